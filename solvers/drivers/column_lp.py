@@ -107,9 +107,9 @@ class ColumnLP:
         return answer
 
     def bound(self, answer: LpAnswer) -> float:
-        """Return the bound that an answer's multipliers prove by weak duality; -inf where they prove none.
+        """Return the Lagrangian bound of an answer's multipliers; -inf where they prove none.
 
-        An LP solver's own value is no bound: it is exact to tolerances only, and HiGHS drops small coefficients.
+        The LP solver's objective is no bound: it is exact only to tolerances, and HiGHS drops small coefficients.
         """
         rows, r = self.rows, answer.multipliers.copy()
         r[: len(self._units)] *= self._units

@@ -18,16 +18,16 @@ from solvers.reading import read
 
 
 class ConvexParts:
-    """The active rows and the objective over the free variables; what is not known to be convex is refused.
+    """The active rows and the objective over the free variables. Raises ModelError where convexity is not proven.
 
     ``model``: pyo.ConcreteModel. ``rows``, ``variables``: by default all active rows, and all free variables of rows
-    and objective. ``assume_convex``: what is neither linear nor quadratic counts as convex.
+    and objective. ``assume_convex``: other smooth functions than linear and quadratic ones count as convex.
 
     - ``linear``: LinearRows.
     - ``curved``: the other rows.
-    - ``convex``: theirs, in the same order.
+    - ``convex``: their functions, in the same order.
     - ``objective``: to be minimised: ``sign`` is -1 for a model that maximises; ``cost``: the same, for its tangents.
-    - ``assumed``: what is convex by assumption.
+    - ``assumed``: rows and terms that are convex by assumption.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class ConvexParts:
         return ConvexFunction(name, function, float(side))
 
     def _prove(self, function: SmoothObjective, name: str) -> None:
-        """Refuse what is not convex, or not known to be."""
+        """Raise ModelError for a function that is not convex, or not proven to be."""
         proven = function.is_convex()
         if proven is False:
             raise ModelError(

@@ -13,14 +13,14 @@ optimum over a bounded set (Kelley 1960, "The cutting-plane method for solving c
 solver's tolerances. The bound is therefore the Lagrangian bound of its multipliers (``facts.row_bound``), or the one
 that the certificate of a model computes from them.
 
-Convexity is proven for quadratic rows, by the eigenvalues of their Hessians; of other smooth rows the user says it
-(``assume_convex``); the status is ``feasible`` then, and the message names the rows. It is the function g_k that must
-be convex, not the set alone: a cone w^2 <= s t is not of this form.
+Convexity is proven for quadratic rows, by the eigenvalues of their Hessians; for other smooth rows it is an assumption
+of the user (``assume_convex``): the status is ``feasible``, and the message names the rows. It is the function g_k that
+must be convex, not the set alone: a cone w^2 <= s t is not of this form.
 
 The number of rounds grows with the number of variables in which a row is curved. A convex quadratic model without
 integers is faster with Clarabel, the default solver of that class.
 
-An LP without an end is solved in a box that grows, for rows alone; its bound counts once the box has gone.
+An unbounded LP is solved within growing boxes to find rows; only bounds of the LP without a box are used.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ SAME = 1e-12  # relative distance of two points that are one
 
 
 class CutsEnd(StrEnum):
-    """Why no more rows are added."""
+    """The reason why no more rows are added."""
 
     CLOSED = "the bounds have met"
     EXACT = "no row is violated"
@@ -77,18 +77,18 @@ class CuttingPlaneConfig(Config):
     Attributes
     ----------
     tolerance : float
-        By how much a point may violate a row, relative to its side, or to 1.
+        Largest violation of a row, relative to its side or to 1.
     assume_convex : bool
-        You know that the rows (g(x) <= upper, or g(x) >= lower with -g) and the objective are convex, where that is
+        Assume that the rows (g(x) <= upper, or g(x) >= lower with -g) and the objective are convex, where that is
         not proven here. No bound and no infeasibility is proven then: the status is ``feasible`` or ``no_solution``,
         and ``details["bound_if_convex"]`` is the bound under the assumption.
     separable : Separable, optional
-        What a separator stands for; by default the model's structure.
+        A separator and the rows that it replaces; by default the model's structure.
     lp_solver : str
-        Of the linear programs.
+        Solver of the linear programs.
     master_solver : str, optional
-        Of the mixed-integer programs, where the model has integers; one whose bounds count, as cbc's do not. By default
-        ``lp_solver`` if it is one, else "highs".
+        Solver of the mixed-integer programs, where the model has integers, with reliable bounds (cbc has none). By
+        default ``lp_solver`` if it is one, else "highs".
     lp_options, master_options : mapping, optional
         Their own options.
     """
@@ -103,9 +103,9 @@ class CuttingPlaneConfig(Config):
     master_options: Mapping[str, Any] | None = None
 
     def check(self) -> None:
-        """Refuse options that mean nothing.
+        """Check the options.
 
-        Raises OptionError. Raises SolverError if ``lp_solver`` is not one for LPs.
+        Raises OptionError. Raises SolverError if ``lp_solver`` is no LP solver.
         """
         if not 0 < self.tolerance <= FEASIBLE:
             raise OptionError(
@@ -115,7 +115,7 @@ class CuttingPlaneConfig(Config):
 
 
 class CuttingPlane(Driver):
-    """Kelley's cutting planes, of continuous models; by its name ``MixedCuttingPlane`` runs, which is one of these."""
+    """Kelley's cutting planes for continuous models; "cutting-plane" runs its subclass ``MixedCuttingPlane``."""
 
     name = "cutting-plane"
     title = "convex rows and objectives over linear programs (Kelley's cutting planes)"
@@ -125,7 +125,7 @@ class CuttingPlane(Driver):
     keeps_rows = False  # for mixed-integer programs
 
     def prepare(self) -> None:
-        """Sort the rows, prove what is convex, and set the LP up."""
+        """Sort the rows, prove convexity, and build the LP."""
         c = self.config
         c.check()
         self.sign = 1.0 if single_objective(self.reading).sense == pyo.minimize else -1.0
@@ -143,7 +143,7 @@ class CuttingPlane(Driver):
         self._worst = np.inf  # violation at the last point
 
     def _facts(self) -> Separable | None:
-        """Return the separator's facts, if the model is as it was built."""
+        """Return the separator's facts, if the model is unchanged since it was built."""
         facts = self.config.separable or facts_of(self.model)
         if not isinstance(facts, Separable):
             return None
@@ -160,7 +160,7 @@ class CuttingPlane(Driver):
         )
 
     def _space(self) -> tuple[list[Any], sparse.csr_array, np.ndarray]:
-        """Return the variables, what they are in columns of the LP, and the least values of these."""
+        """Return the variables, the matrix that maps columns of the LP to them, and lower bounds of the columns."""
         visible = [] if self.facts is None else data_of(self.facts.visible)
         known = {id(v) for v in [*visible, *self.hidden]}
         others = {id(v): v for v in used_variables(self.reading) if not v.fixed and id(v) not in known}
@@ -186,7 +186,7 @@ class CuttingPlane(Driver):
         return StopReason.CONVERGED, None
 
     def _cut(self, step: str, *, enough: Callable[[float], bool] | None = None) -> CutsEnd:
-        """Solve LPs and add the rows that cut their optima off (1 to 3); ``answer`` is the last.
+        """Solve LPs and add the rows that cut off their optima (1 to 3); ``answer`` is the last one.
 
         ``enough``: (value of an LP) -> whether to end.
         """
@@ -215,11 +215,11 @@ class CuttingPlane(Driver):
         return CutsEnd.STOPPED
 
     def _take_bound(self, answer: LpAnswer) -> None:
-        """Take the bound that an LP gives."""
+        """Raise the bound by that of an LP."""
         self.raise_bound(self._proven(answer))
 
     def _proven(self, answer: LpAnswer) -> float | None:
-        """Return the bound of an LP: what its multipliers prove, by the model's certificate where it has one."""
+        """Return the bound that the LP's multipliers prove, by the model's certificate where it has one."""
         said = self.lp.bound(answer)
         if self.certificate is None:
             return said
@@ -232,7 +232,7 @@ class CuttingPlane(Driver):
 
     @property
     def certificate(self) -> Certificate | None:
-        """How the data prove an answer, where the model says so."""
+        """The model's certificate, which proves bounds from the data; None without one."""
         facts = facts_of(self.model)
         return None if facts is None else facts.certificate
 
@@ -270,13 +270,13 @@ class CuttingPlane(Driver):
         return slope - self.parts.objective.linear, side
 
     def _solve(self) -> LpAnswer:
-        """Solve the LP (1); where it has no end, add rows in boxes first."""
+        """Solve the LP (1); where it is unbounded, add rows within boxes first."""
         self._solved += 1
         answer = self.lp.solve(self.clock.left)
         return self._in_boxes() if answer.status is LpStatus.UNBOUNDED and self._has_rows else answer
 
     def _in_boxes(self) -> LpAnswer:
-        """Add rows at optima over boxes that grow, until the LP without a box has an end; return its answer."""
+        """Add rows at optima within growing boxes, until the LP without a box is bounded; return its answer."""
         far: list[str] = []
         for size in BOXES:
             for _ in range(IN_BOX + 2 * self.lp.columns):
@@ -302,7 +302,7 @@ class CuttingPlane(Driver):
         )
 
     def _separate(self, point: np.ndarray) -> Cuts:
-        """Return the rows that cut a point off, and how far it is from satisfying the model's (2)."""
+        """Return the rows that cut off a point, and the point's violation (2)."""
         x, convex = self.lp.x(point), self.parts.convex
         found: list[Cuts] = []
         values = [g.at(x) for g in convex]
@@ -332,7 +332,7 @@ class CuttingPlane(Driver):
         return bool(np.max(new) <= FEASIBLE and np.max(old, initial=-np.inf) >= 0.5 * np.max(new))
 
     def _offer(self, point: np.ndarray, tolerance: float) -> None:
-        """Offer a point that satisfies the model, or what the separator makes of it."""
+        """Offer a feasible point, or the separator's repaired point."""
         x = self.lp.x(point)
         repaired = None if self.facts is None else self._repaired(x)
         if repaired is not None:
@@ -358,11 +358,11 @@ class CuttingPlane(Driver):
         self.offer(value, [*self.parts.variables, *self.hidden], lambda: None)
 
     def _admissible(self, x: np.ndarray) -> np.ndarray | None:
-        """Return a point that satisfies the rows, or one as good, to be the incumbent; None where it may not be."""
+        """Return the point, or an equivalent one, as incumbent; None where it is not admissible."""
         return x
 
     def _repaired(self, x: np.ndarray) -> np.ndarray | None:
-        """Return what the separator makes of a point, if that satisfies all other rows."""
+        """Return the separator's repaired point, if it satisfies all other rows."""
         assert self.facts is not None
         n = self.facts.columns()[0].shape[0]
         repaired = self.facts.separator.repair(x[:n])
@@ -382,7 +382,7 @@ class CuttingPlane(Driver):
         return all(g.at(x) <= slack for g in self.parts.convex)
 
     def _ended(self, answer: LpAnswer) -> tuple[StopReason, SolutionStatus | None]:
-        """Return what an LP without an optimum means."""
+        """Return the end of the run where an LP has no optimum."""
         if answer.status is LpStatus.LIMIT or self.clock.over:
             over = self._spent and not self.clock.over
             return StopReason.ITERATION_LIMIT if over else StopReason.TIME_LIMIT, None

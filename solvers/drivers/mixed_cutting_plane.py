@@ -3,19 +3,20 @@
 For min { c.x : A x in [l, u], g_k(x) <= 0, x_j integer for j in J }, g_k convex, with the LP of ``cutting_plane``:
 
     0. Kelley's cutting planes on the LP, without "integer", until its optimum rises slowly.
-    1. Solve the MILP over all rows so far -> x; its dual bound is a lower bound. Its point is nobody's incumbent.
+    1. Solve the MILP over all rows so far -> x; its dual bound is a lower bound. Its point is no incumbent.
     2. Fix x_J, and solve the rest by cutting planes on the LP -> an incumbent, and rows that hold for every choice;
        until the LP's optimum is not below the incumbent, or it has no point.
-    3. Stop when the incumbent meets the bound. A choice that comes again, though what it is worth is known, and the
-       MILP is solved to the full gap, is cut off. Go to 1.
+    3. Stop when the incumbent meets the bound. Cut off a choice that is repeated although its value is known and the
+       MILP is solved to the full gap. Go to 1.
 
 All rows are linearisations or a separator's, valid for every point of the model, so the MILP is a relaxation of it
 (Duran and Grossmann 1986; the extended cutting planes of Westerlund and Pettersson 1995 with step 2 added). Each choice
-comes up once, or a second time within tolerances: finite where there are finitely many choices. A choice is cut off by
-sum_{x_j = 0} x_j + sum_{x_j = 1} (1 - x_j) >= 1, for binaries; what its LP has proven stays part of the bound. The
-solver's bounds count less what its tolerances may hide; a model's own proof from data counts beside them.
+occurs once, or a second time because of tolerances, so that the method is finite for finitely many choices. A choice of
+binaries is cut off by sum_{x_j = 0} x_j + sum_{x_j = 1} (1 - x_j) >= 1; the bound of its LP stays part of the bound.
+The tolerances of the solver are subtracted from its bounds; bounds that the model proves from its data are used as
+well.
 
-Integers that nothing needs are 0: a binary may stay 1 beside a weight of 0, where no row asks for it.
+Integers that no row needs are set to 0, since a solver may leave a binary at 1 beside a weight of 0.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class MixedCuttingPlane(CuttingPlane):
     title = "convex rows and objectives, with integers too, over linear programs (Kelley's cutting planes)"
 
     def prepare(self) -> None:
-        """Take the model apart, and find the columns that are its integers."""
+        """Split the model, and find the columns of its integers."""
         self.keeps_rows = has_integers(self.reading)
         if self.keeps_rows:
             c = self.config
@@ -115,7 +116,7 @@ class MixedCuttingPlane(CuttingPlane):
         return self.stop, None
 
     def _cut_until(self, enough: Callable[[float], bool]) -> tuple[StopReason, SolutionStatus | None] | None:
-        """Add rows by LPs; return how the run has ended thereby, if it has."""
+        """Add rows by LPs; return the end of the run, if it has ended."""
         outcome = self._cut(self._step, enough=enough)
         if outcome is CutsEnd.STOPPED:
             return self.stop, None
@@ -124,7 +125,7 @@ class MixedCuttingPlane(CuttingPlane):
         return (StopReason.CONVERGED, None) if outcome is CutsEnd.CLOSED else None
 
     def _slow(self, value: float) -> bool:
-        """Return whether the relaxation's optimum rises slowly (0)."""
+        """Return whether the optimum of the relaxation increases slowly (0)."""
         self._values.append(value)
         if len(self._values) <= PATIENCE:
             return False
@@ -132,7 +133,7 @@ class MixedCuttingPlane(CuttingPlane):
         return value - before <= SLOW * max(abs(value), abs(before))
 
     def _take_bound(self, answer: LpAnswer) -> None:
-        """Take the bound of an LP of the whole model; that of a choice bounds the choice."""
+        """Raise the bound by an LP of the whole model, or the bound of the choice by an LP at a choice."""
         if not self.keeps_rows or self._step == "relaxation":
             super()._take_bound(answer)
         else:
@@ -141,30 +142,30 @@ class MixedCuttingPlane(CuttingPlane):
     def _milp_gap(self) -> float:
         """Return the relative gap to solve a MILP to (2)."""
         full = SHARE * self.config.gap
-        told = relative_gap(self.best, self.bound, resolution=self.resolution)
-        return full if self._sharp else max(full, FIRST_GAP if told is None else min(FIRST_GAP, SHARE * told))
+        gap = relative_gap(self.best, self.bound, resolution=self.resolution)
+        return full if self._sharp else max(full, FIRST_GAP if gap is None else min(FIRST_GAP, SHARE * gap))
 
     def _take_milp_bound(self, found: MixedAnswer) -> None:
-        """Take the bound of a MILP, and of the choices that it does not see any more."""
+        """Raise the bound by a MILP and by the choices that were cut off."""
         bound = None if found.bound is None else found.bound + self.lp.constant
         if found.answer.status is SolutionStatus.INFEASIBLE:
             bound = math.inf  # nothing is left but what was cut off
         if bound is not None and (bound := min(bound, self._excluded)) < math.inf:
             self.raise_bound(self._with_data(bound))
-        told = None if found.objective is None else found.objective + self.lp.constant
-        self.record("milp", told, cuts=0, support=None)
+        objective = None if found.objective is None else found.objective + self.lp.constant
+        self.record("milp", objective, cuts=0, support=None)
 
     def _with_data(self, bound: float) -> float | None:
-        """Return a bound, or what the data prove where that is more."""
+        """Return the larger of a bound and the bound that the data prove."""
         if self.certificate is None:
             return bound
-        told = self.certificate.bound_with(self.reading, {}, self._signed(bound), minimize=self.sign > 0)
-        return self._signed(told)
+        proven = self.certificate.bound_with(self.reading, {}, self._signed(bound), minimize=self.sign > 0)
+        return self._signed(proven)
 
-    def _settle(self, point: np.ndarray, told: float | None) -> tuple[StopReason, SolutionStatus | None] | None:
-        """Solve the rest at a point's choice (2), or cut off one that comes again; return how the run ended, if it did.
+    def _settle(self, point: np.ndarray, claimed: float | None) -> tuple[StopReason, SolutionStatus | None] | None:
+        """Solve for the rest at a point's choice (2), or cut off a repeated choice; return the end of the run, if any.
 
-        ``told``: what a MILP says that the choice is worth.
+        ``claimed``: the value of the choice in the MILP.
         """
         choice = point[self._columns] + 0.0  # of -0.0 too
         key = choice.tobytes()
@@ -179,17 +180,17 @@ class MixedCuttingPlane(CuttingPlane):
         if ended is not None and ended[1] is SolutionStatus.INFEASIBLE:
             self._proved, ended = math.inf, None
         self._known[key] = self._proved
-        if told is not None:
-            missed = self._proved - self.lp.constant - told
+        if claimed is not None:
+            missed = self._proved - self.lp.constant - claimed
             self._sharp = missed <= SHARE * self.config.gap * abs(self._proved)
         return ended
 
     def _beaten(self, value: float) -> bool:
-        """Return whether a choice cannot be better than the incumbent by more than a part of the gap."""
+        """Return whether a choice cannot be better than the incumbent by a relevant part of the gap."""
         return self.best is not None and value >= self.best - SETTLED * self.config.gap * abs(self.best)
 
     def _again(self, choice: np.ndarray) -> tuple[StopReason, SolutionStatus | None] | None:
-        """Ask for a sharper MILP where a choice comes again, then cut the choice off."""
+        """Solve MILPs to the full gap after a choice is repeated; cut it off if it is repeated again."""
         if not self._sharp:
             self._sharp = True
             return None
@@ -204,7 +205,7 @@ class MixedCuttingPlane(CuttingPlane):
         return None
 
     def _cut_short(self, found: MixedAnswer) -> tuple[StopReason, SolutionStatus | None] | None:
-        """Return why a MILP that was not solved to its end ends the run; the loop itself sees the run's limits."""
+        """Return the end of the run where a MILP ended early for another reason than the run's limits."""
         stop = found.answer.stop_reason
         if stop is StopReason.CONVERGED or self.stopped() is not None:
             return None
@@ -213,7 +214,7 @@ class MixedCuttingPlane(CuttingPlane):
         return stop, None
 
     def _without_point(self, found: MixedAnswer) -> tuple[StopReason, SolutionStatus | None]:
-        """Return what a MILP without a point means."""
+        """Return the end of the run where a MILP has no point."""
         answer = found.answer
         if answer.status is SolutionStatus.INFEASIBLE:
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE if self.best is None else None
@@ -224,7 +225,7 @@ class MixedCuttingPlane(CuttingPlane):
         return answer.stop_reason, None
 
     def _admissible(self, x: np.ndarray) -> np.ndarray | None:
-        """Return a point with whole integers, those that nothing needs at 0; None where they are not whole."""
+        """Return the point with rounded integers, unneeded ones at 0; None where they are not integral."""
         if not self.keeps_rows:
             return x
         whole = np.round(x[self._at])
@@ -235,7 +236,7 @@ class MixedCuttingPlane(CuttingPlane):
         return self._without_idle(x)
 
     def _idle_candidates(self) -> np.ndarray:
-        """Return the integers without cost that curved rows do not hold."""
+        """Return the integers without cost that are in no curved row."""
         parts = self.parts
         held = [parts.objective.curved, *(g.function.curved for g in parts.convex)]
         held += [np.flatnonzero(g.function.linear) for g in parts.convex]
@@ -248,7 +249,7 @@ class MixedCuttingPlane(CuttingPlane):
         return np.array([k for k in self._at.tolist() if not busy[k]], dtype=int)
 
     def _without_idle(self, x: np.ndarray) -> np.ndarray:
-        """Put at 0 what nothing needs: first all together that no row holds alone, else one after the other."""
+        """Set unneeded integers to 0: first all that no mixed row needs together, else one after the other."""
         r = self.parts.linear
         body = r.matrix @ x
 

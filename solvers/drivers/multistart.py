@@ -67,7 +67,7 @@ _SAID = {
 class MultiStartConfig(RandomStartsConfig):
     """Options of ``multi-start``; ``iteration_limit`` counts starts.
 
-    One start is enough where nothing is nonlinear, and then there is one.
+    A linear model has a single start.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class MultiStartConfig(RandomStartsConfig):
 
 @dataclass
 class LocalStart(Start):
-    """What became of one start of a local solver."""
+    """The result of one start of a local solver."""
 
     violation: float | None = None
     status: SolutionStatus = SolutionStatus.NO_SOLUTION
@@ -95,7 +95,7 @@ class LocalStart(Start):
 
 
 class MultiStart(Driver):
-    """A local solver from several starts; ``runs`` tells what became of each."""
+    """A local solver from several starts; ``runs`` has the result of each."""
 
     name = "multi-start"
     title = "any continuous nonlinear model (a local solver from several starts, to a stationary point)"
@@ -103,7 +103,7 @@ class MultiStart(Driver):
     config: MultiStartConfig
 
     def sees(self, component: Any) -> bool:
-        """Take complementarities, which are written as rows."""
+        """Return whether a component is a complementarity, which is written as rows."""
         return component.ctype is Complementarity
 
     def prepare(self) -> None:
@@ -158,7 +158,7 @@ class MultiStart(Driver):
             self._conclude()
 
     def solve(self) -> Result:
-        """Run to the end; limits, Ctrl-C and a callback's stop return the best point so far, and no bound."""
+        """Run; a limit, Ctrl-C or a callback returns the best point so far, without a bound."""
         result = super().solve()
         if not self.late and self._best_run is not None:  # as it was judged: a clone may have more rows than the model
             result.details["violation"] = self._best_run.violation
@@ -179,7 +179,7 @@ class MultiStart(Driver):
                 yield label, np.clip(point, low, high)
 
     def _solve(self, run: LocalStart, point: np.ndarray) -> StopReason:
-        """Solve from one start (2) and keep its point if it counts (3); return what ends the whole run, if anything."""
+        """Solve from one start (2) and keep a feasible point (3); return the end of the run, if it ends."""
         before = self.clock.elapsed
         for v, x in zip(self.variables, point.tolist(), strict=True):
             v.set_value(x, skip_validation=True)
@@ -194,7 +194,7 @@ class MultiStart(Driver):
         return answer.stop_reason if answer.stop_reason in _ENDS else StopReason.CONVERGED
 
     def _answer(self) -> Answer:
-        """Solve what the solver sees from its values, in the units of its change of variables."""
+        """Solve the view from its values, in the units of its change of variables."""
         facts = facts_of(self.seen.model)  # a clone's facts hold its own variables
         view = None if facts is None or facts.change is None else Changed(self.seen.model, facts.change)
         reading = self.seen.reading if view is None else read(view.model)
@@ -207,7 +207,7 @@ class MultiStart(Driver):
         return replace(answer, bound=view.bound_of(answer.bound))
 
     def _judge(self, run: LocalStart, answer: Answer) -> None:
-        """Evaluate a start's point without the solver, and offer it."""
+        """Evaluate the point of a start, and offer it."""
         spoken = f"{self._runner.spec.name} {_SAID.get(answer.status, answer.message)}"
         if not answer.has_point:
             run.failure = "" if answer.stop_reason in _ENDS else spoken
@@ -239,7 +239,7 @@ class MultiStart(Driver):
         self.offer(run.objective, self._mine, lambda: None)
 
     def _evaluated(self) -> tuple[float, float]:
-        """Return violation and objective of the point on the model; infinite and nan where a function has no value."""
+        """Return violation and objective at the model's values; infinite and nan where a function is undefined."""
         try:
             off = worst_violation(self.reading)
             off = max(off, violation(self.seen.reading)) if self.seen.pairs else off
@@ -251,7 +251,7 @@ class MultiStart(Driver):
             return off, math.nan
 
     def _settled_at_once(self) -> Ended:
-        """Answer a model with nothing nonlinear, or nothing to decide."""
+        """Solve a model that is linear or has no free variable."""
         run = LocalStart("linear model" if self.variables else "no free variable")
         self.runs.append(run)
         if not self.variables:
@@ -286,11 +286,11 @@ class MultiStart(Driver):
         return run.objective if run.violation is not None and run.violation <= FEASIBLE else None
 
     def claim(self) -> SolutionStatus | None:
-        """Return what the best start has ended at."""
+        """Return the status of the best start."""
         return None if self._best_run is None else self._best_run.status
 
     def _conclude(self) -> None:
-        """Fall back on the point that is nearly feasible, and say in a few sentences what came out."""
+        """Use the nearly feasible point where there is no other, and write the closing message."""
         said = [self.message]
         if self._best_run is None and self._nearly is not None:
             self._best_run, values = self._nearly
@@ -317,7 +317,7 @@ class MultiStart(Driver):
 
 
 def _local(solver: Any) -> SolverSpec:
-    """Return a local solver. Raises SolverError if it takes no NLP, or searches everywhere by itself."""
+    """Return a local solver. Raises SolverError if it does not support NLP, or is a global solver."""
     spec = require(solver, C.NLP)
     if not spec.local:
         able = " or ".join(n for n in names(C.NLP) if SOLVERS[n].local) or "none installed"
@@ -333,7 +333,7 @@ def _free(reading: ModelReading) -> list[Any]:
 
 
 def _curved(reading: ModelReading) -> list[Any]:
-    """Return the free variables in nonlinear terms of the objective and the active rows; a dense row is not walked."""
+    """Return the free variables in nonlinear terms of objective and active rows; dense rows are skipped."""
     bodies = [single_objective(reading).expr]
     bodies += [row.body for row in reading.rows]
     held: dict[int, Any] = {}

@@ -1,6 +1,6 @@
-"""The values of an exact penalty's weight, in turn, for solvers and drivers that know nothing of penalties.
+"""Increasing weights of an exact penalty, for solvers and drivers without a penalty loop.
 
-The driver that alternates does the same within one run (``alternating``, step 4).
+The driver ``alternating`` does the same within one run (step 4).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from solvers.values import INSIDE, put_back
 
 
 def penalty_of(model: Any) -> PenaltyValues | None:
-    """Return the penalty whose weight a model leaves to be found, None where there is none."""
+    """Return the model's penalty with a free weight, None where there is none."""
     facts = facts_of(model)
     return facts.penalty if isinstance(facts, Blocks) else None
 
 
 def by_values(model: Any, penalty: PenaltyValues, once: Callable[[], Result], options: dict[str, Any]) -> Result:
-    """Solve for each value of the weight, until what the penalty is to enforce holds.
+    """Solve for each value of the weight, until the penalised condition holds.
 
     Each solve begins at the values that the model had, not at the point for a smaller weight: that point is often
     feasible with a lower objective, and a solve returns no point that is worse than its start.
@@ -75,7 +75,7 @@ def by_values(model: Any, penalty: PenaltyValues, once: Callable[[], Result], op
 
 
 def inexact(penalty: PenaltyValues, row: dict[str, Any]) -> str:
-    """Return by how much what the penalty is to enforce is missed."""
+    """Return the violation of the penalised condition, in words."""
     return (
         f"At {penalty.parameter.local_name}={row['value']:g} the penalty is not exact: what it is to enforce is missed "
         f"by {row['measure']:.2g} (allowed {penalty.tolerance:g})."

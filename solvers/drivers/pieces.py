@@ -36,7 +36,7 @@ UNSEEN = 1e-9  # a member below it counts as 0
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece: the columns that are fixed, and at what; and whether it is proven to have the best point."""
+    """A piece: its fixed columns with their values, and whether it is proven to have the best point."""
 
     columns: np.ndarray
     values: np.ndarray
@@ -45,7 +45,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class NoPiece:
-    """No piece was found: ``infeasible`` where there is none, else why the solver stopped."""
+    """No piece was found: ``infeasible`` where none exists, else the reason why the solver stopped."""
 
     infeasible: bool
     stop: StopReason
@@ -54,7 +54,7 @@ class NoPiece:
 class Pieces:
     """The pieces of a model, over the columns of ``rows``; ``sets`` are columns of each ordered set.
 
-    ``runner``: of the mixed-integer programs. ``seconds``: the most that one may take.
+    ``runner``: of the mixed-integer programs. ``seconds``: time limit of each.
     """
 
     def __init__(self, rows: LinearRows, sets: Sequence[np.ndarray], runner: Runner, seconds: float) -> None:
@@ -70,7 +70,7 @@ class Pieces:
 
     @property
     def beside_integers(self) -> np.ndarray:
-        """Where a column is an integer, in an ordered set, or in a row with an integer, as a mask."""
+        """Mask of the columns that are integer, in an ordered set, or in a row with an integer."""
         whole = np.zeros(len(self.rows.variables))
         whole[self.integers] = 1.0
         size = abs(self.rows.matrix)
@@ -87,9 +87,9 @@ class Pieces:
         return largest < self._most
 
     def around(self, x: np.ndarray, cost: np.ndarray, proven: bool = False) -> Piece:
-        """Return the piece of a point of P; where none of a set is nonzero, with the member open that costs least.
+        """Return the piece of a point of P; where a set has no nonzero member, the cheapest member is open.
 
-        A member that rows tie to the integers has no say in that.
+        Members that are determined by the integers are not considered.
         """
         values = {int(k): float(np.round(x[k])) for k in self.integers}
         for members in self.sets:
@@ -105,7 +105,7 @@ class Pieces:
         return Piece(np.array(list(values), dtype=int), np.array(list(values.values())), proven)
 
     def best(self, cost: np.ndarray, time_limit: float | None) -> Piece | NoPiece:
-        """Return the piece that has the point of least cost within M."""
+        """Return the piece with the cheapest point within M."""
         model = self._model
         used = np.flatnonzero(cost)
         size = float(np.abs(cost).max(initial=0.0)) or 1.0  # tolerances are absolute
@@ -119,7 +119,7 @@ class Pieces:
         return self.around(x, cost, answer.status is SolutionStatus.OPTIMAL)
 
     def least(self, x: np.ndarray, kept: np.ndarray, time_limit: float | None) -> np.ndarray | None:
-        """Return a point with the columns ``kept`` as they are in x whose integers sum to least; None without one."""
+        """Return the point with the least sum of integers that equals x in the columns ``kept``; None without one."""
         model = self._model
         model.cost.set_value(_linear(self._x, self.integers, np.ones(len(self.integers))))
         before = [(v, v.lb, v.ub) for v in (self._x[k] for k in kept.tolist())]
@@ -135,7 +135,7 @@ class Pieces:
         return np.array([v.value or 0.0 for v in self._x]) if answer.has_point else None
 
     def _limit(self, clock: Clock) -> float:
-        """Return the most that one program may take."""
+        """Return the time limit of one program."""
         return self._seconds if clock.left is None else min(self._seconds, clock.left)
 
     def _hopeless(self, clock: Clock) -> bool:
@@ -208,7 +208,7 @@ def ordered_sets(reading: Any, column: dict[int, int], who: str) -> list[np.ndar
 
 
 def _tied(rows: LinearRows, integers: np.ndarray) -> set[int]:
-    """Return the columns that are the only continuous ones of an equality: the integers say what they are."""
+    """Return the columns that are the only continuous ones of an equality, and so determined by the integers."""
     whole, found = np.zeros(len(rows.variables), dtype=bool), set[int]()
     whole[integers] = True
     for r in np.flatnonzero(rows.lower == rows.upper).tolist():

@@ -1,4 +1,4 @@
-"""What the solvers inside a driver are told: words of the run, options of their slot, whether to show a log."""
+"""Options of the solvers inside a driver: those of the run, those of their slot, and whether to show a log."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ _logger = logging.getLogger("solvers")
 
 
 def lp_words(config: Config) -> SolveOptions:
-    """Return what the solver of the linear programs is told."""
+    """Return the options of the LP solver."""
     return SolveOptions(seed=config.seed or 0, tee=config.shows("lp"), own=config.own("lp"))
 
 
 def slot_words(config: Config, slot: str, **words: Any) -> SolveOptions:
-    """Return what the solver of a slot is told, beside the run's own ``words``."""
+    """Return the options of the solver of a slot, with those of the run in ``words``."""
     return SolveOptions(**words, tee=config.shows(slot), own=config.own(slot))
 
 
 def sub_words(config: Config, **words: Any) -> SolveOptions:
-    """Return what the solver of the subproblems is told, beside the run's own ``words``."""
+    """Return the options of the subproblem solver, with those of the run in ``words``."""
     return slot_words(config, "sub", **words)
 
 
 def master_words(config: Config, spec: SolverSpec, needed: dict[str, Any] | None = None) -> SolveOptions:
-    """Return what the solver of the master is told.
+    """Return the options of the master solver.
 
-    Its bound is the run's: it solves to a tenth of the gap, and tightly unless its options say otherwise. ``needed``:
-    options without which the driver does not work.
+    Its bound is the bound of the run, so that it solves to a tenth of the gap and with tight tolerances, unless its
+    options differ. ``needed``: options that the driver requires.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Starting points of the drivers that find stationary points: options, values, and what became of each."""
+"""Starting points of the drivers that find stationary points: options, values and results."""
 
 from __future__ import annotations
 
@@ -22,18 +22,15 @@ SAME = 1e-6  # relative: objectives of two starts that count as one
 class RandomStartsConfig(Config):
     """Options of the drivers that start several times, besides those of every driver.
 
-    ``starts``: random starts (``seed`` 0 where none is given). ``start_range``: of the random values, uniformly; by
-    default their variables' bounds (length 1 beside a single bound, [-1, 1] without).
+    ``starts``: number of random starts (``seed`` 0 by default). ``start_range``: interval of the uniform random values;
+    by default the bounds of each variable (length 1 beside a single bound, [-1, 1] without bounds).
     """
 
     starts: int = 10
     start_range: tuple[float, float] | None = None
 
     def check(self, other: str) -> None:
-        """Refuse options that mean nothing; ``other`` is the option that gives a start which is not random.
-
-        Raises OptionError.
-        """
+        """Check the options; ``other`` is the option for a start that is not random. Raises OptionError."""
         check_types(type(self), vars(self))
         if self.starts < 0:
             raise OptionError(f"starts={self.starts!r} is not allowed: give a whole number of at least 0.")
@@ -47,10 +44,10 @@ class RandomStartsConfig(Config):
 
 @dataclass
 class StartsConfig(RandomStartsConfig):
-    """Options of the drivers that descend by steps of their own from several starts.
+    """Options of the drivers that descend by their own steps from several starts.
 
-    ``tolerance``: what a step must gain, relative to max(1, abs(objective)). ``lp_solver``, ``lp_options``:
-    of the linear programs, and its own options.
+    ``tolerance``: least gain of a step, relative to max(1, abs(objective)). ``lp_solver``, ``lp_options``: solver of
+    the linear programs, and its own options.
     """
 
     tolerance: float = 1e-9
@@ -58,9 +55,9 @@ class StartsConfig(RandomStartsConfig):
     lp_options: Mapping[str, Any] | None = None
 
     def check(self, other: str) -> None:
-        """Refuse options that mean nothing.
+        """Check the options.
 
-        Raises OptionError. Raises SolverError if ``lp_solver`` is not one for LPs.
+        Raises OptionError. Raises SolverError if ``lp_solver`` is no LP solver.
         """
         super().check(other)
         if not self.tolerance >= 0:
@@ -70,7 +67,7 @@ class StartsConfig(RandomStartsConfig):
 
 @dataclass
 class Start:
-    """What became of one start; ``objective`` is minimised. A driver adds what it counts."""
+    """The result of one start; ``objective`` is minimised. Drivers add their counts."""
 
     start: Any  # its name or number
     objective: float | None = None
@@ -78,7 +75,7 @@ class Start:
 
 
 def table(starts: Sequence[Start], sign: float, columns: Sequence[str]) -> pd.DataFrame:
-    """Return one row a start with these attributes of it, objectives in the model's sense."""
+    """Return one row for each start with these attributes, objectives in the sense of the model."""
     rows = pd.DataFrame([[getattr(run, name) for name in columns] for run in starts], columns=list(columns))
     rows["objective"] = sign * rows["objective"].astype(float)
     return rows
@@ -90,7 +87,7 @@ def random_points(
     variables: Sequence[Any],
     config: RandomStartsConfig,
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield a name and a point for each random start: ``base`` with ``variables`` drawn, which are at ``places``."""
+    """Yield a name and a point for each random start: ``base`` with random values of ``variables``, at ``places``."""
     random = np.random.default_rng(config.seed or 0)
     for k in range(config.starts):
         point = base.copy()
@@ -101,7 +98,7 @@ def random_points(
 def draw(variables: Sequence[Any], random: np.random.Generator, within: tuple[float, float] | None) -> np.ndarray:
     """Return a value for each variable, uniform on ``within``, or between its bounds.
 
-    Where a bound is missing, the interval has length 1 beside the other one, and is [-1, 1] where both are.
+    With one bound the interval has length 1 from it, without bounds it is [-1, 1].
 
     >>> import pyomo.environ as pyo
     >>> model = pyo.ConcreteModel()
@@ -124,7 +121,7 @@ def _span(low: float, high: float) -> tuple[float, float]:
 
 
 def spread(ends: Sequence[float], sign: float) -> str:
-    """Say in a sentence how far apart starts ended, where more than one did; ``ends`` are minimised."""
+    """Return a sentence on the spread of the results of several starts; ``ends`` are minimised."""
     if len(ends) < 2:
         return ""
     low, high = min(ends), max(ends)

@@ -20,9 +20,9 @@ WIDTHS = (5, 12, 12, 12, 12, 9, 5, 5, 8)  # of the columns of the log
 
 
 class Trace:
-    """Rows of the iteration table: kept, logged, and with ``tee`` written to standard output, a line a row.
+    """The rows of the iteration table: stored, logged, and with ``tee`` written to standard output.
 
-    Incumbent and bound are given in the model's own sense.
+    Incumbent and bound are in the sense of the model's objective.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Trace:
         cuts: int = 0,
         support: int | None = None,
     ) -> None:
-        """Add a row; a callback that returns True asks the driver to stop."""
+        """Add a row; a callback that returns True stops the driver."""
         values = (
             len(self.rows),
             step,
@@ -112,9 +112,9 @@ def told(
     busy: tuple[str, float] | None,
     clock: Clock,
 ) -> list[str]:
-    """Return what goes on for long, incumbent, bound and gap, and what was counted.
+    """Return the state of a run in words: the current step if it is long, incumbent, bound, gap and counts.
 
-    ``sign``: -1 where the model maximises. ``busy``: what is timed, since when.
+    ``sign``: -1 where the model maximises. ``busy``: the step that is timed, and its start.
     """
     gap = relative_gap(best, bound, minimize=sign > 0)
     since = 0.0 if busy is None else clock.elapsed - busy[1]

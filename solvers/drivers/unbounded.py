@@ -35,7 +35,7 @@ ZERO = 1e-9  # of the sum of the terms' sizes: what counts as 0 along a ray
 
 
 def verified(model: Any, time_limit: float | None) -> tuple[SolutionStatus, str]:
-    """Return UNBOUNDED, INFEASIBLE where no point exists, else NO_SOLUTION with the reason; the values stay."""
+    """Return UNBOUNDED, INFEASIBLE where no point exists, else NO_SOLUTION with the reason; restore the values."""
     try:
         reading = read(visible(model, find("scip")).model)
         with kept(reading.variables):
@@ -71,7 +71,7 @@ def _any_point(reading: ModelReading, time_limit: float | None) -> Answer:
 
 
 def point_exists(model: Any, time_limit: float | None) -> bool:
-    """Return whether a solver finds a point that satisfies the model, within seconds; the values stay."""
+    """Return whether a solver finds a feasible point of the model within seconds; restore the values."""
     limit = SECONDS if time_limit is None else min(SECONDS, time_limit)
     try:
         reading = read(visible(model, find("scip")).model)
@@ -84,13 +84,13 @@ def point_exists(model: Any, time_limit: float | None) -> bool:
 
 
 def may_fall(reading: ModelReading, time_limit: float | None) -> bool:
-    """Return whether the model without its ordered sets has a ray along which the objective falls."""
+    """Return whether the model without its ordered sets has a ray along which the objective decreases."""
     ray = _ray(reading, time_limit)
     return ray is not None and float(pyo.value(ray[0].falls)) < -FEASIBLE
 
 
 def _ray(reading: ModelReading, time_limit: float | None) -> tuple[pyo.ConcreteModel, dict[int, int]] | None:
-    """Return the solved program of a ray, and the places of its variables; None if no point was found."""
+    """Return the solved linear program of a ray and the places of its variables; None without a solution."""
     program, places = _ray_program(reading)
     answer = Runner(find("highs"), SolveOptions()).solve(program, time_limit=time_limit)
     return (program, places) if answer.has_point else None
@@ -99,7 +99,7 @@ def _ray(reading: ModelReading, time_limit: float | None) -> tuple[pyo.ConcreteM
 def _ray_program(reading: ModelReading) -> tuple[pyo.ConcreteModel, dict[int, int]]:
     """Return the linear program of a ray, and the places of its variables ``d`` by the id of the model's.
 
-    What is curved is constant along d: Q d = 0 for quadratic parts, d = 0 for variables of any other.
+    Curved functions are constant along d: Q d = 0 for quadratic parts, d = 0 for variables of other nonlinear parts.
     """
     model, objective = pyo.ConcreteModel(name="ray"), reading.objectives[0]
     free = {id(v): (k, v) for k, v in enumerate(reading.variables) if not v.fixed}
@@ -146,7 +146,7 @@ def _candidates(reading: ModelReading, time_limit: float | None) -> Iterator[dic
 
 
 def _falls(reading: ModelReading, ray: dict[int, float]) -> bool:
-    """Return whether the objective falls along a ray from the point on the model, and all rows and bounds hold."""
+    """Return whether the objective decreases along a ray from the model's values and all rows and bounds hold."""
     for v in reading.variables:
         step = ray.get(id(v), 0.0)
         if (step > 0.0 and v.ub is not None) or (step < 0.0 and v.lb is not None):

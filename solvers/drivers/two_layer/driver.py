@@ -87,7 +87,7 @@ class TwoLayerConfig(Config):
     master_options: Mapping[str, Any] | None = None
 
     def check(self) -> None:
-        """Refuse options that mean nothing. Raises OptionError."""
+        """Check the options. Raises OptionError."""
         r = self.risk_tolerance
         if r is not None and not r > 0:
             raise OptionError(f"risk_tolerance={r!r} is not allowed: give a number above 0, or leave it out.")
