@@ -258,7 +258,7 @@ class RowGeneration(Driver):
         return [v for v in off if not v.fixed]
 
     def _with_integers_fixed(self) -> bool:
-        """Solve for the rest at the choice of the integers on the model; offer it, and say whether a row is new."""
+        """Solve for the rest at the integers on the model; offer the point, and return whether a row is new."""
         integers = self._integers()
         seen, off = self.view.seen_of(integers), self.view.seen_of(self._switched_off())
         choice = [(s, float(round(v.value))) for s, v in zip(seen, integers, strict=True)]
@@ -276,7 +276,7 @@ class RowGeneration(Driver):
         return any(new)
 
     def _add(self, cuts: Cuts) -> bool:
-        """Add rows that are not there; say whether any is new."""
+        """Add new rows; return whether there are any."""
         matrix = sparse.csr_array(cuts.matrix)
         new = False
         for k in range(matrix.shape[0]):
@@ -287,7 +287,7 @@ class RowGeneration(Driver):
         return new
 
     def _add_row(self, slopes: np.ndarray, lower: float) -> bool:
-        """Add a row ``slopes . x >= lower`` that is not there; say whether it is new."""
+        """Add the row ``slopes . x >= lower`` if it is new; return whether it is."""
         key = (lower, (slopes + 0.0).tobytes())  # no -0.0
         if key in self._known:
             return False

@@ -130,10 +130,10 @@ SAME = 1e-4  # relative distance of two points that a local solver does not tell
 
 @dataclass(frozen=True)
 class Leap:
-    """What became of a step over all blocks; the model holds the point.
+    """The result of a step over all blocks; the model holds the point.
 
-    ``moved``: to a feasible point, better than one that was. ``stays``: the solver calls the old point stationary.
-    ``why``: why there is no feasible point.
+    ``moved``: whether the point is feasible and better. ``stays``: whether the solver reports the old point as
+    stationary. ``why``: why there is no feasible point.
     """
 
     moved: bool = False

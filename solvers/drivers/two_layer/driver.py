@@ -124,7 +124,7 @@ class Dual:
 
     @property
     def at_best(self) -> float:
-        """What the best multiple t proves, t gain - t^2 cost: of inexact multipliers t < 1, and t = 0 proves 0."""
+        """The bound of the best multiple t, t gain - t^2 cost: t < 1 for inexact multipliers; t = 0 proves 0."""
         cost, gain = self.gain - self.bound, max(0.0, self.gain)
         return self.bound if 2.0 * cost <= gain else gain**2 / (4.0 * cost)
 
@@ -140,7 +140,7 @@ class TwoLayer(Driver):
     here: Evaluated  # the best point
 
     def prepare(self) -> None:
-        """Read the facts; nothing of the size of the data is built but the columns of a sparse matrix."""
+        """Read the facts; nothing as large as the data is built except the columns of a sparse matrix."""
         self.config.check()
         facts = facts_of(self.model)
         if not isinstance(facts, CompositeRisk):
@@ -165,7 +165,7 @@ class TwoLayer(Driver):
         self.proof = Dual(np.zeros(0), 0.0, -np.inf)
 
     def _shares(self, by_groups: bool) -> Budget:
-        """Return the shares that weights may have. Raises ModelError where rows on them meet groups."""
+        """Return the feasible set of the shares. Raises ModelError for rows on shares together with groups."""
         told = self._told
         if told is None:
             return Budget(self.budget)
@@ -224,7 +224,7 @@ class TwoLayer(Driver):
         return self.stop, None
 
     def why_infeasible(self) -> str:
-        """Name the rows on shares that cannot hold together, by leaving out what is not needed for that."""
+        """Return an irreducible set of rows on shares that have no solution together, in words."""
         told = self._told
         assert told is not None
         needed = list(told.rows)
@@ -245,7 +245,7 @@ class TwoLayer(Driver):
     # The steps.
 
     def _grow(self, point: Evaluated, rows: list[RiskRow], dual: Dual) -> bool:
-        """Add rows, and columns where they lag; say whether anything is new."""
+        """Add rows, and columns where they lag; return whether any is new."""
         work, B = self.work, self.budget
         restricted = dual.gain - self._conjugate_in_use(dual.slopes, point.d)  # the value of the problem of step 1
         new = work.add_rows(rows)
@@ -273,7 +273,7 @@ class TwoLayer(Driver):
         return answer
 
     def _unsolved(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Return why step 1 has no answer."""
+        """Return the end of the run where step 1 has no answer."""
         if self.clock.over:
             return StopReason.TIME_LIMIT, None
         solver = called(self.config.master_solver)
@@ -281,7 +281,7 @@ class TwoLayer(Driver):
         return StopReason.SOLVER_ERROR, None
 
     def _dual(self, alpha: FloatArray) -> Dual:
-        """Return the dual point of multipliers; keep the best on the way to it from the best so far."""
+        """Return the dual point of multipliers; keep the best point between it and the best so far."""
         slopes, gain = self.work.slopes(alpha), float(self.work.q @ alpha)
         there = self._dual_at(slopes, gain)
         self.raise_bound(there.at_best)
@@ -309,9 +309,9 @@ class TwoLayer(Driver):
         return self.proof.slopes + AHEAD * (there.slopes - self.proof.slopes)
 
     def _conjugate_in_use(self, slopes: FloatArray, d: FloatArray) -> float:
-        """Return the conjugate of Omega over what the restricted problem knows of: columns, or groups of them.
+        """Return the conjugate of Omega over the columns, or groups of columns, of the restricted problem.
 
-        With rows on d it is that of the problem's own d, which is best there.
+        With rows on d it uses the d of the restricted problem, which is optimal there.
         """
         inside = slopes[self.work.columns]
         if self.shares.rows:
@@ -332,7 +332,7 @@ class TwoLayer(Driver):
         return there, [there.row, self.facts.worst(best.scores + AHEAD * way), *(p.row for p in between)]
 
     def _line(self, start: Evaluated, end: Evaluated) -> list[Evaluated]:
-        """Return points between two, better and better: Omega as it is, the risk by the rows met so far."""
+        """Return improving points between two: Omega is exact, the risk is that of the rows found so far."""
         step, along, shift = end.w - start.w, end.scores - start.scores, end.d - start.d
         rest = None if start.rest is None or end.rest is None else end.rest - start.rest
         h, found = self.facts.scale, []
@@ -359,7 +359,7 @@ class TwoLayer(Driver):
         return found
 
     def _refine(self, answer: Restricted) -> None:
-        """Solve for w alone, where rows and columns are complete and an inexact d keeps the gap open."""
+        """Solve for w alone, where rows and columns are complete and only an inexact d leaves a gap."""
         work = self.work
         d = np.concatenate([answer.d, np.zeros(len(work.columns) - len(answer.d))])
         point = self._point(refined(work.P, work.q, d, self.C, self.clock.left), d, answer.rest)
@@ -372,7 +372,7 @@ class TwoLayer(Driver):
             )
 
     def _tidied(self) -> None:
-        """Leave out columns with next to no weight, which an early end leaves, where the gap allows it."""
+        """Remove columns with negligible weights, where the gap allows it."""
         size = np.abs(self.here.w)
         for least in TINY:
             few = np.where(size > least * size.max(initial=0.0), self.here.w, 0.0)
@@ -407,9 +407,9 @@ class TwoLayer(Driver):
         return Evaluated(w, scores, row, risk, omega + self.C * risk, shares, rest)
 
     def _on_rows(self, answer: Restricted, within: Polytope) -> Restricted | None:
-        """Put the shares of an answer on the rows, and the weights w = -d o c with them; None where that fails.
+        """Move the shares of an answer onto the rows, with the weights w = -d o c; None where that fails.
 
-        Multipliers are worth their bound all the same, so that the best point then stands in for the answer's.
+        The bound of the multipliers holds in any case; the best point then replaces the answer's point.
         """
         extra = np.zeros(0) if answer.rest is None else answer.rest
         x = within.near(np.concatenate([answer.d, extra]), self.clock.left)
@@ -435,7 +435,7 @@ class TwoLayer(Driver):
     # Rows and columns.
 
     def _began(self) -> bool:
-        """Begin at w = 0, with the columns of a vertex where rows restrict the shares; False where there is none."""
+        """Start at w = 0, with the columns of a vertex where rows restrict the shares; False without a vertex."""
         shares = self.shares
         d, rest = np.zeros(0), None
         if isinstance(shares, BudgetRows):
@@ -454,7 +454,7 @@ class TwoLayer(Driver):
         return new
 
     def _drop(self, answer: Restricted) -> None:
-        """Drop what has had no weight for some rounds; with patience that grows where the gap does not fall."""
+        """Drop rows and columns without weight for some rounds, for more rounds where the gap does not decrease."""
         gap = np.inf if self.bound is None or self.best is None else self.best - self.bound
         self._since += 1
         if gap < 0.9 * self._gap_then:

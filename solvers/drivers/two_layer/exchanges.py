@@ -39,7 +39,7 @@ MOST = 300  # columns, those of the largest weights: with more the programs take
 
 
 class Exchanges:
-    """A search from selections; ``ask``: sigma -> answer of the subproblem, tight."""
+    """A search from selections; ``evaluate``: sigma -> tight answer of the subproblem."""
 
     def __init__(
         self,
@@ -47,10 +47,10 @@ class Exchanges:
         lower: FloatArray,
         upper: FloatArray,
         columns: int,
-        ask: Callable[[FloatArray], SubAnswer],
+        evaluate: Callable[[FloatArray], SubAnswer],
         clock: Clock,
     ) -> None:
-        self.master, self.n, self.ask, self.clock = master, columns, ask, clock
+        self.master, self.n, self.evaluate, self.clock = master, columns, evaluate, clock
         self.lower, self.upper = np.append(lower, np.zeros(2)), np.append(upper, np.full(2, np.inf))  # x, eta, r
         self.integer = np.array([*(not v.is_continuous() for v in master.variables), False, False])
         self.cuts: list[Cut] = []
@@ -61,11 +61,11 @@ class Exchanges:
         self._known = 0
 
     def run(self, weights: FloatArray) -> FloatArray | None:
-        """Return the best selection met, first that of the largest weights; None where there is none, or no time."""
+        """Return the best selection found, from the largest weights on; None without one, or at the limit."""
         if self.n > MOST:  # the others stay as little selected as they may be
             others = np.argsort(-weights, kind="stable")[MOST:]
             self.upper[others] = self.lower[others]
-        first = self._solve(np.append(-weights, np.zeros(len(self.lower) - self.n)), None, 0)
+        first = self._propose(np.append(-weights, np.zeros(len(self.lower) - self.n)), None, 0)
         if first is None or not self._tried(first):
             return None
         radius = 0
@@ -74,7 +74,7 @@ class Exchanges:
             value, here = self.best
             unit = max(abs(value), 1e-300)
             cost = np.append(self.master.cost / unit, [1.0, 0.0])
-            there = self._solve(cost, here, RADII[radius], unit)
+            there = self._propose(cost, here, RADII[radius], unit)
             if there is None:
                 radius += 1
             elif self._tried(there):
@@ -83,9 +83,9 @@ class Exchanges:
         return self.best[1]
 
     def _tried(self, x: FloatArray) -> bool:
-        """Ask at a proposal; say whether it is the best so far."""
+        """Evaluate a proposal; return whether it is the best so far."""
         sigma = np.round(x[: self.n])
-        answer = self.ask(sigma)
+        answer = self.evaluate(sigma)
         if answer.cut is not None:
             self.cuts.append(answer.cut)
         if answer.value is None:
@@ -98,8 +98,8 @@ class Exchanges:
         self.best = (value, sigma)
         return True
 
-    def _solve(self, cost: FloatArray, here: FloatArray | None, radius: int, unit: float = 1.0) -> FloatArray | None:
-        """Return a proposal; None where nothing near can be better."""
+    def _propose(self, cost: FloatArray, here: FloatArray | None, radius: int, unit: float = 1.0) -> FloatArray | None:
+        """Return a proposal; None where no neighbour can be better."""
         limit = SECONDS if self.clock.left is None else min(SECONDS, self.clock.left)
         if limit <= 0.0:
             return None

@@ -125,7 +125,7 @@ def refined(P: FloatArray, q: FloatArray, d: FloatArray, C: float, time_limit: f
 
 
 def feasible(alpha: FloatArray, shares: FloatArray, C: float) -> GroupAnswer:
-    """Return multipliers as any solver gives them, put where they must be: alpha >= 0, sum alpha <= C, sum mu = 1."""
+    """Return a solver's multipliers projected onto alpha >= 0, sum alpha <= C, sum mu = 1."""
     shares = np.maximum(shares, 0.0)
     whole = float(shares.sum())
     return GroupAnswer(weighed(alpha, C), shares / whole if whole > 0 else np.full(len(shares), 1.0 / len(shares)))
@@ -146,9 +146,9 @@ class RestrictedSolver(Protocol):
         time_limit: float | None,
         within: Polytope | None = None,
     ) -> Restricted | None:
-        """Return multipliers of the rows and the point that goes with them, None where the solver has no answer.
+        """Return multipliers of the rows and the corresponding point, None where the solver has no answer.
 
-        ``within``: what restricts the shares of the columns, where that is not the budget alone.
+        ``within``: restrictions of the shares other than the budget.
         """
         ...
 
@@ -165,7 +165,7 @@ class ByColumns:
         time_limit: float | None,
         within: Polytope | None = None,
     ) -> Restricted | None:
-        """Solve it by the interior point of its own, or, where that does not get there, by Clarabel."""
+        """Solve it by the own interior-point method, or by Clarabel where that fails."""
         found = solve_saddle(work.P, work.q, budget, C, accuracy=accuracy, within=within)
         return found or solve_columns(
             work.P, work.q, budget, C, accuracy=accuracy, time_limit=time_limit, within=within
@@ -196,7 +196,7 @@ class ByGroups:
         time_limit: float | None,
         within: Polytope | None = None,
     ) -> Restricted | None:
-        """Solve it, always as accurately as can be; of restrictions it knows the budget alone."""
+        """Solve it as accurately as possible, with the budget as the only restriction."""
         if not hasattr(self, "spec"):
             answer = solve_groups(work.P, work.q, work.groups, C, time_limit=time_limit)
             if answer is None:

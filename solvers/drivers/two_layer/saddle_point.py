@@ -70,7 +70,7 @@ class Iterate(NamedTuple):
         return Iterate(*(x + size * dx for x, dx in zip(self, step, strict=True)))
 
     def longest(self, step: Iterate, signed: NDArray[np.bool_]) -> float:
-        """Return the longest step that leaves all at 0 or above; the multipliers of equations may be anything."""
+        """Return the longest step that keeps all at 0 or above, except the multipliers of equations."""
         x, dx = np.concatenate(self), np.concatenate(step)
         dx[len(dx) - 2 * len(signed) :][~np.concatenate([signed, signed])] = 0.0
         falls = np.flatnonzero(dx < 0)
@@ -80,7 +80,7 @@ class Iterate(NamedTuple):
 def solve_saddle(
     P: FloatArray, q: FloatArray, budget: int, C: float, *, accuracy: float = 1e-9, within: Polytope | None = None
 ) -> Restricted | None:
-    """Solve it; None where the interior point does not get there.
+    """Solve it; return None where the interior-point method fails.
 
     ``P``, ``q``, ``budget`` and ``C`` as for ``columns.solve_columns``; ``accuracy``: of the value in units of q_max
     times what alpha sums to, roughly. ``within``: X in place of D; its x beyond the columns of P come back as ``rest``.
@@ -170,7 +170,7 @@ class _Run:
         self.pairs = 2 * n + K + 1 + int(self.inside.sum())
 
     def _share(self, span: FloatArray) -> float:
-        """Return which share of each span to start at: half of what the first row, the budget, allows."""
+        """Return the share of each range to start at: half of the budget, the first row."""
         whole = float(np.maximum(self.A[0], 0.0) @ span)
         return float(np.clip(0.5 * self.b[0] / whole if whole > 0.0 else 0.5, 1e-6, 0.5))
 
@@ -192,7 +192,7 @@ class _Newton:
         self.missed = max(x.gap, *(float(np.abs(part).max(initial=0.0)) for part in of))
 
     def factor(self) -> bool:
-        """Form and factor the matrices in the rows and in alpha; say whether that went well."""
+        """Form and factor the matrices in the rows and in alpha; return whether that succeeded."""
         x, P, A, inside = self.x, self.run.P, self.run.A, self.run.inside
         T = (A * self.inverse) @ A.T
         T[np.diag_indices(len(T))] *= 1.0 + RIDGE

@@ -71,7 +71,7 @@ _Fitted = tuple[float, FloatArray, FloatArray, float]  # value, w, d and risk
 
 @dataclass(frozen=True)
 class _Weighed:
-    """Weights with their shares, a point of the master, scores, the place of the worst row there, and the value."""
+    """Weights with their shares, a point of the master, scores, the position of the worst row, and the value."""
 
     w: FloatArray
     d: FloatArray
@@ -82,15 +82,14 @@ class _Weighed:
 
 
 def _load_nowhere(w: np.ndarray, d: np.ndarray, risk: float) -> None:
-    """Leave a point where it is: there is no model."""
+    """Do nothing: there is no model to load values into."""
 
 
 @dataclass
 class SelectionOracle:
-    """Answers for ``Structure``: ``solve`` at a sigma, ``relax`` over a master.
+    """The oracle of a ``Structure``: ``solve`` at a sigma, ``relax`` over a master.
 
-    ``pool``: RowPool. ``budget``, ``weight``: Params B and C. ``load``: (w (m,), d (m,), risk) -> put them on the
-    model.
+    ``pool``: RowPool. ``budget``, ``weight``: Params B and C. ``load``: sets the model to (w (m,), d (m,), risk).
     """
 
     pool: RowPool
@@ -102,7 +101,7 @@ class SelectionOracle:
         self._lp: tuple[LinearRows, HighsLP] | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SelectionOracle:
-        """Return an oracle of the copy, which has parameters of its own."""
+        """Return an oracle for the copied model, with the copied parameters."""
         return SelectionOracle(
             deepcopy(self.pool, memo),
             deepcopy(self.budget, memo),
@@ -111,7 +110,7 @@ class SelectionOracle:
         )
 
     def detached(self) -> SelectionOracle:
-        """Return what answers as this one now does, and knows no model: for other processes."""
+        """Return an equal oracle without a model, for other processes."""
         C, B = self.parameters()
         return SelectionOracle(self.pool, B, C, _load_nowhere)
 
@@ -120,7 +119,7 @@ class SelectionOracle:
         return float(pyo.value(self.weight)), float(pyo.value(self.budget))
 
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer:
-        """Answer at a point of shape (m,), to a relative gap."""
+        """Solve at a point of shape (m,), to a relative gap."""
         pool, clock = self.pool, Clock(time_limit)
         C, B = self.parameters()
         columns = np.flatnonzero(point > SELECTED)
@@ -159,7 +158,7 @@ class SelectionOracle:
         return SubAnswer(value, min(low, value), cut, load, every)
 
     def _tidied(self, best: _Fitted, X: FloatArray, B: int, C: float, low: float, tolerance: float) -> _Fitted:
-        """Leave out weights of next to nothing, which an interior point leaves, where the tolerance allows it."""
+        """Remove negligible weights of an interior point, where the tolerance allows it."""
         value, w = best[:2]
         size = np.abs(w)
         for least in TINY:
@@ -190,7 +189,7 @@ class SelectionOracle:
         return found or Restricted(np.zeros(len(q)), np.zeros(F), sigma * min(1.0, B / float(sigma.sum())))
 
     def _cut(self, used: list[int], alpha: FloatArray, sigma: FloatArray, B: float) -> Cut:
-        """Return the cut of multipliers, with the theta that is best at sigma."""
+        """Return the cut of multipliers, with the best theta at sigma."""
         rows = used[: len(alpha)]
         half = 0.5 * (alpha @ self.pool.P[rows]) ** 2
         theta = threshold(half, sigma, B)
@@ -208,7 +207,7 @@ class SelectionOracle:
         enough: float,
         time_limit: float | None,
     ) -> RelaxedAnswer | None:
-        """Minimise over the master's rows and bounds, to a relative gap or any proof of ``enough``."""
+        """Minimise over the master's rows and bounds, to a relative gap or until the bound reaches ``enough``."""
         pool, clock, m = self.pool, Clock(time_limit), self.pool.matrix.shape[1]
         C, B = self.parameters()
         root = not np.isfinite(enough)
@@ -269,7 +268,7 @@ class SelectionOracle:
         return _Weighed(w, d, x, scores, row, master.constant + float(master.cost @ x) + _spread(w, d) + C * risk)
 
     def _line(self, master: LinearRows, start: _Weighed, end: _Weighed, C: float) -> list[_Weighed]:
-        """Return points between two, better and better: all but the risk as it is, the risk by the rows met so far."""
+        """Return improving points between two: exact except for the risk, which is that of the rows found so far."""
         pool, rows, found = self.pool, [start.row, end.row], list[_Weighed]()
         moves = [b - a for a, b in ((start.w, end.w), (start.d, end.d), (start.x, end.x), (start.scores, end.scores))]
         cost, per_step = master.constant + float(master.cost @ start.x), float(master.cost @ moves[2])
@@ -297,9 +296,9 @@ class SelectionOracle:
     def _apart(
         self, master: LinearRows, lower: np.ndarray, upper: np.ndarray, accuracy: float, enough: float, limit: Clock
     ) -> RelaxedAnswer | None:
-        """Bound what is too large to be solved at once: the rows' alpha are best for D alone, the cut sees the master.
+        """Bound a relaxation that is too large to be solved at once: alpha is optimal for D alone.
 
-        The cut holds whatever alpha is, so that this is a relaxation of the relaxation.
+        Its cut, which is valid for every alpha, is minimised over the master: a relaxation of the relaxation.
         """
         pool, m = self.pool, self.pool.matrix.shape[1]
         C, B = self.parameters()
@@ -333,7 +332,7 @@ class SelectionOracle:
     def _least(
         self, master: LinearRows, lower: np.ndarray, upper: np.ndarray, cut: Cut
     ) -> tuple[float, np.ndarray, np.ndarray] | None:
-        """Return the least of the master's cost and a cut over the master, by weak duality, reduced costs, a point."""
+        """Return a bound of the master's cost and a cut over the master, reduced costs, and a point."""
         m, N = len(cut.coefficients), len(master.cost)
         if self._lp is None or self._lp[0] is not master:
             lp = HighsLP(np.zeros(N), lower, upper)
@@ -376,7 +375,7 @@ def _spread(w: FloatArray, d: FloatArray) -> float:
 
 
 def _polytope(master: LinearRows, lower: np.ndarray, upper: np.ndarray, m: int, B: float) -> Polytope | None:
-    """Return the master with its d: sigma itself where no more than B of it can be, else beside it."""
+    """Return the master with d: sigma itself where its sum cannot exceed B, else additional variables."""
     low, up = master.lower, master.upper
     same = low == up
     above, below = np.isfinite(up) & ~same, np.isfinite(low) & ~same

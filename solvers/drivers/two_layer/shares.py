@@ -50,9 +50,9 @@ POOL = 40  # vertices remembered
 
 @dataclass(frozen=True)
 class Priced:
-    """What slopes are worth: a proven ``value``, and a vertex that is worth it.
+    """The proven ``value`` of slopes, and a vertex that attains it.
 
-    ``columns`` and their ``d``; ``rest``: the vertex's values of the other variables.
+    ``columns`` and their ``d``; ``rest``: values of the other variables at the vertex.
     """
 
     value: float
@@ -75,15 +75,15 @@ class Budget:
         self.budget = budget
 
     def omega(self, w: FloatArray, d: FloatArray) -> tuple[float, FloatArray]:
-        """Return the regulariser of weights, and the shares that give it, whatever d they came with."""
+        """Return the regulariser of weights and the shares that attain it."""
         return half_norm(w, self.budget)
 
     def conjugate(self, slopes: FloatArray) -> float:
-        """Return what slopes over all columns are worth."""
+        """Return the value of slopes over all columns."""
         return half_conjugate(slopes, self.budget)
 
     def between(self, start: FloatArray, end: FloatArray) -> Callable[[float], float]:
-        """Return what slopes on the way between two are worth, over the columns of large ones."""
+        """Return the value of slopes between two, over the columns of large ones."""
         near = largest(np.maximum(np.abs(start), np.abs(end)), SHORT * self.budget)
         a, step = start[near], end[near] - start[near]
         return lambda x: half_conjugate(a + x * step, self.budget)
@@ -93,7 +93,7 @@ class Budget:
         return largest(slopes, many)
 
     def within(self, columns: Indices) -> Polytope | None:
-        """Return what restricts the shares of columns; None for D alone."""
+        """Return the restrictions of the shares of columns; None for D alone."""
         return None
 
 
@@ -141,16 +141,16 @@ class BudgetRows(Budget):
         return 0.5 * float((w[used] ** 2 / d[used]).sum()), d
 
     def conjugate(self, slopes: FloatArray) -> float:
-        """Return what slopes over all columns are worth."""
+        """Return the value of slopes over all columns."""
         return self.price(slopes).value
 
     def columns(self, slopes: FloatArray, many: int) -> Indices:
-        """Return those of the vertex that slopes are worth, and of further ones the largest."""
+        """Return the columns of the best vertex, and the largest others."""
         vertex = self.price(slopes).columns
         return np.union1d(vertex, largest(slopes, many)) if many > self.budget else vertex
 
     def between(self, start: FloatArray, end: FloatArray) -> Callable[[float], float]:
-        """Return what slopes on the way between two are worth at the vertices met, each a parabola on the way."""
+        """Return the value of slopes between two at the vertices found so far, each of which is a parabola."""
         step = end - start
         parabolas = np.array(
             [
@@ -166,7 +166,7 @@ class BudgetRows(Budget):
         return None if self.clash or not np.isfinite(found.value) else found
 
     def price(self, slopes: FloatArray) -> Priced:
-        """Solve the program at slopes; where it has no answer the value is infinite: nothing is proven."""
+        """Solve the program at slopes; without an answer the value is infinite, because nothing is proven."""
         n, half = len(self.touched), 0.5 * slopes**2
         top, following = self._largest_alike(slopes)
         gains = np.concatenate([half[self.touched], np.zeros(len(self.others)), half[top]])
@@ -185,14 +185,14 @@ class BudgetRows(Budget):
         return found
 
     def _largest_alike(self, slopes: FloatArray) -> tuple[Indices, float]:
-        """Return the columns in no row that the slots stand for, and half the square of the next."""
+        """Return the columns outside all rows that the slots represent, and half the square of the next slope."""
         size = np.where(self._alike, np.abs(slopes), -1.0)
         order = largest_first(size, self._slots + 1)
         rest = float(size[order[self._slots]]) if len(order) > self._slots else 0.0
         return order[: self._slots], 0.5 * max(0.0, rest) ** 2
 
     def _proven(self, gains: FloatArray, multipliers: FloatArray, following: float) -> float:
-        """Return the bound that multipliers prove, of gains in units of the largest."""
+        """Return the bound of multipliers, for gains in units of the largest."""
         y = np.append(multipliers[:-1], min(0.0, multipliers[-1], -following))
         return -lagrangian_bound(replace(self._program, cost=-gains), y)[0]
 
@@ -223,7 +223,7 @@ class BudgetRows(Budget):
 
 
 def largest_first(size: FloatArray, many: int) -> Indices:
-    """Return the places of the largest, the largest first."""
+    """Return the positions of the largest entries, the largest first."""
     many = min(many, len(size))
     found = np.argpartition(-size, many - 1)[:many] if many < len(size) else np.arange(len(size))
     return found[np.argsort(-size[found], kind="stable")]

@@ -45,7 +45,7 @@ MOST = 400  # columns looked at
 
 @dataclass
 class Fit:
-    """The best weights on some of the columns looked at, and the multipliers of the rows ``used``."""
+    """The best weights on some of the candidate columns, and the multipliers of the rows ``used``."""
 
     columns: Indices
     w: FloatArray
@@ -57,7 +57,7 @@ class Fit:
 
 @dataclass
 class SupportFound:
-    """What a search ends with; ``local`` tells that no exchange of single columns is better."""
+    """The result of a search; ``local``: whether no exchange of single columns is better."""
 
     columns: Indices
     w: FloatArray
@@ -145,7 +145,7 @@ class SupportSearch:
     # Step 0.
 
     def _fewer(self, start: Indices) -> Indices:
-        """Drop columns of least weight until K are left, a tenth of what is too much at a time."""
+        """Drop columns of least weight until K are left, a tenth of the excess at a time."""
         support = start
         while len(support) > self.most:
             fit = self._fit(support, np.inf, LOOSE, keep=False)
@@ -160,7 +160,7 @@ class SupportSearch:
     # Steps 2 and 3.
 
     def _improved(self, here: Fit, bound: float | None, gap: float) -> bool:
-        """Exchange columns of a fit; say whether no exchange is left."""
+        """Exchange columns of a fit; return whether no exchange is left."""
         idle = 0
         tried: set[frozenset[int]] = set()
         while not (self.clock.over or self._met(bound, gap) or idle >= PATIENCE):
@@ -176,7 +176,7 @@ class SupportSearch:
         return False
 
     def _promising(self, here: Fit, tried: set[frozenset[int]]) -> Indices | None:
-        """Return the neighbour of least bound that was not tried, if that is below the value here."""
+        """Return the untried neighbour of least bound, if that is below the present value."""
         inside = here.columns
         outside = np.setdiff1d(np.arange(len(self.columns)), inside)
         if not len(outside):
@@ -242,7 +242,7 @@ class SupportSearch:
         return [self._add(self.facts.worst(np.zeros(self.X.shape[0])))]
 
     def _add(self, row: RiskRow) -> int:
-        """Return the place of a row, which is new or not."""
+        """Return the position of a row, after adding it if it is new."""
         key = (row.side, row.coefficients.tobytes())
         side = self.facts.scale * row.side
         slopes = -self.facts.scale * (row.coefficients.astype(float) @ self.X)

@@ -42,7 +42,7 @@ class WorkingSet:
         self._row_idle, self._column_idle, self._group_idle = (np.empty(0, dtype=int) for _ in range(3))
 
     def slopes(self, alpha: FloatArray) -> FloatArray:
-        """Return c = h X' sum_k alpha_k u_k over all columns of X; the only step that touches all entries."""
+        """Return c = h X' sum_k alpha_k u_k over all columns of X, the only step that reads all entries."""
         total = np.zeros(self.X.shape[0])
         for a, row in zip(alpha.tolist(), self.rows, strict=True):
             if a > 0:
@@ -50,7 +50,7 @@ class WorkingSet:
         return np.asarray(self.X.T @ total) * self.scale
 
     def add_rows(self, rows: Sequence[RiskRow]) -> bool:
-        """Add rows that are not there yet; say whether any is new."""
+        """Add rows that are not there yet; return whether any is new."""
         new: list[RiskRow] = []
         for row in rows:
             if not any(_same(row, other) for other in (*self.rows, *new)):
@@ -65,7 +65,7 @@ class WorkingSet:
         return True
 
     def add_columns(self, wanted: NDArray[np.intp]) -> bool:
-        """Add columns, and their group; say whether anything is new."""
+        """Add columns, and their group; return whether any is new."""
         new = np.setdiff1d(wanted, self.columns)
         if len(new):
             part = self.X[:, new]
@@ -85,9 +85,9 @@ class WorkingSet:
         return True
 
     def drop(self, answer: Restricted, C: float, held: NDArray[np.bool_], patience: int) -> NDArray[np.bool_]:
-        """Drop what an answer has given no weight for some rounds; return which columns stay.
+        """Drop rows and columns without weight in the answers of some rounds; return which columns are kept.
 
-        ``held`` says which columns the best point needs; rows, groups and columns added since the answer stay.
+        ``held``: columns of the best point, which are kept, as are rows, groups and columns added since the answer.
         """
         known = len(answer.alpha)
         values = self.q[:known] + self.P[:known, : len(answer.w)] @ answer.w
@@ -116,7 +116,7 @@ def _same(row: RiskRow, other: RiskRow) -> bool:
 
 
 def _idle(rounds: NDArray[np.int_], used: NDArray[np.bool_]) -> NDArray[np.int_]:
-    """Return the rounds without use, of things of which the last may be newer than the answer."""
+    """Return the number of rounds without use of rows or columns, the last of which may be newer than the answer."""
     new = np.zeros(len(rounds) - len(used), dtype=int)
     return np.concatenate([np.where(used, 0, rounds[: len(used)] + 1), new])
 
@@ -125,7 +125,7 @@ KEPT = 80  # rows that the next problem begins with
 
 
 class RowPool:
-    """The rows of a risk met so far, over all columns; it depends on the data alone, so that clones begin with them.
+    """The rows of a risk found so far, over all columns; they depend on the data alone, so that clones share them.
 
     ``matrix`` (n, m), ``worst``, ``scale``: as in ``CompositeRisk``.
     """
@@ -138,13 +138,13 @@ class RowPool:
         self.active = [self.first]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RowPool:
-        """Return a pool that begins with these rows, which hold for every copy; arrays are shared until one grows."""
+        """Return a pool with these rows, which are valid for every copy; arrays are shared until one grows."""
         other = copy(self)
         other._known = dict(self._known)
         return other
 
     def at(self, scores: FloatArray) -> tuple[int, float]:
-        """Return the place of the worst row at scores, and the risk there."""
+        """Return the position of the worst row at scores, and the risk there."""
         row = self.worst(scores)
         risk = max(0.0, self.scale * (row.side - float(row.coefficients.astype(float) @ scores)))
         key = (row.side, row.coefficients.tobytes())
@@ -160,13 +160,13 @@ class RowPool:
         return np.asarray(X @ w, dtype=float).ravel()
 
     def nearest(self, points: list[FloatArray], used: list[int]) -> list[int]:
-        """Return which of some rows are nearest to the worst of them at any of some weights."""
+        """Return the rows that are nearest to the worst row at any of several weights."""
         P, q = self.P[used], self.q[used]
         values = np.array([q + P @ w for w in points])
         behind = (values.max(axis=1)[:, None] - values).min(axis=0)
         return [used[k] for k in np.argsort(behind, kind="stable")[:KEPT].tolist()]
 
     def near(self, w: FloatArray) -> None:
-        """Let the next problem begin with the rows that are nearest to the worst at w."""
+        """Start the next problem with the rows nearest to the worst row at w."""
         values = self.q + self.P @ w
         self.active = np.argsort(-values, kind="stable")[:KEPT].tolist()
