@@ -25,7 +25,7 @@ from fsmodels import baselines
 from fsmodels.baselines import rankings
 from fsmodels.models.fsp.oracle import SvmOracle
 from solvers import SolutionStatus, StopReason
-from solvers.drivers.tree.memory import Memory
+from solvers.drivers.branch_cut.memory import Memory
 from solvers.lp.highs import HighsLP
 
 PRICES = [2.0**k for k in range(-2, 6)]

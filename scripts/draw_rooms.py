@@ -24,7 +24,7 @@ FLOORS = [
     "solvers.model_page",
     "solvers.drivers",
     "solvers.drivers.alternating solvers.drivers.benders solvers.drivers.two_layer",
-    "solvers.drivers.tree",
+    "solvers.drivers.branch_cut",
     "solvers.drivers.catalogue",
     "solvers.whole",
     "solvers.run",

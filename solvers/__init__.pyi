@@ -2,14 +2,14 @@ from solvers.drivers.alternating.driver import Alternating
 from solvers.drivers.benders.explain import explain_split
 from solvers.drivers.benders.multi_tree import Benders
 from solvers.drivers.benders.single_tree import SingleTree
+from solvers.drivers.branch_cut.branch_and_cut import BranchAndCut
+from solvers.drivers.branch_cut.incumbents import NearChoice, NearChoices
+from solvers.drivers.branch_cut.memory import Memory
 from solvers.drivers.catalogue import DRIVERS, available, forget, register
-from solvers.drivers.mixed_cutting_plane import MixedCuttingPlane as CuttingPlane
-from solvers.drivers.multistart import MultiStart
-from solvers.drivers.row_generation import RowGeneration
-from solvers.drivers.sla import SuccessiveLinearization
-from solvers.drivers.tree.branch_and_cut import BranchAndCut
-from solvers.drivers.tree.incumbents import NearChoice, NearChoices
-from solvers.drivers.tree.memory import Memory
+from solvers.drivers.cutting_plane.integer import MixedCuttingPlane as CuttingPlane
+from solvers.drivers.cutting_plane.row_generation import RowGeneration
+from solvers.drivers.multi_start import MultiStart
+from solvers.drivers.sla.driver import SuccessiveLinearization
 from solvers.drivers.two_layer.driver import TwoLayer
 from solvers.drivers.two_layer.selection import SelectionOracle
 from solvers.drivers.two_layer.support_search import SupportFound, SupportSearch

@@ -12,11 +12,11 @@ from solvers.drivers.alternating.driver import Alternating
 from solvers.drivers.base import Driver
 from solvers.drivers.benders.multi_tree import Benders
 from solvers.drivers.benders.single_tree import SingleTree
-from solvers.drivers.mixed_cutting_plane import MixedCuttingPlane
-from solvers.drivers.multistart import MultiStart
-from solvers.drivers.row_generation import RowGeneration
-from solvers.drivers.sla import SuccessiveLinearization
-from solvers.drivers.tree.branch_and_cut import BranchAndCut
+from solvers.drivers.branch_cut.branch_and_cut import BranchAndCut
+from solvers.drivers.cutting_plane.integer import MixedCuttingPlane
+from solvers.drivers.cutting_plane.row_generation import RowGeneration
+from solvers.drivers.multi_start import MultiStart
+from solvers.drivers.sla.driver import SuccessiveLinearization
 from solvers.drivers.two_layer.driver import TwoLayer
 from solvers.errors import OptionError, SolverError
 from solvers.interfaces.qualification import qualify as check_trials

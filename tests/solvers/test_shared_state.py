@@ -14,7 +14,7 @@ import pytest
 
 import solvers
 from solvers import garbage, progress
-from solvers.drivers.tree import joblib_pool
+from solvers.drivers.branch_cut import joblib_pool
 from solvers.interfaces import runner
 from solvers.processes import VARIABLE, safe_path
 from solvers.shared_state import Turn, process_wide, without_warnings

@@ -18,7 +18,7 @@ import pytest
 import fsmodels as fs
 import solvers
 from solvers import SolutionStatus, StopReason
-from solvers.drivers.tree import coordinator, joblib_pool, process_pool, worker
+from solvers.drivers.branch_cut import coordinator, joblib_pool, process_pool, worker
 from solvers.errors import SolverFailure
 from solvers.facts.base import facts_of
 

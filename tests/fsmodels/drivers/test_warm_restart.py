@@ -212,8 +212,8 @@ def test_further_variables_of_the_master_keep_the_cuts(make_data):
 
 
 def test_runs_with_two_processes_and_with_one_share_a_memory(instances, monkeypatch):
-    monkeypatch.setattr("solvers.drivers.tree.coordinator.AFTER", 0.0)
-    monkeypatch.setattr("solvers.drivers.tree.coordinator.ENOUGH", 1)
+    monkeypatch.setattr("solvers.drivers.branch_cut.coordinator.AFTER", 0.0)
+    monkeypatch.setattr("solvers.drivers.branch_cut.coordinator.ENOUGH", 1)
     session = Session(*instances(3), 8)
     for _ in range(3):
         session.most(3)

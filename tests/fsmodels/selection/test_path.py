@@ -7,7 +7,7 @@ import pytest
 
 import fsmodels as fs
 from fsmodels.errors import InfeasibleParameter, ParameterError
-from solvers.drivers.tree.memory import Memory
+from solvers.drivers.branch_cut.memory import Memory
 
 
 @pytest.fixture

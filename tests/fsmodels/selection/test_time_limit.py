@@ -14,7 +14,8 @@ from fsmodels.models import libsvm, plane, rows
 from fsmodels.models.concave import planes
 from fsmodels.models.fsp import oracle as svm_oracle
 from fsmodels.models.kernel import objective
-from solvers.drivers import column_lp, multistart, sla
+from solvers.drivers.cutting_plane import column_lp
+from solvers.drivers.sla import driver as sla
 from solvers.lp import highs as lp
 from solvers.model.known_rows import hand_over
 from solvers.result import StopReason
@@ -142,7 +143,7 @@ WHOLE = {"svm": {}, "one-norm-svm": {}, "robust-lp": {}, "gmeb": R, "gmeb-dual":
 
 @pytest.mark.parametrize("model", WHOLE)
 def test_a_model_that_could_not_be_handed_over_in_time_is_not_written_anew(model, monkeypatch):
-    for place in (whole, multistart):
+    for place in (whole, multi_start):
         monkeypatch.setattr(place, "hand_over", lambda model, pace: hand_over(model, 1.0))  # s a term
         monkeypatch.setattr(place, "visible", lambda *_: pytest.fail("begun"))
     found = fs.select(normal(60, 8), model, time_limit=100.0, **WHOLE[model])

@@ -6,7 +6,7 @@ import pytest
 from pyomo.gdp import Disjunction
 
 from solvers import Facts, ModelError, OptionError, SolutionStatus, SolverError, StopReason
-from solvers.drivers.multistart import MultiStart
+from solvers.drivers.multi_start import MultiStart
 from solvers.errors import Error
 from solvers.facts import Change
 from solvers.interfaces.registry import find

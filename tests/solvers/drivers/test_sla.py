@@ -14,7 +14,7 @@ import solvers
 import solvers.model.smooth
 from model_state import state
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
-from solvers.drivers.pieces import Pieces
+from solvers.drivers.sla.pieces import Pieces
 from solvers.errors import SolverFailure
 from solvers.lp.highs import HighsLP, LpStatus
 from solvers.model.classes import violation

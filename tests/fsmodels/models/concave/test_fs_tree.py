@@ -14,8 +14,8 @@ from fsmodels.models.proofs.equilibration import Columns
 from robust_reference import robust, robust_by_support
 from solvers import facts_of
 from solvers.drivers.benders.split import split
-from solvers.drivers.tree.branch_and_cut import BranchAndCut
-from solvers.drivers.tree.master import MasterLP
+from solvers.drivers.branch_cut.branch_and_cut import BranchAndCut
+from solvers.drivers.branch_cut.master import MasterLP
 from solvers.facts.row_bound import RowBound
 from solvers.model.linear import LinearRows
 

@@ -19,8 +19,8 @@ from solvers import SolutionStatus, StopReason
 from solvers.drivers.benders.relaxation import EndlessSubproblem
 from solvers.drivers.benders.split import split
 from solvers.drivers.benders.switched import SwitchedSubproblem
-from solvers.drivers.tree.master import MasterLP
-from solvers.drivers.tree.memory import KEPT, CutPool
+from solvers.drivers.branch_cut.master import MasterLP
+from solvers.drivers.branch_cut.memory import KEPT, CutPool
 from solvers.facts.structure import Cut, SubAnswer
 from solvers.lp.highs import LpStatus
 

@@ -35,8 +35,8 @@ import pyomo.environ as pyo
 from scipy import sparse
 
 from solvers.drivers.base import Driver
-from solvers.drivers.column_lp import ColumnLP, sized
-from solvers.drivers.convex_parts import ConvexParts
+from solvers.drivers.cutting_plane.column_lp import ColumnLP, sized
+from solvers.drivers.cutting_plane.convex_parts import ConvexParts
 from solvers.drivers.slots import lp_words
 from solvers.errors import ModelError, OptionError, SolverFailure
 from solvers.facts.as_built import data_of

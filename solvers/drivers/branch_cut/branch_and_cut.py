@@ -38,15 +38,15 @@ import numpy as np
 from solvers.drivers.base import Ended
 from solvers.drivers.benders.base import DecompositionConfig, DecompositionDriver
 from solvers.drivers.benders.subproblem import OracleSubproblem
+from solvers.drivers.branch_cut.branching import Tree
+from solvers.drivers.branch_cut.coordinator import Coordinator
+from solvers.drivers.branch_cut.incumbents import IncumbentSearch, SolutionPool
+from solvers.drivers.branch_cut.master import MasterLP
+from solvers.drivers.branch_cut.memory import Memory
+from solvers.drivers.branch_cut.node import SEARCHES, NodeBounds, Visits
+from solvers.drivers.branch_cut.root import RootSearch
+from solvers.drivers.branch_cut.worker import TreeTask
 from solvers.drivers.slots import lp_words
-from solvers.drivers.tree.branching import Tree
-from solvers.drivers.tree.coordinator import Coordinator
-from solvers.drivers.tree.incumbents import IncumbentSearch, SolutionPool
-from solvers.drivers.tree.master import MasterLP
-from solvers.drivers.tree.memory import Memory
-from solvers.drivers.tree.node import SEARCHES, NodeBounds, Visits
-from solvers.drivers.tree.root import RootSearch
-from solvers.drivers.tree.worker import TreeTask
 from solvers.errors import ModelError, OptionError
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import find

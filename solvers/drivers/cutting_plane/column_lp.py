@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from solvers.drivers.convex_parts import ConvexParts
+from solvers.drivers.cutting_plane.convex_parts import ConvexParts
 from solvers.facts.row_bound import lagrangian_bound
 from solvers.facts.separable import Cuts, stacked
 from solvers.interfaces.runner import SolveOptions

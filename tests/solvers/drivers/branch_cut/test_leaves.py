@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from solvers.drivers.tree.memory import CutPool
-from solvers.drivers.tree.node import Leaves
+from solvers.drivers.branch_cut.memory import CutPool
+from solvers.drivers.branch_cut.node import Leaves
 from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer
 
 N = 6

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from solvers.drivers.tree.branching import PseudoCosts
+from solvers.drivers.branch_cut.branching import PseudoCosts
 from solvers.errors import OptionError
 from solvers.facts.structure import Cut, Structure, SubAnswer
 from solvers.shared_state import Turn

@@ -21,11 +21,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from solvers.drivers.tree import joblib_pool, process_pool
-from solvers.drivers.tree.branching import Node
-from solvers.drivers.tree.incumbents import TIGHT, IncumbentSearch
-from solvers.drivers.tree.node import Visits
-from solvers.drivers.tree.worker import Report, Slice, TreeTask
+from solvers.drivers.branch_cut import joblib_pool, process_pool
+from solvers.drivers.branch_cut.branching import Node
+from solvers.drivers.branch_cut.incumbents import TIGHT, IncumbentSearch
+from solvers.drivers.branch_cut.node import Visits
+from solvers.drivers.branch_cut.worker import Report, Slice, TreeTask
 
 AFTER = 0.1  # s without workers: many runs end before
 ENOUGH = 4  # open nodes for each worker

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from solvers.drivers.tree.process_pool import Unavailable, WorkerFailure
-from solvers.drivers.tree.worker import Report, SharedIncumbent, Slice, TreeTask, Worker
+from solvers.drivers.branch_cut.process_pool import Unavailable, WorkerFailure
+from solvers.drivers.branch_cut.worker import Report, SharedIncumbent, Slice, TreeTask, Worker
 from solvers.processes import end_with_parent, safe_path
 from solvers.shared_state import process_wide
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from solvers.drivers.base import Ended
 from solvers.drivers.benders.relaxation import why_unbounded
-from solvers.drivers.tree.branching import Change, Node, PseudoCosts, Tree
-from solvers.drivers.tree.incumbents import LOOSE, TIGHT, IncumbentSearch, SearchContext
-from solvers.drivers.tree.master import ROWS, MasterOptimum
+from solvers.drivers.branch_cut.branching import Change, Node, PseudoCosts, Tree
+from solvers.drivers.branch_cut.incumbents import LOOSE, TIGHT, IncumbentSearch, SearchContext
+from solvers.drivers.branch_cut.master import ROWS, MasterOptimum
 from solvers.errors import SolverError
 from solvers.facts.structure import Cut, Relaxation, RelaxedAnswer
 from solvers.lp.highs import LP_TOLERANCE, LpStatus

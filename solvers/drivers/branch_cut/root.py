@@ -7,11 +7,11 @@ import numpy as np
 from solvers import progress
 from solvers.drivers.base import Ended
 from solvers.drivers.benders.base import DecompositionDriver
-from solvers.drivers.tree.branching import Tree
-from solvers.drivers.tree.incumbents import LOOSE, TIGHT, IncumbentSearch
-from solvers.drivers.tree.level_bundle import Root, solve_relaxation
-from solvers.drivers.tree.master import MasterOptimum
-from solvers.drivers.tree.node import NodeBounds
+from solvers.drivers.branch_cut.branching import Tree
+from solvers.drivers.branch_cut.incumbents import LOOSE, TIGHT, IncumbentSearch
+from solvers.drivers.branch_cut.level_bundle import Root, solve_relaxation
+from solvers.drivers.branch_cut.master import MasterOptimum
+from solvers.drivers.branch_cut.node import NodeBounds
 from solvers.facts.structure import SubAnswer
 from solvers.lp.highs import LpStatus
 from solvers.result import SolutionStatus, StopReason

@@ -18,11 +18,11 @@ from solvers.clock import Clock
 from solvers.drivers.base import Ended
 from solvers.drivers.benders.base import DecompositionConfig
 from solvers.drivers.benders.relaxation import WholeRelaxation
-from solvers.drivers.tree.branching import Node, Tree
-from solvers.drivers.tree.incumbents import IncumbentSearch
-from solvers.drivers.tree.master import MasterLP
-from solvers.drivers.tree.memory import Memory
-from solvers.drivers.tree.node import SEARCHES, NodeBounds, Visits
+from solvers.drivers.branch_cut.branching import Node, Tree
+from solvers.drivers.branch_cut.incumbents import IncumbentSearch
+from solvers.drivers.branch_cut.master import MasterLP
+from solvers.drivers.branch_cut.memory import Memory
+from solvers.drivers.branch_cut.node import SEARCHES, NodeBounds, Visits
 from solvers.facts.structure import Oracle, Relaxation, SubAnswer
 from solvers.result import SolutionStatus, StopReason
 

@@ -27,7 +27,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy import sparse
 
-from solvers.drivers.cutting_plane import CutsEnd, CuttingPlane
+from solvers.drivers.cutting_plane.kelley import CutsEnd, CuttingPlane
 from solvers.drivers.slots import master_words
 from solvers.errors import ModelError, SolverFailure
 from solvers.facts.separable import Cuts

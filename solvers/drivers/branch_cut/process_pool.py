@@ -24,7 +24,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from solvers import interrupt
-from solvers.drivers.tree.worker import Report, SharedIncumbent, Slice, TreeTask, Worker
+from solvers.drivers.branch_cut.worker import Report, SharedIncumbent, Slice, TreeTask, Worker
 from solvers.errors import Error, SolverFailure
 from solvers.processes import end_with_parent
 from solvers.shared_state import without_warnings

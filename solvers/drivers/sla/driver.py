@@ -39,7 +39,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 from solvers.drivers.base import Driver, Ended
-from solvers.drivers.pieces import NoPiece, Pieces, ordered_sets
+from solvers.drivers.sla.pieces import NoPiece, Pieces, ordered_sets
 from solvers.drivers.slots import lp_words, master_words
 from solvers.drivers.starts import Start, StartsConfig, random_points, spread, table
 from solvers.errors import ModelError, OptionError, SolverFailure

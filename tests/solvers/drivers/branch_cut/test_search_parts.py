@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from solvers.drivers.tree.branching import PseudoCosts, Tree
-from solvers.drivers.tree.exchange import Incumbent, exchange, exchange_blocks
+from solvers.drivers.branch_cut.branching import PseudoCosts, Tree
+from solvers.drivers.branch_cut.exchange import Incumbent, exchange, exchange_blocks
 from solvers.facts.structure import Cut
 
 

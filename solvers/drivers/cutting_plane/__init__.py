@@ -1,0 +1,4 @@
+"""Cutting planes: Kelley's method, with integers, and row generation.
+
+May import ``solvers.facts`` and what lies below it.
+"""
