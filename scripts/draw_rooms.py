@@ -23,7 +23,8 @@ FLOORS = [
     "solvers.facts",
     "solvers.model_page",
     "solvers.drivers",
-    "solvers.drivers.alternating solvers.drivers.benders solvers.drivers.two_layer",
+    "solvers.drivers.alternating solvers.drivers.benders solvers.drivers.cutting_plane solvers.drivers.sla "
+    "solvers.drivers.two_layer",
     "solvers.drivers.branch_cut",
     "solvers.drivers.catalogue",
     "solvers.whole",

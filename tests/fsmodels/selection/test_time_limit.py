@@ -14,6 +14,7 @@ from fsmodels.models import libsvm, plane, rows
 from fsmodels.models.concave import planes
 from fsmodels.models.fsp import oracle as svm_oracle
 from fsmodels.models.kernel import objective
+from solvers.drivers import multi_start
 from solvers.drivers.cutting_plane import column_lp
 from solvers.drivers.sla import driver as sla
 from solvers.lp import highs as lp
