@@ -55,13 +55,20 @@ for registry in (Executable, Library):
 
 
 def package(module: str, distribution: str) -> Callable[[], str | None]:
-    """Return a function that tells the version of a Python package, or None."""
+    """Return a function that returns the version of a Python package, or None.
+
+    Another distribution may provide the module, as cyipopt-wheels provides cyipopt. A module without metadata has the
+    version "unknown".
+    """
 
     def version() -> str | None:
+        if importlib.util.find_spec(module) is None:
+            return None
         try:
-            return importlib.metadata.version(distribution) if importlib.util.find_spec(module) else None
+            return importlib.metadata.version(distribution)
         except importlib.metadata.PackageNotFoundError:
-            return "unknown"
+            others = importlib.metadata.packages_distributions().get(module, [])
+            return importlib.metadata.version(others[0]) if others else "unknown"
 
     return version
 
@@ -92,11 +99,12 @@ def _output(path: str, flag: str) -> str | None:
 
 def cyipopt_version() -> str | None:
     """Find cyipopt together with its ASL library: without the library Pyomo says available, and solving raises."""
-    if importlib.util.find_spec("cyipopt") is None:
+    version = package("cyipopt", "cyipopt")()
+    if version is None:
         return None
     from pyomo.contrib.pynumero.asl import AmplInterface
 
-    return importlib.metadata.version("cyipopt") if AmplInterface.available() else None
+    return version if AmplInterface.available() else None
 
 
 class _Square:

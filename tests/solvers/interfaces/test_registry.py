@@ -11,6 +11,7 @@ import solvers
 from solvers import SolutionStatus, SolverError
 from solvers.clarabel.interface import Clarabel, LegacyClarabel
 from solvers.drivers.catalogue import DRIVERS
+from solvers.interfaces import quirks
 from solvers.interfaces.registry import SOLVERS, find, names, recognise, require
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Runner, SolveOptions
@@ -244,3 +245,17 @@ def test_a_solver_object_is_recognised_by_its_interface():
     assert recognise(Clarabel()).name == recognise(LegacyClarabel()).name == "clarabel"
     assert recognise(SolverFactoryV2("clarabel")).name == recognise(pyo.SolverFactory("clarabel")).name == "clarabel"
     assert recognise(pyo.SolverFactory("appsi_highs")).name == "appsi_highs"
+
+
+def test_a_module_of_another_distribution_has_that_version(tmp_path, monkeypatch):
+    """cyipopt-wheels provides the module cyipopt."""
+    for name in ("mine", "bare"):
+        (tmp_path / f"{name}.py").write_text("")
+    folder = tmp_path / "mine_wheels-1.2.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: mine-wheels\nVersion: 1.2\n")
+    (folder / "top_level.txt").write_text("mine\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert quirks.package("mine", "mine")() == "1.2"
+    assert quirks.package("bare", "bare")() == "unknown"
+    assert quirks.package("no_such_module", "no_such_module")() is None
