@@ -17,10 +17,9 @@ from fsmodels.datasets.checks import on_one_footing
 from fsmodels.datasets.dataset import Dataset, DataWarning
 from fsmodels.datasets.diagnose import look
 from fsmodels.datasets.dialect import Dialect
-from fsmodels.datasets.files import LIBSVM
+from fsmodels.datasets.files import LIBSVM, is_svmlight
 from fsmodels.datasets.instances import Embedding, embed
 from fsmodels.datasets.shipped import list_bags, list_datasets, shipped_file
-from fsmodels.datasets.svmlight import is_svmlight
 from fsmodels.errors import DataError, OptionError, ParameterError
 from fsmodels.selection import report
 from fsmodels.selection.parameters import PARAMETERS

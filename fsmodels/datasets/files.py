@@ -20,9 +20,11 @@ from solvers import interrupt
 __all__ = [
     "as_path",
     "available_memory",
-    "check_file",
     "check_fits",
+    "check_svmlight",
+    "check_table",
     "content",
+    "is_svmlight",
     "json_text",
     "title",
     "write_file",
@@ -49,10 +51,25 @@ def title(path: Path) -> str:
     return next((name.removesuffix(end) for end in (*TABLES, *LIBSVM) if name.endswith(end) and name != end), name)
 
 
-def check_file(path: Path, kind: str, beside: Callable[[str], bool]) -> None:
-    """Refuse what is no file to read, twice if need be: nothing, a folder, a pipe, a device.
+def is_svmlight(path: Path) -> bool:
+    """Return whether the name of a file ends as in the svmlight format, plain or gzipped."""
+    return path.name.lower().removesuffix(".gz").endswith(LIBSVM)
 
-    Raises DataError, naming the files of the folder that ``beside`` takes for one of this kind.
+
+def check_table(path: Path) -> None:
+    """Check that a table can be read. Raises DataError with the tables in the folder where there is no such file."""
+    _check_file(path, "CSV or Excel", lambda name: name.removesuffix(".gz").endswith(TABLES))
+
+
+def check_svmlight(path: Path) -> None:
+    """Check that a file in svmlight format can be read. Raises DataError as ``check_table``."""
+    _check_file(path, "libsvm-format", lambda name: is_svmlight(Path(name)))
+
+
+def _check_file(path: Path, kind: str, beside: Callable[[str], bool]) -> None:
+    """Raise DataError for a path that is no regular file, such as a folder or a pipe.
+
+    ``beside``: whether a file of the folder, by its name, is of this kind; the message lists these.
     """
     try:
         mode = path.stat().st_mode

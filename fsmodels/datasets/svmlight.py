@@ -12,21 +12,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fsmodels.checks import whole
-from fsmodels.datasets.files import LIBSVM, check_file, check_fits, content
+from fsmodels.datasets.files import check_fits, check_svmlight, content
 from fsmodels.errors import DataError
 from fsmodels.words import as_names, short
 
-__all__ = ["is_svmlight", "read"]
+__all__ = ["read"]
 
 MOST_FEATURES = 50_000_000
 FEATURE = 130  # bytes of memory for a feature without entries: most of them for its name
 FORM = "each line is LABEL INDEX:VALUE INDEX:VALUE ..., all numbers, with the indices ascending"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-
-
-def is_svmlight(path: Path) -> bool:
-    """Tell by its name whether a file is in this format, plain or gzipped."""
-    return path.name.lower().removesuffix(".gz").endswith(LIBSVM)
 
 
 def read(
@@ -76,7 +71,7 @@ def read(
 
 def _parsed(path: Path) -> tuple[Any, NDArray[np.float64]]:
     """Let scikit-learn read the file; column numbers are those of the file, with column 0 empty where it has none."""
-    check_file(path, "libsvm-format", lambda name: is_svmlight(Path(name)))
+    check_svmlight(path)
     # scikit-learn takes over a second to import and loading or building needs none of it
     from sklearn.datasets import load_svmlight_file
 
