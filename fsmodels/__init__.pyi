@@ -14,9 +14,9 @@ from fsmodels.errors import (
     ParameterError,
     SolverError,
 )
-from fsmodels.evaluation.choosing import Chosen, choose
-from fsmodels.evaluation.comparison import Comparison, compare
-from fsmodels.evaluation.cross_validation import CrossValidated, cross_validate
+from fsmodels.evaluation.choose import Chosen, choose
+from fsmodels.evaluation.compare import Comparison, compare
+from fsmodels.evaluation.cross_validate import CrossValidated, cross_validate
 from fsmodels.evaluation.stability import stability, stability_index
 from fsmodels.insight.certify import Certified, certify
 from fsmodels.insight.explore import Session, explore

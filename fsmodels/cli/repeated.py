@@ -13,7 +13,8 @@ from fsmodels.cli.output import BAD_INPUT, NO_SOLUTION, SOLVED, check_target, co
 from fsmodels.cli.request import Task
 from fsmodels.datasets.files import write_file
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.evaluation.comparison import BUDGET, among
+from fsmodels.evaluation.compare import BUDGET, compare_on
+from fsmodels.evaluation.folds import Folds
 from fsmodels.evaluation.stability import Stability, stability
 from fsmodels.selection import report
 from fsmodels.selection.curve import SelectionPath
@@ -124,10 +125,9 @@ def _compare(asked: SimpleNamespace) -> int:
     most, C = given.pop("max_features"), given.pop("C")
     task.announce("each fold of each model", f"{len(models)} models on {asked.cv} folds")
     with progress.shown(task.shows):
-        found = among(
-            task.data, models, given, max_features=min(BUDGET, task.data.n_features) if most is None else most,
-            C=1.0 if C is None else C, cv=asked.cv, repeats=asked.repeats or 1, seed=asked.seed or 0,
-            n_jobs=asked.n_jobs, memory=asked.memory,
+        found = compare_on(
+            task.data, models, given, Folds(asked.cv, asked.repeats or 1, asked.seed or 0, asked.n_jobs, asked.memory),
+            max_features=min(BUDGET, task.data.n_features) if most is None else most, C=1.0 if C is None else C,
         )  # fmt: skip
     solved = bool(found.table()["folds"].sum())
     if trouble := written(task, found.to_dict(), found if solved else None, solved):

@@ -13,8 +13,8 @@ from fsmodels.cli.commands import EACH_LIMIT, data_words
 from fsmodels.cli.output import BAD_INPUT, NO_SOLUTION, SOLVED, check_target, complain, show
 from fsmodels.cli.request import Task
 from fsmodels.errors import ModelError, NoSelection, ParameterError
-from fsmodels.evaluation.cross_validation import CrossValidated, over_folds
-from fsmodels.evaluation.fold_run import FoldRunner, HeldOut, held_out_part, judged, parts_of
+from fsmodels.evaluation.cross_validate import CrossValidated, over_folds
+from fsmodels.evaluation.folds import MEASURES, Folds, HeldOut, held_out_part
 from fsmodels.insight.certify import Certified, certify
 from fsmodels.selection import report
 from fsmodels.selection.recipes import MODELS, find
@@ -30,7 +30,6 @@ from solvers.facts import facts_of
 COMPARED = "fsp_objective"  # what --certify proves something about
 CONCEPTS = 20  # instances shown
 CLOSERS = ("branch-and-cut", "cutting-plane")  # of the models whose own they are
-SHOWN = {"error": "error", "balanced_error": "balanced error", "f1": "F1", "auc": "AUC"}
 
 
 def run(asked: SimpleNamespace) -> int:
@@ -147,7 +146,7 @@ def _held_out_error(task: Task, part: Resample | None, found: Selection) -> Cros
     if not found.has_solution or (part is None and asked.cv is None):
         return None
     if part is not None:
-        return judged(found, part)
+        return HeldOut.of(found, part)
     if interrupt.pressed():
         complain("Note", "the folds were left out, as Ctrl-C was pressed before.")
         return None
@@ -156,15 +155,17 @@ def _held_out_error(task: Task, part: Resample | None, found: Selection) -> Cros
         words["time_limit"] = EACH_LIMIT
     try:
         with progress.shown(task.shows):
-            return over_folds(
-                task.data, asked.model, words, cv=asked.cv, repeats=asked.repeats or 1, seed=asked.seed or 0,
-                n_jobs=asked.n_jobs, memory=asked.memory,
-            )  # fmt: skip
+            return over_folds(task.data, asked.model, words, _folds(asked))
     except ModelError as error:
         complain("Note", f"there is no held-out error. {error}")
     except KeyboardInterrupt:
         complain("Note", "Ctrl-C came before a fold was done: there is no held-out error.")
     return None
+
+
+def _folds(asked: SimpleNamespace) -> Folds:
+    """Return the folds of ``--cv``."""
+    return Folds(asked.cv, asked.repeats or 1, asked.seed or 0, asked.n_jobs, asked.memory)
 
 
 def _check_held_out(asked: SimpleNamespace) -> None:
@@ -192,8 +193,7 @@ def _held_out(task: Task) -> Resample | None:
     if judged_at_all and not task.runs_solver and "seed" not in find(asked.model).parameters:
         task.given.pop("seed", None)  # it is of the samples alone
     if asked.cv is not None:  # refused before the selection, not after it
-        parts_of(task.data, asked.cv, asked.repeats or 1, asked.seed or 0)
-        FoldRunner(asked.n_jobs, asked.memory)
+        _folds(asked).parts(task.data)
     if asked.test is None:
         return None
     part = held_out_part(task.data, asked.test, asked.seed or 0)
@@ -211,7 +211,8 @@ def _error_lines(error: CrossValidated | HeldOut) -> list[str]:
     """Return what a report says of held-out errors."""
     if isinstance(error, HeldOut):
         return ["", error.sentence]
-    table = error.summary().loc[list(SHOWN)].rename(index=SHOWN).rename_axis("held out")
+    titles = {name: title for name, (title, _) in MEASURES.items()}
+    table = error.summary().loc[list(titles)].rename(index=titles).rename_axis("held out")
     return ["", error.sentence, "", table.to_string(float_format=lambda x: f"{x:.4f}")]
 
 

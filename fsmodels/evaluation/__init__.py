@@ -1,4 +1,4 @@
-"""Honest errors: what a selection decides about samples that had no part in it, nor in any choice before it.
+"""Errors on held-out samples: cross-validation, nested choice of parameters, comparison of models, stability.
 
 May import ``fsmodels.selection``, ``fsmodels.insight`` and what lies below them.
 """

@@ -1,4 +1,4 @@
-r"""How much a selection depends on the samples: repeated runs, frequencies of features, and an index with its interval.
+r"""Dependence of a selection on the samples: runs on resamples, frequencies of features, and a stability index.
 
 The index is that of Nogueira, Sechidis, Brown 2018, "On the stability of feature selection algorithms", JMLR 18(174).
 With Z of M runs (rows) and d features, z_if = 1 where run i selects f, p_f the mean of column f, k_i the sum of row i
@@ -7,7 +7,7 @@ and k the mean of these:
 .. math:: \hat\Phi = 1 - \frac{\frac1d \sum_f s_f^2}{\frac kd (1 - \frac kd)}, \qquad
     s_f^2 = \frac{M}{M - 1} p_f (1 - p_f),
 
-1 where all runs agree, 0 in expectation where they select k_i features at random. Its asymptotic interval is
+1 if all runs agree, 0 in expectation if they select k_i features at random. Its asymptotic interval is
 :math:`\hat\Phi \pm z_{1 - \alpha/2} \sqrt{v}` (their theorem 7) with
 
 .. math:: v = \frac{4}{M^2} \sum_i (\hat\Phi_i - \bar\Phi)^2, \qquad
@@ -16,8 +16,8 @@ and k the mean of these:
 
 which is the delta method: 2 (Phi_i - mean) is the influence of run i on Phi = 1 - A/B with A = (1/d) sum p_f (1 - p_f)
 and B = (k/d)(1 - k/d), as dA = (1/d) sum (1 - 2 p_f) z_if and dB = (1/d)(1 - 2 k/d) k_i up to constants. The index is
-not defined where every run selects all features or none. The interval takes runs for independent, which folds and
-bootstraps of the same samples are not quite: it is about this way of resampling these data.
+not defined if every run selects all features or none. The interval assumes independent runs, which folds and bootstraps
+of the same samples are not quite: it describes this way of resampling these data.
 """
 
 from __future__ import annotations
@@ -33,14 +33,13 @@ from numpy.typing import ArrayLike
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ModelError, ParameterError
-from fsmodels.evaluation.fold_run import FoldRun, FoldRunner, raw_and_words
-from fsmodels.selection.recipes import find
-from fsmodels.selection.report import as_json, percent
-from fsmodels.selection.resampling import bootstraps_of, folds_of
+from fsmodels.evaluation.folds import FoldRun, Folds, Method, data_and_words, limitations
+from fsmodels.selection.report import ResultText
+from fsmodels.selection.resampling import Resample, bootstraps_of, folds_of
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.words import listed
-from solvers import SolutionStatus, StopReason, html
+from solvers import StopReason
 from solvers import progress as watching
 from solvers.clock import own_clock
 
@@ -49,13 +48,15 @@ if TYPE_CHECKING:
 
 
 BOOTSTRAPS = 20
-COLUMNS = ("selected", "n_selected", "objective", "bound", "gap", "status", "training_error", "error", "seconds")
+COLUMNS = (
+    "selected", "n_selected", "objective", "bound", "gap", "status", "training_error", "error", "seconds", "message",
+)  # fmt: skip
 GRADES = ((0.75, "excellent"), (0.4, "intermediate to good"), (-1.0, "poor"))  # section 6 there, after Fleiss
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Stability:
-    """Repeated runs of one selection.
+class Stability(ResultText):
+    """Runs of one selection on resamples.
 
     Attributes
     ----------
@@ -63,18 +64,18 @@ class Stability:
         On all data.
     runs : pandas.DataFrame
         A row a run: ``selected``, ``n_selected``, ``objective``, ``bound``, ``gap``, ``status``, ``training_error``,
-        ``held_out_error``, ``seconds``. Runs without a solution have no say in what follows.
+        ``held_out_error``, ``seconds``, ``message``. Runs without a solution do not count below.
     weights : pandas.DataFrame
-        A row a run with a solution, a column a feature: its weight on the data as scaled there, NaN where it is not
+        A row a run with a solution, a column a feature: its weight on the data as scaled there, NaN if it is not
         selected.
     index : float or None
-        Nogueira's; None where it is not defined.
+        Nogueira's; None if it is not defined.
     interval : (float, float) or None
-        That of the index, at ``level``.
+        Of the index, at ``level``.
     way : str
-        What runs are.
+        What the runs are.
     planned : int
-        How many were asked for; after Ctrl-C there are fewer.
+        The number of runs requested; after Ctrl-C there are fewer.
     """
 
     found: Selection
@@ -111,73 +112,52 @@ class Stability:
         return frame.sort_values("frequency", ascending=False, kind="stable")
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the frequencies of the features that any run selects; returns matplotlib's Axes."""
+        """Draw the frequencies of the features that any run selects; return matplotlib's Axes."""
         from fsmodels.selection.pictures import draw_frequencies
 
         return draw_frequencies(self.table(), len(self.weights), ax)
 
     @property
     def sentence(self) -> str:
-        """What came out, in a few sentences."""
+        """The result in a few sentences."""
         runs, frequency = len(self.weights), self.frequency
         always = [name for name, share in frequency.items() if share == 1.0]
-        never = int((frequency == 0).sum())
-        said = f"{self.found.name} on {self.found.data.name}, {runs} {self.way}: "
-        said += f"{len(always)} features are in every selection" + (f" ({listed(always)})" if always else "")
-        said += f", {never} of {len(frequency)} in none. "
+        text = f"{self.found.name} on {self.found.data.name}, {runs} {self.way}: "
+        text += f"{len(always)} features are in every selection" + (f" ({listed(always)})" if always else "")
+        text += f", {int((frequency == 0).sum())} of {len(frequency)} in none. "
         if runs < 2:
-            said = f"{self.found.name} on {self.found.data.name}: the stability index needs two runs with a solution."
+            text = f"{self.found.name} on {self.found.data.name}: the stability index needs two runs with a solution."
         elif self.index is None or self.interval is None:
-            said += "The stability index is not defined where every run selects all features or none."
+            text += "The stability index is not defined if every run selects all features or none."
         else:
             grade = next(word for least, word in GRADES if self.index >= least)
             low, high = self.interval
-            said += f"Stability {self.index:.2f} ({100 * self.level:g}% interval {low:.2f} to {high:.2f}): {grade}."
-        return said + self._reservations()
+            text += f"Stability {self.index:.2f} ({100 * self.level:g}% interval {low:.2f} to {high:.2f}): {grade}."
+        return text + limitations(self.found.name, self.runs, self.planned, "run")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the content of a JSON file: the sentence, the index, features, runs, and the selection on all data."""
-        numbers = {"index": self.index, "interval": self.interval, "level": self.level}
-        table = self.table().reset_index()
-        parts = {"features": table.to_dict("records"), "runs": self.runs.to_dict("records")}
-        told = {"question": "stability", "sentence": self.sentence, "way": self.way, **numbers, **parts}
-        plain: dict[str, Any] = as_json({**told, "selection": self.found.to_dict()})
-        return plain
+    def _content(self) -> dict[str, Any]:
+        return {
+            "question": "stability",
+            "way": self.way,
+            "index": self.index,
+            "interval": self.interval,
+            "level": self.level,
+            "features": self.table().reset_index().to_dict("records"),
+            "runs": self.runs.to_dict("records"),
+            "selection": self.found.to_dict(),
+        }
 
-    def __str__(self) -> str:
-        return self.sentence
-
-    def _reservations(self) -> str:
-        """Say how many runs ended without a proof or a solution."""
-        runs, planned = len(self.runs), self.planned
-        said = f" Stopped by Ctrl-C after {runs} of {planned} runs." if runs < planned else ""
-        lost = len(self.runs) - len(self.weights)
-        if lost:
-            said += f" {lost} runs ended without a solution and do not count."
-        if find(self.found.name).runs_solver and len(self.runs):
-            open_ = self.runs[(self.runs["status"] != SolutionStatus.OPTIMAL.value) & (self.runs["n_selected"].notna())]
-            gaps = pd.to_numeric(open_["gap"]).dropna()
-            worst = f", with gaps up to {percent(float(gaps.max()))}" if len(gaps) else ""
-            if len(open_):
-                said += f" {len(open_)} runs are not proven optimal{worst}: part of what varies may be theirs."
-        return said
-
-    def __repr__(self) -> str:
+    def _shown(self) -> pd.DataFrame:
         frame = self.table()
-        shown = frame[frame["frequency"] > 0]
-        return f"{self.sentence}\n{shown.round(3).to_string()}"
-
-    def _repr_html_(self) -> str:
-        frame = self.table()
-        return html.paragraph(self.sentence) + html.frame(frame[frame["frequency"] > 0].round(3))
+        return frame[frame["frequency"] > 0].round(3)
 
 
 @dataclass(frozen=True)
-class _ResampleRun(FoldRun):
-    """A selection on a resample, with its weights."""
+class _WithWeights(Method):
+    """A method whose rows contain the weights of the selected features."""
 
-    def found(self) -> tuple[Selection, dict[str, Any]]:
-        found, _ = super().found()
+    def select(self, part: Resample) -> tuple[Selection, dict[str, Any]]:
+        found, _ = super().select(part)
         return found, {"weights": {name: found.weights.get(name, 0.0) for name in found.selected}}
 
 
@@ -195,7 +175,7 @@ def stability(
     progress: bool = False,
     **words: Any,
 ) -> Stability:
-    """Select again on folds or bootstrap samples, and say how much the selection depends on the samples.
+    """Select on folds or bootstrap samples, and measure how much the selection depends on the samples.
 
     Parameters
     ----------
@@ -204,24 +184,24 @@ def stability(
     model : str
         As in ``select``.
     folds : int or splitter of scikit-learn, optional
-        Each run leaves one fold out.
+        Each run holds one fold out.
     bootstraps : int, optional
-        So many samples of the rows with replacement, class by class; 20 where neither is given.
+        The number of samples of the rows with replacement, class by class; 20 if neither is given.
     seed : int
-        Of folds, bootstraps, and the solver where it takes one.
+        Of folds and bootstraps.
     n_jobs : int
-        Workers, by joblib; the answers do not depend on it.
+        Workers, by joblib; the results do not depend on it.
     level : float
         Of the interval of the index.
     fair, scale, **words
         As in ``select``; ``time_limit`` is for each run.
     progress : bool
-        Show which run is on, and how it stands.
+        Show the current run and its progress.
 
     Returns
     -------
     Stability
-        After Ctrl-C with the runs that were finished, or none; with fewer than two, ``index`` is None.
+        After Ctrl-C with the finished runs, or none; with fewer than two, ``index`` is None.
 
     Raises
     ------
@@ -242,7 +222,7 @@ def stability(
     if folds is not None and bootstraps is not None:
         raise ParameterError("stability: give folds or bootstraps, not both.")
     _check_level(level)
-    data, words = raw_and_words("stability", data, {"fair": fair, "scale": scale, **words})
+    data, words = data_and_words("stability", data, {"fair": fair, "scale": scale, **words})
     if folds is not None:
         parts, way = folds_of(data, folds, seed), "runs that each leave a fold out"
     else:
@@ -253,7 +233,7 @@ def stability(
         rows: list[dict[str, Any] | None] = []
         if found.stop_reason is not StopReason.INTERRUPTED:
             with suppress(KeyboardInterrupt) if found.has_solution else nullcontext():  # no run was finished
-                rows = FoldRunner(n_jobs, None).rows([_ResampleRun(model, words, part) for part in parts], "run")
+                rows = Folds(n_jobs=n_jobs).rows([FoldRun(_WithWeights(model, words), part) for part in parts], "run")
         elif not found.has_solution:
             raise KeyboardInterrupt
     finished = [row for row in rows if row is not None]
@@ -272,7 +252,7 @@ def stability(
 def stability_index(chosen: ArrayLike, level: float = 0.95) -> tuple[float | None, tuple[float, float] | None]:
     """Return the index of Nogueira, Sechidis, Brown 2018 and its interval, of a 0/1 matrix of runs and features.
 
-    None where it is not defined: every run selects all features or none.
+    None if it is not defined: every run selects all features or none.
 
     Examples
     --------

@@ -14,7 +14,8 @@ from fsmodels.checks import feature_count
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.splitting import fold_rows
 from fsmodels.errors import Error, NoSelection, ParameterError
-from fsmodels.evaluation.cross_validation import CrossValidated, over_folds
+from fsmodels.evaluation.cross_validate import CrossValidated, over_folds
+from fsmodels.evaluation.folds import Folds
 from fsmodels.insight.certify import Certified, certify
 from fsmodels.insight.exact import ready
 from fsmodels.insight.necessity import Necessity, necessity
@@ -225,7 +226,7 @@ def _errors(done: Findings) -> None:
 def _judged(plan: Plan, model: str, words: Mapping[str, Any]) -> CrossValidated:
     """Cross-validate a model. Raises KeyboardInterrupt if Ctrl-C left folds out."""
     with progress.doing(model):
-        held = over_folds(plan.data, model, words, cv=plan.cv, seed=plan.seed, n_jobs=plan.n_jobs)
+        held = over_folds(plan.data, model, words, Folds(plan.cv, seed=plan.seed, n_jobs=plan.n_jobs))
     if len(held.runs) < held.planned:
         raise KeyboardInterrupt
     return held

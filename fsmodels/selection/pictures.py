@@ -267,7 +267,7 @@ def draw_chosen(found: Any, ax: Axes | None) -> Axes:
     if found.error is not None:
         spread, middle = 100 * (found.standard_error or 0.0), 100 * found.error
         ax.axhspan(middle - spread, middle + spread, color="C7", alpha=0.25, linewidth=0)
-        ax.axhline(middle, color="C7", linestyle="--", label="the procedure, honest")
+        ax.axhline(middle, color="C7", linestyle="--", label="the procedure, held out")
     if not numbers:
         ax.set_xticks(range(len(places)), [str(value)[:16] for value in places])
     elif first in ("C", "penalty", "R_plus", "R_minus") and (frame[first] > 0).all():

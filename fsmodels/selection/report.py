@@ -18,9 +18,10 @@ from fsmodels.selection.outcome import Outcome
 from fsmodels.version import __version__
 from fsmodels.words import listed
 from solvers import SOLVERS, SolutionStatus, StopReason
-from solvers.html import paragraph, table
+from solvers.html import frame, paragraph, table
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.console import RenderableType
 
     from fsmodels.datasets.dataset import Dataset
@@ -124,6 +125,37 @@ def as_json(value: Any) -> Any:
     if isinstance(value, list | tuple | set | np.ndarray):
         return [as_json(item) for item in value]
     return str(value)
+
+
+class ResultText:
+    """Base class of results: text, HTML and JSON from ``sentence``, ``_shown`` and ``_content``."""
+
+    @property
+    def sentence(self) -> str:
+        """The result in a few sentences."""
+        raise NotImplementedError
+
+    def _shown(self) -> pd.DataFrame:
+        """Return the table that follows the sentence, rounded."""
+        raise NotImplementedError
+
+    def _content(self) -> dict[str, Any]:
+        """Return the content of the JSON file without the sentence."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of a JSON file, with the sentence."""
+        plain: dict[str, Any] = as_json({"sentence": self.sentence, **self._content()})
+        return plain
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def __repr__(self) -> str:
+        return f"{self.sentence}\n{self._shown().to_string()}"
+
+    def _repr_html_(self) -> str:
+        return paragraph(self.sentence) + frame(self._shown())
 
 
 def headline(found: Outcome) -> str:

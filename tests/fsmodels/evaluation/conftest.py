@@ -1,8 +1,10 @@
-"""What the tests of this room share."""
+"""Fixtures of the tests of evaluation."""
+
+from contextlib import contextmanager
 
 import pytest
 
-from fsmodels.evaluation import fold_run
+from fsmodels.evaluation import folds
 from uneven_columns import uneven_columns
 
 
@@ -13,12 +15,32 @@ def data():
 
 @pytest.fixture
 def counted(monkeypatch):
-    """The folds that are made, by the names of their samples."""
-    real, made = fold_run.FoldRun.found, []
+    """The names of the samples of each run that is computed."""
+    real, names = folds.Method.select, []
 
-    def found(one):
-        made.append(one.part.learn.name)
-        return real(one)
+    def select(method, part):
+        names.append(part.learn.name)
+        return real(method, part)
 
-    monkeypatch.setattr(fold_run.FoldRun, "found", found)
-    return made
+    monkeypatch.setattr(folds.Method, "select", select)
+    return names
+
+
+@pytest.fixture
+def stopped_after(monkeypatch):
+    """A context in which every run after the first ``count`` raises KeyboardInterrupt."""
+
+    @contextmanager
+    def context(count):
+        real, left = folds.Method.select, iter(range(count))
+
+        def select(method, part):
+            if next(left, None) is None:
+                raise KeyboardInterrupt
+            return real(method, part)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(folds.Method, "select", select)
+            yield
+
+    return context

@@ -6,7 +6,6 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 
 import fsmodels as fs
-from fsmodels.evaluation import fold_run
 
 mpl.use("Agg")
 GRID = {"max_features": [1, 2, 4], "C": [0.1, 1.0]}
@@ -95,18 +94,9 @@ def test_nothing_is_computed_twice(data, chosen, tmp_path, counted):
 
 
 @pytest.mark.parametrize("inner", [3, 4])
-def test_ctrl_c_keeps_the_outer_folds_that_are_known(data, monkeypatch, inner, tmp_path):
-    real, met, folder = fold_run.FoldRun.found, [], tmp_path / "folds"
-    stop = 6 * inner + 6 * inner * 2 + 1  # the choice on all samples, and two outer folds
-
-    def found(one):
-        met.append(one)
-        if len(met) == stop:
-            raise KeyboardInterrupt
-        return real(one)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(fold_run.FoldRun, "found", found)
+def test_ctrl_c_keeps_the_outer_folds_that_are_known(data, stopped_after, inner, tmp_path):
+    folder = tmp_path / "folds"
+    with stopped_after(6 * inner + 6 * inner * 2):  # the choice on all samples, and two outer folds
         cut = fs.choose(data, "rfe", GRID, rule="best", cv=3, inner=inner, memory=folder)
     whole = fs.choose(data, "rfe", GRID, rule="best", cv=3, inner=inner)
     assert cut.values == whole.values
@@ -117,15 +107,8 @@ def test_ctrl_c_keeps_the_outer_folds_that_are_known(data, monkeypatch, inner, t
         assert "Stopped by Ctrl-C after 2 of 3 folds." in cut.sentence
 
 
-def test_ctrl_c_before_a_choice_is_ctrl_c(data, monkeypatch):
-    met = []
-
-    def found(one):
-        met.append(one)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(fold_run.FoldRun, "found", found)
-    with pytest.raises(KeyboardInterrupt):
+def test_ctrl_c_before_a_choice_is_ctrl_c(data, stopped_after):
+    with stopped_after(0), pytest.raises(KeyboardInterrupt):
         fs.choose(data, "rfe", GRID, cv=3)
 
 
@@ -133,7 +116,7 @@ def test_without_outer_folds_there_is_no_honest_error(data, chosen, counted):
     found = fs.choose(data, "rfe", GRID, rule="best", cv=3, nested=False)
     assert len(counted) == 18
     assert (found.values, found.error, found.standard_error) == (chosen.values, None, None)
-    assert "no estimate: nested=True gives the honest one" in found.sentence
+    assert "no estimate: nested=True gives one" in found.sentence
     found.to_dict()
     found.plot()
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import fsmodels as fs
-from fsmodels.evaluation.contender import within
+from fsmodels.evaluation.compare import tune
 from fsmodels.models.recipe import STEPS
 from fsmodels.selection.recipes import MODELS
 
@@ -53,7 +53,7 @@ def test_models_without_a_budget_are_turned_inside_the_fold_until_they_meet_it(d
             looser = values[values.index(row.tuned[words[0]]) - 1]
             more = fs.select(fold.train, name, **dict.fromkeys(words, looser))
             assert len(row.selected) <= 2 < len(more.selected)
-        assert f"{' = '.join(words)} turned in each fold until at most 2 features" in found.settings[name]
+        assert f"{' = '.join(words)} tuned in each fold until at most 2 features" in found.settings[name]
 
 
 def test_what_a_fold_is_turned_to_does_not_see_what_it_holds_out(data):
@@ -72,9 +72,9 @@ def test_what_a_fold_is_turned_to_does_not_see_what_it_holds_out(data):
 
 
 def test_the_tightest_is_taken_where_none_meets_the_budget(data):
-    found, told = within(data.scaled("standard"), "one-norm-svm", {"C": 1.0}, most=0)
+    found, told = tune(data.scaled("standard"), "one-norm-svm", {"C": 1.0}, budget=0)
     assert len(found.selected) == 0
-    found, told = within(data.scaled("standard"), "one-norm-svm", {"force_in": ["a", "b"]}, most=1)
+    found, told = tune(data.scaled("standard"), "one-norm-svm", {"force_in": ["a", "b"]}, budget=1)
     assert told["tuned"] == {"C": 1e-4}
     assert set(found.selected) >= {"a", "b"}
     assert STEPS == 25
@@ -124,7 +124,7 @@ def test_a_model_that_fails_is_a_row_with_its_reason(data):
 def test_an_unforeseen_failure_is_a_row_too_and_is_made_again(data, monkeypatch, tmp_path):
     words = {"max_features": 2, "cv": 3, "memory": tmp_path / "folds"}
     with monkeypatch.context() as patch:
-        patch.setattr("fsmodels.evaluation.contender.within", lambda *_: 1 / 0)
+        patch.setattr("fsmodels.evaluation.compare.tune", lambda *_: 1 / 0)
         broken = fs.compare(data, ["rfe", "fsv"], **words)
     assert "ZeroDivisionError: division by zero" in broken.table().loc["fsv", "reason"]
     again = fs.compare(data, ["rfe", "fsv"], **words)

@@ -2,6 +2,7 @@
 
 import pickle
 
+import joblib
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import fsmodels as fs
-from fsmodels.evaluation import fold_run
+from fsmodels.evaluation import folds
 
 mpl.use("Agg")
 
@@ -165,20 +166,20 @@ def test_words_that_can_be_read_once_serve_every_fold(data):
 
 
 def test_folds_without_a_solution_do_not_count(data, monkeypatch):
-    real = fold_run.FoldRun.found
+    real = folds.Method.select
 
-    def found(one):
-        if one.part.learn.name.endswith("/2"):
+    def select(method, part):
+        if part.learn.name.endswith("/2"):
             error = fs.NoSelection("Rows clash.")
-            error.selection = fs.select(one.part.train, max_features=1, at_least=[(["a", "b"], 2)])
+            error.selection = fs.select(part.train, max_features=1, at_least=[(["a", "b"], 2)])
             raise error
-        return real(one)
+        return real(method, part)
 
-    monkeypatch.setattr(fold_run.FoldRun, "found", found)
+    monkeypatch.setattr(folds.Method, "select", select)
     found = fs.cross_validate(data, max_features=2, cv=3)
     assert found.runs["selected"].isna().to_list() == [False, True, False]
     assert found.error == pytest.approx(found.runs["error"].dropna().mean())
-    assert "1 fold ended without a solution and does not count: Rows clash." in found.sentence
+    assert "1 fold without a solution does not count: Rows clash." in found.sentence
 
 
 def test_where_no_fold_has_a_solution_there_is_no_error(data):
@@ -187,19 +188,8 @@ def test_where_no_fold_has_a_solution_there_is_no_error(data):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_ctrl_c_keeps_the_folds_that_are_done(data, monkeypatch, n_jobs):
-    import joblib
-
-    real, met = fold_run.FoldRun.found, []
-
-    def found(one):
-        if len(met) == 2:
-            raise KeyboardInterrupt
-        met.append(one)
-        return real(one)
-
-    monkeypatch.setattr(fold_run.FoldRun, "found", found)
-    with joblib.parallel_config("sequential"):  # whose workers see ``met``
+def test_ctrl_c_keeps_the_folds_that_are_done(data, stopped_after, n_jobs):
+    with stopped_after(2), joblib.parallel_config("sequential"):  # whose workers see the patch
         found = fs.cross_validate(data, "rfe", max_features=2, cv=4, n_jobs=n_jobs)
         assert found.runs["fold"].to_list() == [1, 2]
         assert "Stopped by Ctrl-C after 2 of 4 folds." in found.sentence
@@ -208,13 +198,13 @@ def test_ctrl_c_keeps_the_folds_that_are_done(data, monkeypatch, n_jobs):
 
 
 def test_a_fold_that_ctrl_c_ended_is_none(data, monkeypatch):
-    real = fold_run.FoldRun.run
+    real = folds.FoldRun.run
 
     def run(one):
         row = real(one)
         return {**row, "stop_reason": "interrupted"} if one.part.learn.name.endswith("/2") else row
 
-    monkeypatch.setattr(fold_run.FoldRun, "run", run)
+    monkeypatch.setattr(folds.FoldRun, "run", run)
     found = fs.cross_validate(data, "rfe", max_features=2, cv=3)
     assert found.runs["fold"].to_list() == [1, 3]
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import fsmodels as fs
-from fsmodels.evaluation import fold_run
+from fsmodels.evaluation import folds
 
 
 def plain(found):
@@ -41,25 +41,18 @@ def test_a_second_call_reads_all_runs_from_the_memory(data, tmp_path, counted, m
 KILLED = """
 import sys, time
 import fsmodels as fs
-from fsmodels.evaluation import fold_run
+from fsmodels.evaluation import folds
 
-real = fold_run.FoldRun.found
-
-def found(one):
-    found = real(one)
-    with open(sys.argv[2], "a") as log:
-        print(one.part.learn.name, file=log, flush=True)
-    return found
-
-fold_run.FoldRun.found = found
-run = fold_run.FoldRun.run
+run = folds.FoldRun.run
 
 def slow(one):
     row = run(one)
+    with open(sys.argv[2], "a") as log:
+        print(one.part.learn.name, file=log, flush=True)
     time.sleep(float(sys.argv[3]))  # this run is finished and not yet kept
     return row
 
-fold_run.FoldRun.run = slow
+folds.FoldRun.run = slow
 fs.cross_validate(fs.load_dataset("bupa"), "rfe", max_features=2, cv=5, memory=sys.argv[1])
 """
 
@@ -86,18 +79,10 @@ def test_after_a_kill_finished_folds_are_not_computed_again(tmp_path):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_after_ctrl_c_the_missing_folds_are_computed(data, tmp_path, monkeypatch, n_jobs):
-    folder, real, met = tmp_path / "folds", fold_run.FoldRun.found, []
+def test_after_ctrl_c_the_missing_folds_are_computed(data, tmp_path, stopped_after, n_jobs):
+    folder = tmp_path / "folds"
     whole = fs.cross_validate(data, max_features=2, cv=4)
-
-    def found(one):
-        if len(met) == 2:
-            raise KeyboardInterrupt
-        met.append(one)
-        return real(one)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(fold_run.FoldRun, "found", found)
+    with stopped_after(2):
         cut = fs.cross_validate(data, max_features=2, cv=4, memory=folder)
     assert len(cut.runs) == 2
     resumed = fs.cross_validate(data, max_features=2, cv=4, memory=folder, n_jobs=n_jobs)
@@ -156,7 +141,7 @@ def test_data_of_every_kind_have_a_key_that_lasts(tmp_path, counted):
 def test_runs_of_another_version_are_not_used(data, tmp_path, counted, monkeypatch):
     folder = tmp_path / "folds"
     fs.cross_validate(data, "rfe", max_features=2, cv=4, memory=folder)
-    monkeypatch.setattr(fold_run, "__version__", "9.9.9")
+    monkeypatch.setattr(folds, "__version__", "9.9.9")
     fs.cross_validate(data, "rfe", max_features=2, cv=4, memory=folder)
     assert len(counted) == 8
 

@@ -11,7 +11,6 @@ from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 
 import fsmodels as fs
-from fsmodels.evaluation import fold_run
 from fsmodels.selection.resampling import bootstraps_of
 from fsmodels.selection.workers import each
 from uneven_columns import uneven_columns
@@ -190,30 +189,12 @@ def test_ctrl_c_keeps_what_is_done(data, monkeypatch, n_jobs):
     assert found == {0: 1, 1: 2, 2: 3}
 
 
-def stop_after(count, monkeypatch):
-    """Raise KeyboardInterrupt in the run after the first ``count``."""
-    real, left = fold_run.FoldRun.found, list(range(count))
-
-    def found(run):
-        if not left:
-            raise KeyboardInterrupt
-        left.pop()
-        return real(run)
-
-    monkeypatch.setattr(fold_run.FoldRun, "found", found)
-
-
-def test_runs_that_ctrl_c_left_out_are_told(data, monkeypatch):
-    stop_after(3, monkeypatch)
-    assert "Stopped by Ctrl-C after 3 of 5 runs." in fs.stability(data, "rfe", max_features=2, bootstraps=5).sentence
-
-
-@pytest.mark.parametrize("runs", [0, 1])
-def test_fewer_than_two_runs_before_ctrl_c_are_kept(runs, data, monkeypatch):
-    stop_after(runs, monkeypatch)
-    found = fs.stability(data, "rfe", max_features=2, bootstraps=5)
+@pytest.mark.parametrize("runs", [0, 1, 3])
+def test_runs_before_ctrl_c_are_kept(runs, data, stopped_after):
+    with stopped_after(runs):
+        found = fs.stability(data, "rfe", max_features=2, bootstraps=5)
     assert f"Stopped by Ctrl-C after {runs} of 5 runs." in found.sentence
-    assert (found.index, len(found.runs), len(found.found.selected)) == (None, runs, 2)
+    assert (found.index is None, len(found.runs), len(found.found.selected)) == (runs < 2, runs, 2)
     content = found.to_dict()
     assert content["selection"]["selected"] == list(found.found.selected)
     assert len(content["runs"]) == runs

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fsmodels as fs
-from fsmodels.evaluation.cross_validation import standard_error
+from fsmodels.evaluation.folds import standard_error
 
 rng = np.random.default_rng(1)
 X = rng.normal(size=(24, 4))

@@ -5,7 +5,7 @@ import math
 import pytest
 
 import fsmodels as fs
-from fsmodels.evaluation.fold_run import HeldOut
+from fsmodels.evaluation.folds import HeldOut
 from fsmodels.insight.price import Level, Price
 from solvers import SolutionStatus
 
@@ -39,7 +39,7 @@ def test_a_share_of_a_best_near_zero_is_left_out():
 @pytest.mark.parametrize(("error", "low", "high"), [(0.0, 0.0, 0.1611), (1.0, 0.8389, 1.0)])
 def test_no_wrong_sample_held_out_leaves_an_interval(error, low, high):
     """Wilson's interval of 0 of n is [0, z^2 / (n + z^2)] with z = 1.96."""
-    held_out = HeldOut(80, 20, error, None, None, None)
+    held_out = HeldOut(80, 20, {"error": error})
     assert held_out.interval == pytest.approx((low, high), abs=1e-4)
     assert "standard error" not in held_out.sentence
     assert held_out.to_dict()["interval"] == pytest.approx([low, high], abs=1e-4)

@@ -9,7 +9,7 @@ import time
 import pytest
 
 import fsmodels as fs
-from fsmodels.evaluation import fold_run, stability
+from fsmodels.evaluation import folds, stability
 from solvers import StopReason
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
@@ -81,13 +81,13 @@ def test_ctrl_c_in_the_first_solve_ends_all_of_them(monkeypatch):
         has_solution = False
 
     monkeypatch.setattr(stability, "select", lambda *_, **__: Stopped())
-    monkeypatch.setattr(stability, "FoldRunner", lambda *_: pytest.fail("went on"))
+    monkeypatch.setattr(stability, "Folds", lambda *_: pytest.fail("went on"))
     with pytest.raises(KeyboardInterrupt):
         fs.stability(fs.load_dataset("bupa"), max_features=2, bootstraps=2)
 
 
 def test_an_interrupted_run_does_not_count(monkeypatch):
-    monkeypatch.setattr(fold_run.FoldRun, "run", lambda _: {"stop_reason": StopReason.INTERRUPTED.value})
+    monkeypatch.setattr(folds.FoldRun, "run", lambda _: {"stop_reason": StopReason.INTERRUPTED.value})
     with pytest.raises(KeyboardInterrupt):
         fs.cross_validate(fs.load_dataset("bupa"), "rfe", max_features=2, cv=2)
 

@@ -1,0 +1,316 @@
+"""Choice of parameters by held-out errors, and the error of the whole procedure on samples held out from the choice.
+
+For each point of a grid the inner folds give a held-out error; a rule takes a point, and the selection on all samples
+is made with it. The inner error of that point is no estimate: it is the least of many, and biased more the more points
+there are. So outer folds evaluate the procedure itself: inner folds choose again on the training samples of an outer
+fold, the selection is made with the result, and the held-out samples evaluate it. No sample evaluates a result that it
+contributed to, be it scaling, features or the choice.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from fsmodels.checks import choice, renamed, switch
+from fsmodels.datasets.checks import on_one_footing
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.errors import ModelError, ParameterError
+from fsmodels.evaluation.cross_validate import CrossValidated, cross_validated
+from fsmodels.evaluation.folds import FoldRun, Folds, Method, data_and_words, standard_error
+from fsmodels.selection.curve import RULES, point_of
+from fsmodels.selection.recipes import find
+from fsmodels.selection.report import ResultText
+from fsmodels.selection.resampling import Resample, folds_of
+from fsmodels.selection.select import select
+from fsmodels.selection.selection import Selection
+from fsmodels.words import iterable, listed, short
+from solvers import interrupt
+from solvers import progress as watching
+from solvers.clock import own_clock
+
+if TYPE_CHECKING:
+    import joblib
+    from matplotlib.axes import Axes
+
+
+Point = dict[str, Any]
+Row = dict[str, Any] | None  # of a run; None if Ctrl-C came first
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Chosen(ResultText):
+    """Chosen parameters, the selection made with them, and the error of the procedure.
+
+    Attributes
+    ----------
+    values : dict
+        The chosen parameters.
+    found : Selection
+        On all samples, with these values.
+    inner : pandas.DataFrame
+        A row a point: ``error``, ``se``, ``n_selected`` over the inner folds of all samples, ``chosen``. The error of
+        the chosen row is too small an estimate.
+    nested : CrossValidated or None
+        The procedure on outer folds; the column ``chosen`` of its runs contains the choice of each fold.
+    rule : str
+    """
+
+    values: Point
+    found: Selection
+    inner: pd.DataFrame
+    nested: CrossValidated | None
+    rule: str
+
+    @property
+    def error(self) -> float | None:
+        """The held-out error of the procedure, choice included; None without ``nested``."""
+        return None if self.nested is None else self.nested.error
+
+    @property
+    def standard_error(self) -> float | None:
+        """Of ``error``."""
+        return None if self.nested is None else self.nested.standard_error
+
+    @property
+    def inner_error(self) -> float:
+        """The error by which the values were chosen: biased, as it is the least of many."""
+        return float(self.inner.loc[self.inner["chosen"], "error"].iloc[0])
+
+    def table(self) -> pd.DataFrame:
+        """Return a frame with a row a point."""
+        return self.inner.copy()
+
+    @property
+    def sentence(self) -> str:
+        """The result in a few sentences."""
+        found, count, inner = self.found, len(self.inner), f"{100 * self.inner_error:.1f}%"
+        text = f"{found.name} on {found.data.name}: {_text(self.values)}, by the rule {self.rule} among {count} points."
+        if self.nested is None:
+            text += f" The error that chose it, {inner}, is the least of many and no estimate: "
+            return text + "nested=True gives one."
+        counts = Counter(_text(point) for point in self.nested.runs["chosen"] if point)
+        often = "; ".join(f"{point} ({times})" for point, times in counts.most_common())
+        text += f" Held-out error of the procedure, choice included: {self.nested.in_words}, over "
+        text += f"{len(self.nested.runs)} folds; the error that chose it was {inner}, and is no estimate. "
+        return text + f"Chosen in the folds: {often}." + self.nested.reservations
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the inner errors over the first parameter, and the error of the procedure as a band."""
+        from fsmodels.selection.pictures import draw_chosen
+
+        return draw_chosen(self, ax)
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "question": "choose",
+            "rule": self.rule,
+            "values": self.values,
+            "error": self.error,
+            "standard_error": self.standard_error,
+            "inner_error": self.inner_error,
+            "points": self.inner.reset_index().astype(object).to_dict("records"),
+            "nested": None if self.nested is None else self.nested.to_dict(),
+            "selection": self.found.to_dict(),
+        }
+
+    def _shown(self) -> pd.DataFrame:
+        return self.inner.round(4)
+
+
+@renamed("checkpoint", "memory=DIR is a folder for the finished folds")
+@renamed("search", "every value of over is tried; give fewer values, for example 1, 2, 4, 8")
+def choose(
+    data: Dataset,
+    model: str = "fsp-m",
+    over: Mapping[str, Iterable[Any]] | None = None,
+    *,
+    rule: str = "one-se",
+    nested: bool = True,
+    cv: Any = 5,
+    inner: Any = None,
+    repeats: int = 1,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    memory: str | Path | joblib.Memory | None = None,
+    progress: bool = False,
+    **words: Any,
+) -> Chosen:
+    """Choose parameters by held-out errors, select with them, and estimate the error of this procedure.
+
+    Parameters
+    ----------
+    data : Dataset
+    model : str
+        As in ``select``.
+    over : mapping of parameters to values
+        ``{"max_features": [1, 2, 5], "C": [0.1, 1, 10]}``; their product is the grid. Any parameters of ``select``
+        whose values are numbers or text, such as R_plus and R_minus of gmeb.
+    rule : {"one-se", "best"}
+        "best": the least inner error; ties: the fewest features. "one-se": the fewest features among the points whose
+        error is at most one standard error above the least; ties: the least error.
+    nested : bool
+        Estimate the error of the procedure by outer folds, which takes about ``cv`` times as long as the choice.
+    cv, repeats, seed
+        The outer folds, as in ``cross_validate``.
+    inner : int, splitter of scikit-learn, or None
+        The inner folds; as many as ``cv`` by default if that is a number, else 5.
+    n_jobs, memory, progress
+        As in ``cross_validate``; the memory keeps each point of each fold.
+    **words
+        As in ``select``; ``time_limit`` is for each solve.
+
+    Returns
+    -------
+    Chosen
+        After Ctrl-C with the outer folds finished by then.
+
+    Raises
+    ------
+    ParameterError
+        ``over`` has no grid, the folds, or a parameter.
+    ModelError
+        No point has a solution in every inner fold.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> chosen = fs.choose(fs.load_dataset("cleveland"), "rfe", {"max_features": [1, 3, 6]}, rule="best", cv=3)
+    >>> chosen.values, len(chosen.found.selected), chosen.nested.runs["chosen"].to_list()[0]
+    ({'max_features': 6}, 6, {'max_features': 6})
+    """
+    choice("rule", rule, list(RULES))
+    switch("nested", nested, "the error of the procedure by outer folds")
+    if not nested and (not isinstance(repeats, int | np.integer) or repeats != 1):
+        raise ParameterError("repeats: the outer folds are repeated, and nested=False has none. Leave repeats out.")
+    find(model)
+    raw, given = data_and_words("choose", data, words)
+    name = "inner"
+    if inner is None:
+        inner, name = (cv if isinstance(cv, int | np.integer) else 5), "cv"
+    points, folds = _points(over, given), Folds(cv, repeats, seed, n_jobs, memory)
+    grid = _Grid(points, [Method(model, {**given, **point}) for point in points], rule, folds)
+    own = folds_of(raw, inner, seed, name)
+    outer = folds.parts(raw) if nested else []
+    within = [
+        [replace(part, methods=one.methods) for part in folds_of(one.learn, inner, seed, name)] for one in outer
+    ]  # an error here, and not after the choice, if folds are too small for their own
+    with interrupt.run(), watching.shown(progress):
+        rows = grid.rows(own)
+        if None in rows:
+            raise KeyboardInterrupt
+        frame = grid.errors(rows)
+        values = points[_chosen(frame)]
+        with own_clock(), watching.doing("all samples"):
+            found = select(on_one_footing(raw, given.get("scale")), model, **{**given, **values})
+        numbers = isinstance(inner, int | np.integer) and isinstance(cv, int | np.integer)
+        same = numbers and inner == cv and repeats == 1
+        evaluated = grid.nested(outer, within, rows if same else None) if nested and not interrupt.pressed() else []
+    whole = cross_validated(model, raw, given, evaluated, folds) if any(evaluated) else None
+    return Chosen(values, found, frame, whole, rule)
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """The points of a grid, the method of each, and the folds on which they are compared."""
+
+    points: list[Point]
+    methods: list[Method]
+    rule: str
+    folds: Folds
+
+    def rows(self, parts: list[Resample]) -> list[Row]:
+        """Return the rows of all points on each part in turn."""
+        return self.folds.rows([FoldRun(method, part) for part in parts for method in self.methods], "run")
+
+    def errors(self, rows: list[Row]) -> pd.DataFrame:
+        """Return mean error, standard error and number of features of each point, and the choice.
+
+        Raises ModelError: no point has a solution in every fold.
+        """
+        index = pd.MultiIndex.from_tuples([tuple(point.values()) for point in self.points], names=self.points[0])
+        if index.nlevels == 1:
+            index = index.get_level_values(0)
+        runs, count = pd.DataFrame(rows, columns=["error", "n_selected"]).apply(pd.to_numeric), len(self.points)
+        by_point = [runs.iloc[k::count] for k in range(count)]
+        errors = [standard_error(of["error"], len(of)) for of in by_point]
+        frame = pd.DataFrame(
+            {
+                "error": [of["error"].mean(skipna=False) for of in by_point],
+                "se": np.array(errors, dtype=float),
+                "n_selected": [of["n_selected"].mean() for of in by_point],
+            },
+            index=index,
+        )
+        error, se, sizes = (frame[name].to_numpy() for name in frame)
+        best = point_of(error, se, sizes, self.rule)
+        if best is None:
+            raise ModelError("choose: no point has a solution in every fold: give more time or fewer folds.")
+        return frame.assign(chosen=np.arange(count) == best)
+
+    def nested(self, outer: list[Resample], within: list[list[Resample]], known: list[Row] | None) -> list[Row]:
+        """Return the row of each outer fold, with the choice made there; None if Ctrl-C came first.
+
+        ``known``: rows of all points on the outer folds, if they were computed before.
+        """
+        count = len(self.points)
+        try:
+            inside = iter(self.rows([part for parts in within for part in parts]))
+        except KeyboardInterrupt:
+            return []
+        rows: list[Row] = [None] * len(outer)
+        chosen: dict[int, int] = {}
+        for k, parts in enumerate(within):
+            own = list(itertools.islice(inside, count * len(parts)))
+            if None in own:
+                continue
+            try:
+                chosen[k] = _chosen(self.errors(own))
+            except ModelError as error:
+                rows[k] = {"selected": None, "message": str(error), "chosen": None}
+        found: list[Row] = []
+        if known is not None:
+            found = [known[k * count + at] for k, at in chosen.items()]
+        elif chosen and not interrupt.pressed():
+            with suppress(KeyboardInterrupt):
+                found = self.folds.rows([FoldRun(self.methods[at], outer[k]) for k, at in chosen.items()], "run")
+        for (k, at), row in zip(chosen.items(), found, strict=False):
+            rows[k] = None if row is None else {**row, "chosen": self.points[at]}
+        return rows
+
+
+def _chosen(errors: pd.DataFrame) -> int:
+    """Return the place of the chosen point."""
+    return int(np.flatnonzero(errors["chosen"])[0])
+
+
+def _points(over: Any, words: Mapping[str, Any]) -> list[Point]:
+    """Return the points of the grid. Raises ParameterError: there is none, or a parameter is given twice."""
+    example = 'over={"max_features": [1, 2, 5]}'
+    if not isinstance(over, Mapping) or not over:
+        raise ParameterError(f"choose needs values to choose among: give {example}.")
+    grid = {}
+    for name, values in over.items():
+        if not iterable(values) or isinstance(values, str | Mapping):
+            raise ParameterError(f"over: {name} is {short(repr(values))}: give several values, {example}.")
+        grid[str(name)] = list(values)
+        if not grid[str(name)] or any(grid[str(name)].count(value) > 1 for value in grid[str(name)]):
+            raise ParameterError(f"over: {name} is {short(repr(grid[str(name)]))}: give each value once, {example}.")
+    if twice := [name for name in grid if name in words]:
+        raise ParameterError(f"{listed(twice)} is given twice, in over and as a parameter: keep one.")
+    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+def _text(point: Point) -> str:
+    """Return a point as text."""
+    return ", ".join(
+        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in point.items()
+    )

@@ -1,0 +1,444 @@
+"""Comparison of methods on the same folds: errors with paired differences, and one objective for all selections.
+
+With d_i the error of a method less that of the best on fold i, the mean difference has the standard error
+s_d / sqrt(k), as in ``cross_validate``: what the folds have in common cancels, so the difference is more precise than
+two errors.
+
+A model whose parameter decides how many features it selects gets the loosest value of a ladder, from loose to tight,
+with which it selects no more than the budget. The ladder is fixed beforehand. The bisection uses the training samples
+only, so it belongs inside the folds. Numbers of features need not fall along the whole ladder; the result meets the
+budget all the same.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from fsmodels.checks import feature_count, positive, renamed
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.errors import ParameterError
+from fsmodels.evaluation.cross_validate import error_in_words
+from fsmodels.evaluation.folds import (
+    FAILED,
+    MEASURES,
+    FoldRun,
+    Folds,
+    Method,
+    data_and_words,
+    incidence,
+    standard_error,
+)
+from fsmodels.evaluation.stability import stability_index
+from fsmodels.models import fsp
+from fsmodels.models.recipe import STEPS
+from fsmodels.models.svm import C_MEANING
+from fsmodels.selection.outcome import FSP_SECONDS
+from fsmodels.selection.parameters import PARAMETERS
+from fsmodels.selection.recipes import find
+from fsmodels.selection.report import ResultText, boundary_note
+from fsmodels.selection.resampling import Resample
+from fsmodels.selection.select import select
+from fsmodels.selection.selection import Selection
+from fsmodels.words import iterable, listed, short, shown
+from solvers import SolutionStatus, StopReason, html
+from solvers import progress as watching
+from solvers.clock import own_clock
+
+if TYPE_CHECKING:
+    import joblib
+    from matplotlib.axes import Axes
+
+
+COMPARED = ("fsp-m", "fsv", "gmeb", "rfe", "one-norm-svm", "relief")
+BUDGET = 5  # features
+SOLVING = ("solver", "progress", "options")  # parameters of select that do not change the problem
+MEANS = (*MEASURES, "training_error", "n_selected", "fsp_objective", "fsp_error", "seconds")
+SOLVE = ("objective", "bound", "gap", "status", "stop_reason", "message")
+COLUMNS = (*MEANS, "on_boundary", "selected", *SOLVE, "tuned", FAILED)
+# Title, factor and format of the columns of ``short``.
+SHORT = {
+    "error": ("error %", 100, ".1f"), "se": ("se", 100, ".1f"), "difference": ("behind %", 100, ".1f"),
+    "difference_se": ("se of it", 100, ".1f"), "balanced_error": ("balanced %", 100, ".1f"),
+    "n_selected": ("features", 1, ".1f"), "stability": ("stability", 1, ".2f"),
+    "fsp_objective": ("FSP objective", 1, ".5g"), "fsp_error": ("SVM there %", 100, ".1f"),
+    "proven": ("proven", 1, ".0%"), "gap": ("gap", 1, ".2g"), "seconds": ("s/fold", 1, ".2f"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Candidate(Method):
+    """A method of a comparison.
+
+    ``tuned``: parameters that are changed, in each fold, until the ``budget`` is met. ``C``: for ``fsp_objective``.
+    """
+
+    tuned: tuple[str, ...]
+    budget: int | None
+    C: float
+
+    keeps_errors: ClassVar[bool] = True
+
+    @property
+    def settings(self) -> str:
+        """The parameters as text."""
+        given = [f"{name}={short(str(value))}" for name, value in self.words.items() if name in PARAMETERS]
+        if self.tuned:
+            many = f"{self.budget} feature{'' if self.budget == 1 else 's'}"
+            given.append(f"{' = '.join(self.tuned)} tuned in each fold until at most {many} are selected")
+        return ", ".join(given) or "nothing"
+
+    def select(self, part: Resample) -> tuple[Selection, dict[str, Any]]:
+        """Select within the budget; return the fsp-m objective of the features and the error of their SVM, too."""
+        if self.tuned and self.budget is not None:
+            found, more = tune(part.train, self.model, self.words, self.budget)
+        else:
+            found, more = super().select(part)
+        names, held_out = found.selected, part.held_out
+        more |= {"fsp_objective": None, "fsp_error": None}
+        if not found.has_solution:
+            return found, more
+        more["fsp_objective"] = fsp.value(found.data, names, C=self.C, time_limit=FSP_SECONDS)
+        if held_out is not None and not names:
+            more["fsp_error"] = float(np.mean(held_out.y != (1.0 if found.data.y.sum() > 0 else -1.0)))
+        elif held_out is not None:
+            again = select(found.data.select_features(names), "svm", C=self.C, time_limit=FSP_SECONDS)
+            more["fsp_error"] = again.error(held_out) if again.has_solution else None
+        return found, more
+
+
+def tune(data: Dataset, model: str, words: Mapping[str, Any], budget: int) -> tuple[Selection, dict[str, Any]]:
+    """Return the selection at the loosest value that meets the budget; that value, and the seconds of the search.
+
+    If no value meets it, the tightest is used. Each solve has an equal share of the time limit.
+    """
+    ladder = find(model).ladder
+    assert ladder is not None
+    names, values_of = ladder
+    values = [float(f"{value:.4g}") for value in values_of(data, words.get("C", 1.0))]
+    limit = words.get("time_limit")
+    share = {} if limit is None else {"time_limit": limit / (math.ceil(math.log2(STEPS)) + 1)}
+    solved: dict[int, Selection] = {}
+
+    def at(place: int) -> Selection:
+        if place not in solved:
+            with own_clock():
+                solved[place] = select(data, model, **{**words, **dict.fromkeys(names, values[place]), **share})
+        return solved[place]
+
+    low, high = 0, STEPS - 1
+    while low < high:
+        middle = (low + high) // 2
+        found = at(middle)
+        if found.stop_reason is StopReason.INTERRUPTED:
+            return found, {}
+        low, high = (low, middle) if found.has_solution and len(found.selected) <= budget else (middle + 1, high)
+    found = at(low)
+    return found, {"tuned": dict.fromkeys(names, values[low]), "seconds": sum(one.seconds for one in solved.values())}
+
+
+def candidates(
+    models: Iterable[str] | Mapping[str, Mapping[str, Any]], common: Mapping[str, Any], budget: int | None, C: float
+) -> dict[str, Candidate]:
+    """Return the candidates by name, with the common parameters that each model takes.
+
+    Raises ParameterError: fewer than two models, an unknown one, a name twice, or a parameter that no model takes.
+    """
+    if isinstance(models, str):
+        models = [models]
+    if not iterable(models):
+        raise ParameterError(f"models={shown(models)} is not allowed: give names of models.")
+    own: Mapping[str, Mapping[str, Any]] = models if isinstance(models, Mapping) else {}
+    if wrong := [name for name, words in own.items() if not isinstance(words, Mapping)]:
+        raise ParameterError(f"models: {shown(wrong[0])} has {shown(own[wrong[0]])}: give a mapping of its parameters.")
+    own = {str(name): words for name, words in own.items()}
+    names = [str(name) for name in models]
+    if len(names) != len(set(names)):
+        raise ParameterError(f"models names {listed(names)}: give each once, or a mapping of names to parameters.")
+    if len(names) < 2:
+        raise ParameterError(f"compare needs two models or more, and got {listed(names) or 'none'}.")
+    made: dict[str, Candidate] = {}
+    taken: set[str] = set()
+    for name in names:
+        words = dict(own.get(name, {}))
+        recipe = find(words.pop("model", name))
+        given = {word: value for word, value in common.items() if _takes(recipe.name, word)}
+        taken |= set(given)
+        ladder = recipe.ladder[0] if recipe.ladder is not None else ()
+        tuned = () if budget is None or words.keys() & {"max_features", *ladder} else ladder
+        if budget is not None and not tuned and "max_features" in recipe.parameters:
+            given["max_features"] = budget
+        given = {word: value for word, value in given.items() if word not in tuned}
+        made[name] = Candidate(recipe.name, given | words, tuned, budget, C)
+    if lost := [word for word in common if word not in taken]:
+        raise ParameterError(f"compare: none of {listed(names)} takes {listed(lost)}: leave it out.")
+    return made
+
+
+def _takes(model: str, word: str) -> bool:
+    """Return True if a model takes a parameter: its own, or one of every selection."""
+    recipe = find(model)
+    if word in recipe.parameters or word in PARAMETERS:
+        return word in recipe.parameters
+    return recipe.runs_solver or (word in inspect.signature(select).parameters and word not in SOLVING)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison(ResultText):
+    """Methods on the same folds.
+
+    Attributes
+    ----------
+    data : Dataset
+    settings : dict of str to str
+        Name -> parameters of the method, as text.
+    runs : pandas.DataFrame
+        A row a method and fold, as in ``fs.cross_validate``; also ``method``; ``fsp_objective``, the objective of fsp-m
+        at the selected features on the training samples, with ``C``; ``fsp_error``, the held-out error of the linear
+        SVM on these features; ``tuned``, the parameter that was tuned to meet the budget; ``failed``, the error of a
+        run without a result.
+    max_features : int or None
+        The budget of features.
+    C : float
+        Used to compare the selected features.
+    folds, planned : int
+        Folds of one repeat, and runs of all; after Ctrl-C there are fewer.
+    note : str
+        How many runs were read from ``memory``.
+    """
+
+    data: Dataset
+    settings: dict[str, str]
+    runs: pd.DataFrame
+    max_features: int | None
+    C: float
+    folds: int
+    planned: int
+    note: str = ""
+
+    def table(self) -> pd.DataFrame:
+        """Return a frame with a row a method, the least held-out error first.
+
+        ``error``, ``se``: mean over the folds and its standard error. ``difference``, ``difference_se``: to the first
+        row, fold by fold. ``stability``: Nogueira's index. ``proven``: share of the folds that are proven optimal, each
+        for the method's own objective; ``gap``: the median. ``folds``: with a solution. ``reason``: of those without.
+        """
+        frame = pd.DataFrame([self._row(name) for name in self.settings], index=pd.Index(self.settings, name="model"))
+        fewer = frame["folds"] < frame["folds"].max()  # compared on fewer folds, and after the others
+        frame = frame.loc[frame.assign(fewer=fewer).sort_values(["fewer", "error", "n_selected"], kind="stable").index]
+        best = frame.index[0] if frame["error"].notna().any() else None
+        differences = [self._difference(name, best) for name in frame.index]
+        frame.insert(2, "difference", [mean for mean, _ in differences])
+        frame.insert(3, "difference_se", [spread for _, spread in differences])
+        return frame
+
+    def _of(self, name: str) -> pd.DataFrame:
+        """Return the folds of a method with a solution."""
+        return self.runs[(self.runs["method"] == name) & self.runs["selected"].notna()]
+
+    def _row(self, name: str) -> dict[str, Any]:
+        solved, lost = self._of(name), self.runs[(self.runs["method"] == name) & self.runs["selected"].isna()]
+        means = solved[list(MEANS)].apply(pd.to_numeric).astype(float).mean()
+        se = standard_error(solved["error"], self.folds)
+        index = stability_index(incidence(solved["selected"], self.data.features))[0] if len(solved) > 1 else None
+        reasons = [*lost[FAILED].dropna(), *lost["message"][lost[FAILED].isna()].dropna()]
+        return {
+            "error": means["error"],
+            "se": math.nan if se is None else se,
+            **means[[*list(MEASURES)[1:], "training_error", "n_selected"]],
+            "stability": math.nan if index is None else index,
+            **means[["fsp_objective", "fsp_error"]],
+            "proven": (solved["status"] == SolutionStatus.OPTIMAL.value).mean(),
+            "gap": pd.to_numeric(solved["gap"]).astype(float).median(),
+            "seconds": means["seconds"],
+            "folds": len(solved),
+            "reason": " ".join(dict.fromkeys(map(str, reasons))),
+        }
+
+    def _difference(self, name: str, best: str | None) -> tuple[float, float]:
+        """Return the mean difference to the best on the folds that both have, and its standard error."""
+        if best is None or name == best:
+            return (math.nan if best is None else 0.0), math.nan
+        mine, other = (pd.to_numeric(self._of(one).set_index(["repeat", "fold"])["error"]) for one in (name, best))
+        apart = (mine - other).dropna()
+        mean = float(apart.mean()) if len(apart) else math.nan
+        if apart.nunique() == 1 < len(apart):
+            return mean, 0.0  # the same difference in all folds, as of two methods that select the same
+        spread = standard_error(apart, self.folds)
+        return mean, math.nan if spread is None else spread
+
+    def short(self) -> pd.DataFrame:
+        """Return a frame that fits on a page: errors in percent."""
+        full = self.table()
+        frame = pd.DataFrame(
+            {
+                title: [f"{factor * value:{form}}" if value == value else "" for value in full[name]]
+                for name, (title, factor, form) in SHORT.items()
+            },
+            index=full.index,
+        )
+        frame["gap"] = [f"{100 * gap:.2g}%" if gap > 5e-7 else "0%" if gap == gap else "" for gap in full["gap"]]
+        return frame.assign(folds=full["folds"].astype(str)) if full["folds"].nunique() > 1 else frame
+
+    @property
+    def sentence(self) -> str:
+        """The result in a few sentences."""
+        frame = self.table()
+        count = self.planned // len(self.settings)
+        splits = f"{count} folds" + (f" of {count // self.folds} repeats" if count > self.folds else "")
+        text = f"{len(frame)} models on {self.data.name}, over the same {splits}"
+        if frame["error"].isna().all():
+            return f"{text}: none has a solution. {self._reservations(frame)}".strip()
+        first = frame.iloc[0]
+        text += f": {frame.index[0]} has the least held-out error, {error_in_words(first['error'], first['se'])}"
+        near = frame[(frame["difference"] <= frame["difference_se"]) & (frame.index != frame.index[0])]
+        if len(near):
+            text += f"; within one standard error of the difference: {listed(near.index)}"
+        fitting = frame if self.max_features is None else frame[frame["n_selected"] <= self.max_features]
+        values = fitting["fsp_objective"].dropna()
+        if len(values) > 1:
+            text += f". By the objective of fsp-m at C = {self.C:g} {values.idxmin()} has the best features"
+        return f"{text}. {self._reservations(frame)}".strip()
+
+    def _reservations(self, frame: pd.DataFrame) -> str:
+        cut = len(self.runs) < self.planned
+        texts = [f"Stopped by Ctrl-C after {len(self.runs)} of {self.planned} runs."] if cut else []
+        over = [] if self.max_features is None else frame.index[frame["n_selected"] > self.max_features]
+        if len(over):
+            texts.append(f"More than {self.max_features} features: {listed(over)}.")
+        for name, row in frame.iterrows():
+            count = int((self.runs["method"] == name).sum()) - int(row["folds"])
+            if count:
+                texts.append(f"{name} has no answer on {count} fold{'' if count == 1 else 's'}: {row['reason']}")
+            if note := boundary_note(int(self._of(str(name))["on_boundary"].sum())):
+                texts.append(f"{name}: {note}")
+        return " ".join([*texts, *([self.note] if self.note else [])])
+
+    @property
+    def given(self) -> list[str]:
+        """The parameters of each model, a line each."""
+        return [f"{name}: {settings}" for name, settings in self.settings.items()]
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the held-out error, with one standard error, against the number of features; a point a model."""
+        from fsmodels.selection.pictures import draw_comparison
+
+        return draw_comparison(self, ax)
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "question": "compare",
+            "data": self.data.name,
+            "max_features": self.max_features,
+            "C": self.C,
+            "folds": self.folds,
+            "planned": self.planned,
+            "settings": self.settings,
+            "models": self.table().reset_index().astype(object).to_dict("records"),
+            "runs": self.runs.astype(object).where(self.runs.notna(), None).to_dict("records"),
+        }
+
+    def _shown(self) -> pd.DataFrame:
+        return self.short()
+
+    def __repr__(self) -> str:
+        return "\n".join([super().__repr__(), *self.given])
+
+    def _repr_html_(self) -> str:
+        return super()._repr_html_() + html.paragraph("\n".join(self.given))
+
+
+@renamed("checkpoint", "memory=DIR is a folder for the finished folds")
+def compare(
+    data: Dataset,
+    models: Iterable[str] | Mapping[str, Mapping[str, Any]] = COMPARED,
+    *,
+    max_features: int | None = BUDGET,
+    C: float = 1.0,
+    cv: Any = 5,
+    repeats: int = 1,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    memory: str | Path | joblib.Memory | None = None,
+    progress: bool = False,
+    **words: Any,
+) -> Comparison:
+    """Compare several models on the same folds, and evaluate all selected sets of features by one objective.
+
+    Parameters
+    ----------
+    data : Dataset
+    models : names, or mapping name -> parameters
+        A mapping gives parameters of ``select``: ``{"mine": {"model": "fsp-m", "max_features": 3}, "rfe": {}}``; the
+        name is the model if no other is given.
+    max_features : int or None
+        The budget of features. Models with such a parameter get it. Of one-norm-svm C, of fs, fsl, fsv, fss, fsb, obd,
+        fsp-lambda and the kernels the penalty, of the gmeb family R+ = R- is tuned in each fold, on the training
+        samples, to the loosest value with no more features. svm and robust-lp use all. A model with such a parameter of
+        its own is not tuned; with None no model is.
+    C : float
+        Given to the models that use it, and used to compare the selected features.
+    cv, repeats, seed, n_jobs, memory, progress
+        As in ``cross_validate``.
+    **words
+        As in ``select``, for each model that takes them; ``time_limit`` is for each fold of each model.
+
+    Returns
+    -------
+    Comparison
+        A model that fails is a row with its reason. After Ctrl-C with the runs finished by then.
+
+    Raises
+    ------
+    ParameterError
+        The models, the folds, or a parameter that no model takes.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> found = fs.compare(fs.load_dataset("cleveland"), ["rfe", "information-gain"], max_features=3)
+    >>> found.table()[["error", "n_selected"]].round(3).to_dict("index")["rfe"]
+    {'error': 0.195, 'n_selected': 3.0}
+    """
+    with watching.shown(progress):
+        folds = Folds(cv, repeats, seed, n_jobs, memory)
+        return compare_on(data, models, words, folds, max_features=max_features, C=C)
+
+
+def compare_on(
+    data: Dataset,
+    models: Iterable[str] | Mapping[str, Mapping[str, Any]],
+    words: Mapping[str, Any],
+    folds: Folds,
+    *,
+    max_features: int | None,
+    C: float = 1.0,
+) -> Comparison:
+    """Compare models on folds; ``words`` are parameters of ``select`` and may contain the seed of the solvers."""
+    raw, given = data_and_words("compare", data, words)
+    if max_features is not None:
+        max_features = feature_count(max_features, raw.n_features)
+    C = positive("C", C, C_MEANING)
+    methods = candidates(models, {"C": C, **given}, max_features, C)
+    parts = folds.parts(raw)
+    # fold by fold, so that after Ctrl-C all models have about as many
+    rows = folds.rows([FoldRun(method, part) for part in parts for method in methods.values()], "run")
+    size = len(parts) // folds.repeats
+    places = [(name, k // size + 1, k % size + 1) for k in range(len(parts)) for name in methods]
+    runs = pd.DataFrame(
+        [
+            {"method": name, "repeat": repeat, "fold": fold, **dict.fromkeys(COLUMNS), **row}
+            for (name, repeat, fold), row in zip(places, rows, strict=True)
+            if row is not None
+        ]
+    )
+    runs["selected"] = runs["selected"].astype(object).where(runs["selected"].notna(), None)
+    settings = {name: method.settings for name, method in methods.items()}
+    return Comparison(raw, settings, runs, max_features, C, size, len(rows), folds.note)
