@@ -15,7 +15,7 @@ from fsmodels.insight.near_optimal import near_optimal
 from fsmodels.insight.necessity import necessity
 from fsmodels.insight.price import price_of
 from fsmodels.selection.report import number, percent
-from fsmodels.selection.select import prepared
+from fsmodels.selection.request import Request
 from fsmodels.selection.sides import words_of
 from fsmodels.words import check_known_features
 
@@ -69,8 +69,8 @@ def _asked_of_model(task: Task) -> Any:
 def _price(task: Task) -> Any:
     options = dict(task.given)
     limit = options.pop("time_limit", None)
-    ready = prepared(task.data, task.asked.model, **options)
-    task.rows = words_of(ready.parameters | ready.stated)
+    ready = Request.of(task.data, task.asked.model, **options).build()
+    task.rows = words_of({**ready.parameters, **(ready.stated or {})})
     names = {words: row for row, words in task.rows.items()}  # as the table tells them
     return price_of(
         ready.model,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
-from numbers import Number
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,10 @@ import pyomo.environ as pyo
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
-from fsmodels.insight.exact import about, bounded, plain, ready, share_of
+from fsmodels.insight.exact import about, bounded, plain, share_of
 from fsmodels.models.fsp import penalties
 from fsmodels.selection.report import headline, number
-from fsmodels.selection.select import Prepared, prepared
+from fsmodels.selection.request import Request
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import KINDS, Side, beside, read_sides, state, state_most
 from fsmodels.words import lasting, listed, short
@@ -93,7 +92,7 @@ class Session:
     """
 
     data: Dataset
-    task: Prepared
+    task: Request
     values: dict[str, Any]
     given: dict[str, Any]
     answers: list[Explored] = field(default_factory=list)
@@ -163,9 +162,10 @@ class Session:
         sides = tuple(read_sides(self.task.recipe, given, self.data))
         with interrupt.run(), one_clock(), watching.shown(progress):
             stated = self._state(values, sides, own)
-            self.values, self.given, self._own, self.task.options = values, given, own, options
+            self.values, self.given, self._own = values, given, own
+            self.task = replace(self.task, options=options, stated=stated)
             question = ", ".join(words) or ("as it is" if self.answers else "to begin with")
-            found, how = self._answered(sides, stated)
+            found, how = self._answered(sides)
         before = self.answers[-1].found.objective if self.answers else None
         rescaled = listed(k for k in WEIGHTS if self.answers and values.get(k) != held.get(k))
         answer = Explored(question, found, how, time.perf_counter() - start, before, rescaled)
@@ -263,13 +263,12 @@ class Session:
         rows = frozenset((side.kind, repr(side.told)) for side in sides)
         return repr(self.values), rows, frozenset(self._own.items()), repr(self.task.options.get("gap"))
 
-    def _answered(self, sides: Iterable[Side], stated: dict[str, Any]) -> tuple[Selection, str]:
+    def _answered(self, sides: Iterable[Side]) -> tuple[Selection, str]:
         """Return the proven answer of an earlier identical question, or solve; and how the answer was found."""
         if earlier := self._proven.get(self._key(sides)):
             return earlier.found, f'The question is that of "{earlier.question}".'
-        self.task.parameters = {**self.task.parameters, **self.values}
-        self.task.stated = stated
-        found = self.task.run()
+        self.task = self.task.changed(**self.values)
+        found = self.task.solve()
         return (
             found,
             "Solved with the memory of earlier solves."
@@ -324,17 +323,16 @@ def explore(
     'The question is that of "to begin with".'
     """
     name = bounded(model)
-    data = ready(data, scale, given)
-    sides = {kind: given.pop(kind) for kind in list(given) if kind in KINDS and not isinstance(given[kind], Number)}
-    task = prepared(data, name, solver=solver, **given)
+    request = Request.of(data, name, scale=scale, solver=solver, **given)
+    task = replace(request, rows={}).build()
     if not task.recipe.keeps_model or task.model is None or task.model.component("sigma") is None:
         raise ParameterError(f'explore needs a model whose sigma stays while rows change: "{name}" has none.')
-    if task.takes("memory"):
-        task.options = {"memory": Memory(), **task.options}
-    values = {k: task.parameters.get(k) for k in MUTABLE if k in task.parameters}
     built = frozenset(c.name for c in task.model.component_objects(pyo.Constraint))
-    session = Session(data, task, values, {}, _built=built)
-    session.ask(progress=progress, **sides)
+    if task.takes("memory"):
+        task = replace(task, options={"memory": Memory(), **task.options})
+    values = {k: task.parameters.get(k) for k in MUTABLE if k in task.parameters}
+    session = Session(task.data, task, values, {}, _built=built)
+    session.ask(progress=progress, **request.rows)
     return session
 
 

@@ -20,10 +20,10 @@ import pandas as pd
 from fsmodels.checks import positive, whole
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.insight.exact import about, bounded, plain, ready, share_of
+from fsmodels.insight.exact import about, bounded, plain, share_of
 from fsmodels.selection.pictures import MOST_BARS, MOST_POINTS, axes
 from fsmodels.selection.report import number
-from fsmodels.selection.select import Prepared, prepared
+from fsmodels.selection.request import Request
 from fsmodels.selection.selection import Selection
 from fsmodels.weights import column_sizes, used
 from fsmodels.words import listed
@@ -250,21 +250,20 @@ def near_optimal(
     name, within = bounded(model), positive("within", within, "a share of the objective, 0.01 for 1%")
     limit = whole("limit", limit, 1, None, "the largest number of sets")
     with interrupt.run(), one_clock(), watching.shown(progress):
-        data = ready(data, scale, given)
-        task = prepared(data, name, within=within, most_choices=limit, **given)
+        task = Request.of(data, name, scale=scale, within=within, most_choices=limit, **given).build()
         if not task.takes("within"):
             raise ParameterError(
                 f'Near-optimal sets are listed by "branch-and-cut", which does not solve {name} here: leave solver= '
                 "out, and use fsp-m, fsp-lambda or fs."
             )
-        best = task.run()
+        best = task.solve()
         if best.objective is None:
             raise ModelError(f"There is no selection to begin with: {best.message or best.status.value}")
         with interrupt.finishing(), watching.doing("reading the selections found"):
             return _read(task, best, within)
 
 
-def _read(task: Prepared, best: Selection, within: float) -> NearOptimal:
+def _read(task: Request, best: Selection, within: float) -> NearOptimal:
     """Read the classifier of each choice, and leave the best on the model."""
     near = best.result.details["near"]
     found: list[NearModel] = []
@@ -290,7 +289,7 @@ def _read(task: Prepared, best: Selection, within: float) -> NearOptimal:
     )
 
 
-def _model(task: Prepared, best: Selection, choice: Any) -> NearModel:
+def _model(task: Request, best: Selection, choice: Any) -> NearModel:
     """Return what the model now holds."""
     assert task.model is not None
     features = [name for name, x in zip(task.data.features, choice.choice, strict=True) if x > 0.5]

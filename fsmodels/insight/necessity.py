@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
@@ -25,10 +25,10 @@ import pandas as pd
 from fsmodels.checks import positive, switch
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.insight.exact import about, bounded, clock_of, plain, ready, share_of
+from fsmodels.insight.exact import about, bounded, clock_of, plain, share_of
 from fsmodels.selection.pictures import MOST_BARS, axes
 from fsmodels.selection.report import number
-from fsmodels.selection.select import Prepared, prepared
+from fsmodels.selection.request import Request
 from fsmodels.selection.selection import Selection
 from fsmodels.words import as_names, check_known_features, listed
 from solvers import Memory, NearChoices, SolutionStatus, StopReason, html, interrupt
@@ -245,22 +245,20 @@ def necessity(
     if "callback" in given:
         raise ParameterError("callback is taken by necessity itself: leave it out.")
     with interrupt.run(), one_clock(), watching.shown(progress):
-        data = ready(data, scale, given)
-        asked = as_names(data.features if features is None else features, "features")
-        check_known_features(asked, data.features, "features")
+        task = Request.of(data, name, scale=scale, **given)
+        names = task.data.features
+        asked = as_names(names if features is None else features, "features")
+        check_known_features(asked, names, "features")
         clock = clock_of(time_limit)
-        task = prepared(data, name, **given)
+        task = task.build()
         if task.model is None or task.model.component("sigma") is None:
             raise ParameterError(f'necessity needs a model with sigma, and "{name}" has none here: add sigma=True.')
         if task.takes("memory"):
-            task.options = {"memory": Memory(), **task.options}
+            task = replace(task, options={"memory": Memory(), **task.options})
         threads = task.options.get("threads")
         lists = task.takes("within") and (threads is None or (isinstance(threads, int) and threads <= 1))
-        rest = task.options
-        task.options = {**rest, "within": within} if lists else rest
         with watching.doing("the best selection"):
-            best = _solve(task, clock.left, _never)
-        task.options = rest
+            best = _solve(task.changed(within=within) if lists else task, clock.left, _never)
         if best.objective is None:
             raise ModelError(f"There is no selection to begin with: {best.message or best.status.value}")
         low, high = (-math.inf if best.bound is None else best.bound), best.objective
@@ -287,7 +285,7 @@ class _Search:
     where it surely is not.
     """
 
-    task: Prepared
+    task: Request
     best: Selection
     known: tuple[float, float]
     limits: tuple[float, float]
@@ -354,13 +352,12 @@ def _never(row: dict[str, Any]) -> bool:
     return False
 
 
-def _solve(task: Prepared, time_limit: float | None, stop: Callable[[dict[str, Any]], bool]) -> Selection:
-    task.options = {**task.options, "callback": stop, "time_limit": time_limit}
-    return task.run()
+def _solve(task: Request, time_limit: float | None, stop: Callable[[dict[str, Any]], bool]) -> Selection:
+    return task.changed(callback=stop, time_limit=time_limit).solve()
 
 
 @contextmanager
-def _fixed(task: Prepared, feature: str, value: int) -> Iterator[None]:
+def _fixed(task: Request, feature: str, value: int) -> Iterator[None]:
     """Hold one choice by its bounds."""
     assert task.model is not None
     sigma = task.model.sigma[feature]

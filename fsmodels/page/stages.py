@@ -24,7 +24,7 @@ from fsmodels.selection import report
 from fsmodels.selection.curve import SelectionPath
 from fsmodels.selection.path import path
 from fsmodels.selection.recipes import find
-from fsmodels.selection.select import Prepared, prepared
+from fsmodels.selection.request import Request
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import KINDS, ON_WEIGHTS, prices
 from fsmodels.words import listed
@@ -199,14 +199,14 @@ def work(plan: Plan) -> Findings:
         return done
 
 
-def _selected(plan: Plan) -> tuple[Prepared, Selection]:
+def _selected(plan: Plan) -> tuple[Request, Selection]:
     """Solve; return the task too, whose memory later solves use."""
     with own_clock():
         with interrupt.raising():
-            task = prepared(plan.data, plan.model, **plan.words, **plan.limited(plan.time_limit))
+            task = Request.of(plan.data, plan.model, **plan.words, **plan.limited(plan.time_limit)).build()
             if task.takes("memory"):
-                task.options = {**task.options, "memory": Memory()}
-        return task, task.run()
+                task = task.changed(memory=Memory())
+        return task, task.solve()
 
 
 def _errors(done: Findings) -> None:
@@ -260,7 +260,7 @@ def _path(done: Findings) -> None:
     )
 
 
-def _what_ifs(done: Findings, task: Prepared) -> None:
+def _what_ifs(done: Findings, task: Request) -> None:
     """Prove what each selected feature and each side constraint costs, or how far a heuristic is from the best."""
     plan, found = done.plan, done.found
     if plan.what_ifs == 0:
@@ -271,7 +271,7 @@ def _what_ifs(done: Findings, task: Prepared) -> None:
     if proven and model is not None and model.component("sigma") is not None:
         clock = Clock.of_run(plan.what_ifs)
         names = [row.name for row in model.component_objects(pyo.Constraint, active=True)]
-        rows = [name for name in names if name.startswith(tuple(task.stated))]
+        rows = [name for name in names if name.startswith(tuple(task.stated or ()))]
         memory = {name: value for name, value in task.options.items() if name == "memory"}
         free = [name for name in found.table().index if name not in found.parameters.get("force_in", ())]
         if free:

@@ -10,18 +10,16 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from fsmodels.datasets.checks import dataset, on_one_footing, reweighted
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.diagnose import look
 from fsmodels.errors import ParameterError
 from fsmodels.models.fsp import penalties
 from fsmodels.models.recipe import Recipe
 from fsmodels.selection.curve import SelectionPath
 from fsmodels.selection.recipes import find
+from fsmodels.selection.request import Request
 from fsmodels.selection.resampling import Resample, folds_of
-from fsmodels.selection.select import prepared
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import beside, prices
+from fsmodels.selection.sides import prices
 from fsmodels.selection.workers import each
 from fsmodels.words import iterable, lasting
 from solvers import Memory, SolutionStatus, StopReason, interrupt
@@ -99,30 +97,29 @@ def path(
     >>> table["n_selected"].tolist()
     [2, 3]
     """
-    weighted = reweighted(dataset(data), words.pop("sample_weight", None), words.pop("class_weight", None))
-    raw, fair = beside(weighted, words.pop("fair", ()))
-    look(raw)
-    data = on_one_footing(raw, scale)
     if "choose_by" in words:
         raise ParameterError("choose_by is a rule of select: path reports optima, and validation= their errors.")
-    given = {"max_features": max_features, "C": C, "penalty": penalty}
     recipe = find(model)
-    words = {name: lasting(value) for name, value in {**words, "budget": budget, "fair": fair}.items()}  # used often
-    if "budget" in recipe.parameters and not prices(words["budget"]):
-        number = words.pop("budget")
-        given["budget"] = None if number == () else number
-    grid = {name: _values(name, value, data, recipe) for name, value in given.items() if _is_grid(value)}
+    given = {"max_features": max_features, "C": C, "penalty": penalty}
+    budget = lasting(budget)
+    if "budget" in recipe.parameters and not prices(budget):
+        given["budget"] = None if budget == () else budget
+    else:
+        words["budget"] = budget
+    grids = {name: value for name, value in given.items() if _is_grid(value)}
+    words |= {name: value for name, value in given.items() if name not in grids}
+    request = Request.of(data, model, scale=scale, **words)
+    grid = {name: _values(name, value, request.data, recipe) for name, value in grids.items()}
     if not grid:
         raise ParameterError(
             "path needs several values of at least one parameter: give for example max_features=[1, 2, 5], "
             "C=[0.1, 1, 10] or penalty=[0.5, 1, 2]. For a single point use select, for R_plus and R_minus gmeb.path."
         )
-    words |= {name: value for name, value in given.items() if name not in grid}
     points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
-    walk = _Walk(model, points, words, scale)
-    parts = [] if folds is None else folds_of(raw, folds, words.get("seed") or 0)
+    walk = _Walk(request, points)
+    parts = [] if folds is None else folds_of(request.data, folds, words.get("seed") or 0)
     with interrupt.run(), watching.shown(progress):
-        found = walk(data, validation)
+        found = walk(request, validation)
         rows = [_label(point) | _row(one, validation) for point, one in zip(walk.points, found, strict=False)]
         stopped = len(found) < len(walk.points) or found[-1].stop_reason is StopReason.INTERRUPTED
         runs = [] if stopped or not parts else _of_folds(walk, parts, n_jobs)
@@ -139,31 +136,29 @@ def path(
 
 @dataclass(frozen=True)
 class _Walk:
-    """A walk along the points of a grid, on any data; ``words`` are those of ``prepared``."""
+    """A walk along the points of a grid."""
 
-    model: str
+    request: Request
     points: list[dict[str, Any]]
-    words: dict[str, Any]
-    scale: str | None
 
-    def __call__(self, data: Dataset, validation: Dataset | None) -> list[Selection]:
-        """Return what was found at each point, at those before Ctrl-C where it was pressed."""
+    def __call__(self, request: Request, validation: Dataset | None) -> list[Selection]:
+        """Return the selections at all points; after Ctrl-C, those at the points before it."""
         found: list[Selection] = []
-        recipe, task = find(self.model), None
+        task: Request | None = None
         with interrupt.run():
             try:
                 for point in watching.each(self.points, "point", _named):
-                    if task is None or not recipe.keeps_model:
+                    if task is None or not task.recipe.keeps_model:
                         with interrupt.raising():
-                            task = prepared(data, self.model, **self.words, **point)
+                            task = request.changed(**point).build()
                         if task.takes("memory"):
-                            task.options = {**task.options, "memory": Memory()}
+                            task = task.changed(memory=Memory())
                     else:
                         for name, value in point.items():
-                            _change(task.model, name, value, data)
-                        task.parameters = task.parameters | point
+                            _change(task.model, name, value, task.data)
+                        task = task.changed(**point)
                     with own_clock():
-                        found.append(task.run(validation))
+                        found.append(task.solve(validation))
                     if found[-1].stop_reason is StopReason.INTERRUPTED or interrupt.pressed():
                         break
             except KeyboardInterrupt:
@@ -172,12 +167,11 @@ class _Walk:
         return found
 
     def again(self, part: Resample) -> list[tuple[float | None, tuple[str, ...]]]:
-        """Return held-out error and features at each point of one fold; None and none where nothing was found.
+        """Return held-out error and features at each point of one fold; None and none without a solution.
 
         Raises KeyboardInterrupt where Ctrl-C has cut it short.
         """
-        data = on_one_footing(part.train, self.scale)
-        found = self(data, part.held_out)
+        found = self(self.request.on(part.train), part.held_out)
         if len(found) < len(self.points) or found[-1].stop_reason is StopReason.INTERRUPTED:
             raise KeyboardInterrupt
         return [(one.validation_error, one.selected if one.has_solution else ()) for one in found]

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
 
-from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.columns import Category
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.dialect import Dialect
@@ -24,9 +23,7 @@ from fsmodels.models.kernel.fitted import KernelClassifier
 from fsmodels.models.kernel.kernels import Polynomial, Rbf
 from fsmodels.selection import report
 from fsmodels.selection.outcome import Deciding, weights_table
-from fsmodels.selection.recipes import find
-from fsmodels.selection.select import prepared
-from fsmodels.selection.sides import KINDS, beside, declarations
+from fsmodels.selection.request import Request
 from fsmodels.words import listed
 
 KERNELS: dict[str, Any] = {"rbf": Rbf, "polynomial": Polynomial}
@@ -116,7 +113,7 @@ class SavedSelection(Deciding):
         DataError
             The data have other features, or another number of samples.
         """
-        return rebuilt(self.content, self.data, data)
+        return Request.from_dict(self.content, self.data, data).build().model
 
     def __repr__(self) -> str:
         gap = "" if self.gap is None else f", proven within {report.percent(self.gap)} of the best"
@@ -200,40 +197,3 @@ def _category(part: dict[str, Any]) -> Category:
 def _product(part: dict[str, Any]) -> Interaction:
     (one, other), (by_one, by_other) = part["shift"], part["factor"]
     return Interaction(part["a"], part["b"], (one, other), (by_one, by_other))
-
-
-def rebuilt(told: dict[str, Any], space: Dataset, data: Dataset) -> pyo.ConcreteModel | None:
-    """Return the model that ``select`` built for what a file tells; ``space``: features and scaling of then.
-
-    Raises DataError: the data are others.
-    """
-    recipe, parameters, about = find(told["model"]), dict(told["parameters"]), told["data"]
-    kinds = [kind for kind in KINDS if kind in parameters and not isinstance(parameters[kind], int | float)]
-    sides = declarations({kind: parameters.pop(kind) for kind in kinds})
-    if "budget_features" in parameters:
-        parameters.pop("budget", None)
-        sides["budget"] = [parameters.pop("budget_features"), *sides.get("budget", [])]
-    given = _weighed(dataset(data), about.get("weights") or {})
-    for row in sides.get("fair", ()):
-        given = given if row[0] in given.aside else beside(given, [row])[0]
-    if (given.n_samples, len(space.features)) != (about["samples"], about["features"]):
-        held = f"{about['samples']} samples and {about['features']} features (scaling of {len(space.features)})"
-        raise DataError(f'The selection is of {held}, and data "{data.name}" are others: give those of then.')
-    scaled = space.apply_scale_to(given)
-    own = {name: value for name, value in parameters.items() if name in recipe.parameters or name == "max_features"}
-    return prepared(scaled, told["model"], **own, **sides).model
-
-
-def _weighed(data: Dataset, words: dict[str, Any]) -> Dataset:
-    """Return the data with the weights of a report's words.
-
-    Raises DataError: they were given one by one, and the data have none.
-    """
-    column = words.get("sample_weight")
-    if column is True and data.multiplicity is None:
-        raise DataError(
-            f'The selection is of samples with a weight each, and data "{data.name}" have none: give them with those '
-            "of then, data.weighted(sample_weight)."
-        )
-    given = column if isinstance(column, str) else data.multiplicity if column else None
-    return data.weighted(given, words.get("class_weight"))

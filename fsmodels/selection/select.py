@@ -2,40 +2,16 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
 from typing import Any
 
-import pyomo.environ as pyo
-
-from fsmodels.checks import choice, feature_count
-from fsmodels.datasets.checks import dataset, on_one_footing, reweighted, unweighted
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.diagnose import look
-from fsmodels.errors import NoSelection, ParameterError
-from fsmodels.models.classifier import LinearClassifier
-from fsmodels.models.recipe import Recipe
-from fsmodels.selection.parameters import PARAMETERS
-from fsmodels.selection.recipes import find, used_parameters
+from fsmodels.selection.request import Request
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import (
-    KINDS,
-    able,
-    as_words,
-    beside,
-    number_and_rows,
-    read_sides,
-    rows_model,
-    say_apart,
-    state,
-    state_most,
-)
-from fsmodels.words import listed
-from solvers import DRIVERS, Result, SolutionStatus, StopReason, facts_of, interrupt
+from fsmodels.selection.sides import say_apart
+from solvers import interrupt
 from solvers import progress as watching
-from solvers.clock import Clock, one_clock
+from solvers.clock import one_clock
 from solvers.garbage import put_off
 
 Pairs = Iterable[tuple[str, str]]
@@ -186,171 +162,10 @@ def select(
     >>> found.selected, found.status.value
     (('sgpt', 'sgot'), 'optimal')
     """
+    words = {name: value for name, value in locals().items() if name not in ("validation", "choose_by", "options")}
+    words |= options
     with interrupt.run(), one_clock(), watching.shown(progress is True):
         with interrupt.raising(), put_off(), watching.doing("building the model"):
-            data, fair = beside(reweighted(dataset(data), sample_weight, class_weight), fair)
-            look(data)
-            task = prepared(
-                on_one_footing(data, scale), model, max_features=max_features, C=C, penalty=penalty, budget=budget,
-                requires=requires, excludes=excludes, force_in=force_in, force_out=force_out, all_or_none=all_or_none,
-                at_most=at_most, at_least=at_least, at_most_of_group=at_most_of_group, hierarchy=hierarchy,
-                signs=signs, fair=fair, solver=solver, progress=progress, **options,
-            )  # fmt: skip
-            say_apart(task.recipe.name, task.data, task.stated)
-        return task.run(validation, choose_by)
-
-
-@dataclass
-class Prepared:
-    """A named model that is built and waits to be solved, once or for several values of its mutable parameters.
-
-    ``parameters``: of the builder, without the side constraints, which ``stated`` has in words. ``model``: none for a
-    baseline. ``driver``: the decomposition driver that will run, where one will.
-    """
-
-    recipe: Recipe
-    data: Dataset
-    parameters: dict[str, Any]
-    stated: dict[str, Any]
-    model: pyo.ConcreteModel | None
-    solver: Any
-    driver: Any
-    options: dict[str, Any]
-
-    def run(self, validation: Dataset | None = None, choose_by: str = "objective") -> Selection:
-        """Solve and report; ``choose_by`` is that of ``select``."""
-        by_error = choice("choose_by", choose_by, ["objective", "validation"]) == "validation"
-        if validation is not None:
-            dataset(validation)
-        if by_error and validation is None:
-            raise ParameterError('choose_by="validation" needs data to choose by: give validation=.')
-        if by_error and not self.takes("choose_by"):
-            able = [name for name, driver in DRIVERS.items() if "choose_by" in driver.options_type.__dataclass_fields__]
-            raise ParameterError(
-                f'choose_by="validation" is a rule of {listed(able)}, on fsp-m and fsp-lambda: leave it out, and '
-                "validation= reports the error."
-            )
-        with interrupt.run(), one_clock(), watching.doing(self.recipe.name):
-            return self._run(validation, by_error)
-
-    def _selection(self, result: Result) -> Selection:
-        """Return a result with nothing read from it yet."""
-        parameters = self.parameters | self.stated | self.recipe.settings(self.model)
-        if "budget" in self.stated and "budget" in self.parameters:
-            parameters["budget_features"] = self.parameters["budget"]  # the number beside the rows of costs
-        parameters.pop("sigma", None)  # which the side constraints imply
-        return Selection(
-            self.recipe.name, self.data, parameters, (), None, None, result.bound, result.status, result.stop_reason,
-            result, result.message, model=self.model,
-        )  # fmt: skip
-
-    def _run(self, validation: Dataset | None, by_error: bool) -> Selection:
-        options = self.options
-        if validation is not None and self.recipe.runs_solver:
-            validation = self.data.apply_scale_to(validation)
-        if by_error:
-            options = {**options, "choose_by": "validation", "validation": validation}
-        try:
-            result, reading = self.recipe.answer(self.model, self.data, self.parameters, self.solver, options)
-        except NoSelection as error:  # of a baseline: for whoever writes down what became of the run
-            none = Result(SolutionStatus.INFEASIBLE, StopReason.CONVERGED, options=options, message=str(error))
-            error.selection = self._selection(none)
-            raise
-        found = self._selection(result)
-        if reading is None:
-            found = replace(found, message=as_words(found.message, found.parameters))
-        else:
-            told = {part.name: getattr(reading, part.name) for part in fields(reading) if part.name != "classifier"}
-            found = replace(found, selected=reading.classifier.selected, machine=reading.classifier, **told)
-        if self.recipe.refit and found.selected:
-            found = _refitted(found, self.recipe.refit, validation, options.get("time_limit"))
-        if validation is not None and found.has_solution:
-            with interrupt.finishing():
-                found = replace(found, validation_error=found.error(validation))
-        return replace(found, chosen_by="validation") if by_error and found.has_solution else found
-
-    def takes(self, option: str) -> bool:
-        """Tell whether a driver will run that has this option."""
-        return self.driver is not None and option in self.driver.options_type.__dataclass_fields__
-
-
-def prepared(
-    data: Dataset, model: str, *, budget: Any = (), solver: Any = None, progress: bool = False, **given: Any
-) -> Prepared:
-    """Build the model of a name with its side constraints; arguments and errors are those of ``select``."""
-    dataset(data)
-    if not isinstance(progress, bool):
-        raise ParameterError(f"progress is {type(progress).__name__}: give True or False.")
-    recipe = find(model)
-    recipe.refuse(given)
-    if not recipe.weighs:
-        unweighted(data, f'Model "{recipe.name}"')
-    budget, rows_of_costs = (budget, ()) if isinstance(budget, numbers.Number) else number_and_rows(budget)
-    if isinstance(budget, numbers.Number):
-        if "budget" not in recipe.parameters:
-            raise ParameterError(
-                f"budget got {type(budget).__name__} {budget!r}, which is for fsmulti: "
-                f'model "{model}" takes (costs, limit), on the command line --budget COSTS.csv:LIMIT.',
-                parameter="budget",
-            )
-        given = {**given, "budget": budget}
-    rows = {kind: given.pop(kind, None) for kind in KINDS if kind != "budget"}
-    limited = given.get("max_features") is not None and "max_features" not in recipe.parameters
-    sides = read_sides(recipe, {"budget": rows_of_costs, **rows}, data, limited=limited)
-    on_sigma = any(not side.on_weights for side in sides)
-    known = {*recipe.parameters, *PARAMETERS}
-    options = {name: value for name, value in given.items() if name not in known}
-    wanted = {name: value for name, value in given.items() if name in known}
-    most = wanted.pop("max_features", None) if able(recipe) and "max_features" not in recipe.parameters else None
-    if (on_sigma or most is not None) and "sigma" in recipe.parameters:
-        wanted["sigma"] = True
-    parameters = used_parameters(recipe, wanted, others=options)
-    on_weights = any(side.on_weights for side in sides)
-    parameters = recipe.suited(parameters, data, solver, options, on_weights=on_weights)
-    if most is not None:
-        feature_count(most, data.n_features)  # before a large model is built
-    built = recipe.model(data, parameters)
-    if built is None and sides:
-        built = rows_model(data.features)
-    if built is None:
-        return Prepared(recipe, data, parameters, {}, None, solver, None, options)
-    stated = state(built, sides)
-    if most is not None:
-        state_most(built, most)
-        parameters = {**parameters, "max_features": most}
-    chosen = getattr(facts_of(built), "default_solver", None) if solver is None else solver
-    driver = DRIVERS.get(chosen) if isinstance(chosen, str) else None
-    if driver is not None and progress:
-        options = {"tee": True, **options}
-    return Prepared(recipe, data, parameters, stated, built, solver, driver, options)
-
-
-def _refitted(found: Selection, model: str, validation: Dataset | None, time_limit: float | None) -> Selection:
-    """Solve another model on the selected features, as Bradley, Mangasarian and Street do after every selection.
-
-    A run that was stopped is not made longer by it.
-    """
-    if found.stop_reason is not StopReason.INTERRUPTED and not Clock.of_run(time_limit).over:
-        data = found.data.select_features(found.selected)
-        if validation is not None:
-            validation = validation.select_features(found.selected)
-        given = found.parameters
-        rows: dict[str, Any] = {
-            "signs": {name: sign for name, sign in given.get("signs", {}).items() if name in found.selected},
-            "fair": [(row["by"], row["limit"]) for row in given.get("fair", ())],
-        }
-        with watching.doing("fitting the weights on the selected features"):
-            again = prepared(data, model, penalty=given["penalty"], time_limit=time_limit, **rows).run(validation)
-        cost = math.inf if again.objective is None else again.objective
-        if again.has_solution and (again.status is SolutionStatus.OPTIMAL or cost <= _error(found)):
-            return replace(found, refit=again)
-        why = "limit came"  # whose point may be worse than these weights, up to w = 0
-    else:
-        why = "run was stopped"
-    words = f"The weights are the model's own: the {why} before they were fitted on the selected features."
-    return replace(found, message=f"{found.message} {words}".strip())
-
-
-def _error(found: Selection) -> float:
-    """Return the objective of the refit at the model's own weights."""
-    return found.machine.error if isinstance(found.machine, LinearClassifier) else math.inf
+            request = Request.of(**words).build()
+            say_apart(request.recipe.name, request.data, request.stated or {})
+        return request.solve(validation, choose_by)

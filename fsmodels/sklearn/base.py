@@ -22,7 +22,7 @@ from fsmodels.selection.recipes import MODELS
 from fsmodels.selection.report import number, percent
 from fsmodels.selection.selection import Selection
 from fsmodels.sklearn import constraints, request
-from fsmodels.sklearn.request import MULTICLASS, Asked, asked, recipe_of
+from fsmodels.sklearn.request import MULTICLASS, recipe_of, words_of
 from fsmodels.sklearn.weighing import FitByModel, against_rest, by_class, checked, distinct, weighs
 from fsmodels.words import listed
 from solvers import SolutionStatus, StopReason
@@ -113,7 +113,7 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
             raise DataError(
                 f"y holds one class, {self.classes_[0]!r}: a classifier needs samples of at least 2 classes."
             )
-        what, features = asked(self, recipe, X.shape[1]), self._names()
+        what, features = words_of(self, recipe, X.shape[1]), self._names()
         rows = request.SideRows(*constraints.apart(self.constraints, features))
         if "fair" in rows.declared and weights is not None:
             raise ParameterError("constraints: fair compares means of samples, which sample_weight would not change.")
@@ -128,7 +128,9 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
         request.warn_of_limits(found)
         return self
 
-    def _solved(self, problems: list[request.TwoClasses], what: Asked, rows: request.SideRows) -> list[Selection]:
+    def _solved(
+        self, problems: list[request.TwoClasses], what: dict[str, Any], rows: request.SideRows
+    ) -> list[Selection]:
         """Solve one problem after another; of the time, each has its share of what is left."""
         found: list[Selection] = []
         clock = Clock(self.time_limit)
@@ -227,9 +229,9 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
             self._live = [request.rebuilt(one.data, what, rows) for one in self._selections]
         return self._live[0] if len(self._live) == 1 else self._live
 
-    def _as_fitted(self) -> tuple[Asked, request.SideRows]:
+    def _as_fitted(self) -> tuple[dict[str, Any], request.SideRows]:
         recipe = recipe_of(self, kernels=self._kernels)
-        return asked(self, recipe, self.n_features_in_), request.SideRows(
+        return words_of(self, recipe, self.n_features_in_), request.SideRows(
             *constraints.apart(self.constraints, self._names())
         )
 

@@ -19,7 +19,7 @@ from fsmodels.errors import NoSelection, ParameterError, SolverError
 from fsmodels.models.recipe import Recipe
 from fsmodels.selection import report
 from fsmodels.selection.recipes import MODELS, find
-from fsmodels.selection.select import Prepared, prepared
+from fsmodels.selection.request import Request
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import beside, rows_model
 from fsmodels.sklearn import constraints
@@ -40,18 +40,6 @@ OF_ESTIMATOR = (
 )  # fmt: skip
 
 
-class Asked:
-    """What an estimator asks of ``select``.
-
-    ``recipe``: the model. ``words``: its parameters. ``options``: the solver's, without the time limit.
-    """
-
-    def __init__(self, recipe: Recipe, words: dict[str, Any], options: dict[str, Any], estimator: Any) -> None:
-        self.recipe, self.words, self.options = recipe, words, options
-        self.solver, self.scale = estimator.solver, estimator.scale
-        self.time_limit: float | None = estimator.time_limit
-
-
 def names_of_models(*, kernels: bool) -> list[str]:
     """Return the models that work on a kernel, or those that do not."""
     return [name for name, recipe in MODELS.items() if ("kernel" in recipe.parameters) == kernels]
@@ -70,8 +58,8 @@ def recipe_of(estimator: Any, *, kernels: bool) -> Recipe:
     return recipe
 
 
-def asked(estimator: Any, recipe: Recipe, n_features: int) -> Asked:
-    """Return what an estimator asks of ``select``, checked; data of so many features.
+def words_of(estimator: Any, recipe: Recipe, n_features: int) -> dict[str, Any]:
+    """Return the arguments of ``Request.of`` for an estimator, without its constraints and its time limit.
 
     Raises ParameterError: a parameter that the model does not use, or a value that is not allowed.
     """
@@ -96,7 +84,8 @@ def asked(estimator: Any, recipe: Recipe, n_features: int) -> Asked:
     if (most := _most(estimator.max_features, recipe, words, n_features)) is not None:
         words["max_features"] = most
     choice("scale", estimator.scale, list(SCALINGS))
-    return Asked(recipe, words, _options(estimator, recipe, words, who), estimator)
+    options = _options(estimator, recipe, words, who)
+    return {"model": recipe.name, "scale": estimator.scale, "solver": estimator.solver, **words, **options}
 
 
 def _same(value: Any, default: Any) -> bool:
@@ -178,34 +167,29 @@ class SideRows:
     functions: Sequence[Callable[[Any], Any]]
 
 
-def built(problem: TwoClasses, asked: Asked, rows: SideRows, time_limit: float | None = None) -> Prepared:
-    """Build the model with its side constraints, on data that are scaled here unless they are already."""
+def built(problem: TwoClasses, words: dict[str, Any], rows: SideRows, time_limit: float | None = None) -> Request:
+    """Return the built request with its side constraints, on data that are scaled unless they are already."""
     declared = dict(rows.declared)
-    data, fair = beside(problem.data, declared.pop("fair", ()))
-    words = {**asked.words, **declared}
-    if "budget" in asked.words and "budget" in declared:
-        costs = declared["budget"]
-        words["budget"] = [asked.words["budget"], *(costs if isinstance(costs, list) else [costs])]
-    if time_limit is not None:
-        words["time_limit"] = time_limit
-    footed = problem.footed(data, asked.scale)
-    task = prepared(footed, asked.recipe.name, fair=fair, solver=asked.solver, **words, **asked.options)
+    data, declared["fair"] = beside(problem.data, declared.get("fair", ()))
+    limit = {} if time_limit is None else {"time_limit": time_limit}
+    footed = replace(problem.footed(data, words["scale"]), looked_at=True)
+    task = Request.of(footed, **words).changed(**declared, **limit).build()
     if rows.functions:
         if task.model is None:
-            task.model = rows_model(task.data.features)
+            task = replace(task, model=rows_model(task.data.features))
         constraints.apply(rows.functions, task.model)
     return task
 
 
-def solved(problem: TwoClasses, asked: Asked, rows: SideRows, time_limit: float | None) -> Selection:
+def solved(problem: TwoClasses, words: dict[str, Any], rows: SideRows, time_limit: float | None) -> Selection:
     """Build and solve the model of one problem.
 
     Raises NoSelection, SolverError: nothing was found, and why.
     """
     with interrupt.run(), own_clock():
         with interrupt.raising(), put_off():
-            task = built(problem, asked, rows, time_limit)
-        found = task.run()
+            task = built(problem, words, rows, time_limit)
+        found = task.solve()
     refuse_nothing(found)
     return found
 
@@ -220,10 +204,10 @@ def refuse_nothing(found: Selection) -> None:
     raise (NoSelection if found.status is SolutionStatus.INFEASIBLE else SolverError)(said)
 
 
-def rebuilt(data: Dataset, asked: Asked, rows: SideRows) -> pyo.ConcreteModel | None:
+def rebuilt(data: Dataset, words: dict[str, Any], rows: SideRows) -> pyo.ConcreteModel | None:
     """Return the model alone, for an estimator that comes from a file or another process."""
     with put_off():
-        return built(TwoClasses(data), asked, rows).model
+        return built(TwoClasses(data), words, rows).model
 
 
 def warn_of_limits(found: Sequence[Selection]) -> None:

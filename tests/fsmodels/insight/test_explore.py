@@ -74,7 +74,7 @@ def test_a_row_that_the_best_selection_satisfies_leaves_the_optimum(session):
 def test_an_identical_question_is_not_solved_again(session, monkeypatch):
     excluded = session.ask(excludes=[("mcv", "drinks")], max_features=3)
     nothing = session.ask(force_in=["mcv", "drinks"])
-    monkeypatch.setattr(type(session.task), "run", None)
+    monkeypatch.setattr(type(session.task), "solve", None)
     back = session.ask(excludes=(), force_in=(), max_features=2)
     assert back.found is session.answers[0].found
     assert back.how == 'The question is that of "to begin with".'

@@ -6,7 +6,7 @@ import pyomo.environ as pyo
 import pytest
 
 import fsmodels as fs
-from fsmodels.selection.select import prepared
+from fsmodels.selection.request import Request
 from tests.helpers.enumeration import every_support, instance
 
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
@@ -20,7 +20,7 @@ def best(data, C, M, rows):
 
 def agrees(seed):
     data, C, M, rows = instance(seed)
-    model = prepared(data, "fsp-m", max_features=M, C=C, **rows).model
+    model = Request.of(data, "fsp-m", max_features=M, C=C, **rows).build().model
     prices = {price.row: price for price in fs.price_of(model, gap=1e-8)}
     whole = best(data, C, M, rows)
     unlimited = best(data, C, data.n_features, rows)

@@ -10,8 +10,8 @@ import pytest
 import fsmodels as fs
 import solvers
 from fsmodels import cli
-from fsmodels.selection import select as selecting
 from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.request import Request
 from robust_reference import least_fs, robust_by_support
 from solvers.drivers.catalogue import DRIVERS
 
@@ -152,12 +152,12 @@ def test_a_refit_can_differ_from_the_models_own_plane(data):
 @pytest.mark.parametrize("model", REFITTED)
 def test_a_refit_that_its_limit_has_cut_off_does_not_replace_better_weights(model, data, monkeypatch):
     """A linear program that is stopped at once has the model's trivial point, w = 0, which decides nothing."""
-    whole = selecting.prepared
+    whole = Request.of
 
-    def cut(some, name, **given):
-        return whole(some, name, **given | ({"time_limit": 1e-9} if name == "robust-lp" else {}))
+    def cut(data, model, **given):
+        return whole(data, model, **given | ({"time_limit": 1e-9} if model == "robust-lp" else {}))
 
-    monkeypatch.setattr(selecting, "prepared", cut)
+    monkeypatch.setattr(Request, "of", cut)
     found = fs.select(data, model, penalty=0.1, time_limit=60)
     assert found.selected
     assert found.refit is None

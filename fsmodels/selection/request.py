@@ -1,0 +1,285 @@
+"""A requested selection as one object: data, model, parameters, side constraints, solver and options.
+
+``select``, ``path``, the estimators and the questions about a selection build a ``Request`` and solve it. A request is
+frozen: ``changed`` and ``on`` return another one.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import pyomo.environ as pyo
+
+from fsmodels.checks import choice, feature_count
+from fsmodels.datasets.checks import dataset, on_one_footing, reweighted, unweighted
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.diagnose import look
+from fsmodels.errors import DataError, NoSelection, ParameterError
+from fsmodels.models.classifier import LinearClassifier
+from fsmodels.models.recipe import Recipe
+from fsmodels.selection.parameters import PARAMETERS
+from fsmodels.selection.recipes import find, used_parameters
+from fsmodels.selection.selection import Selection
+from fsmodels.selection.sides import (
+    KINDS,
+    able,
+    as_words,
+    beside,
+    declarations,
+    number_and_rows,
+    read_sides,
+    rows_model,
+    state,
+    state_most,
+)
+from fsmodels.words import lasting, listed
+from solvers import DRIVERS, Result, SolutionStatus, StopReason, facts_of, interrupt
+from solvers import progress as watching
+from solvers.clock import Clock, one_clock
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """A requested selection; ``build`` returns the request with its model.
+
+    Attributes
+    ----------
+    data : Dataset
+        With weights of samples, and with the groups of ``fair`` aside; scaled after ``build``.
+    recipe : Recipe
+        The model.
+    parameters : dict
+        Parameters of the builder; after ``build`` also those that follow from the solver and the data.
+    rows : dict
+        Side constraints by kind, as ``select`` takes them.
+    options : dict
+        Options of the solver.
+    solver : str, Pyomo solver or None
+    scale : str or None
+        The scaling of data that are not scaled yet.
+    progress : bool
+        Whether a driver shows its iteration table.
+    model : pyo.ConcreteModel or None
+        The built model; None before ``build``, and for a method without a model.
+    stated : dict or None
+        The side constraints of the model, as a report prints them; None before ``build``.
+    """
+
+    data: Dataset
+    recipe: Recipe
+    parameters: Mapping[str, Any]
+    rows: Mapping[str, Any]
+    options: Mapping[str, Any]
+    solver: Any = None
+    scale: str | None = None
+    progress: bool = False
+    model: pyo.ConcreteModel | None = None
+    stated: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(
+        cls, data: Dataset, model: str = "fsp-m", *, sample_weight: Any = None, class_weight: Any = None, **words: Any
+    ) -> Request:
+        """Return the request of the arguments of ``select``; errors are those of ``select``."""
+        words = {name: lasting(value) for name, value in words.items()}
+        data = reweighted(dataset(data), sample_weight, class_weight)
+        if "fair" in words:
+            data, words["fair"] = beside(data, words["fair"])
+        look(data)
+        if not isinstance(words.get("progress", False), bool):
+            raise ParameterError(f"progress is {type(words['progress']).__name__}: give True or False.")
+        own = {name: words.pop(name) for name in ("solver", "scale", "progress") if name in words}
+        return cls(data, find(model), {}, {}, {}, **own).changed(**words)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], space: Dataset, data: Dataset) -> Request:
+        """Return the request of a saved selection.
+
+        ``content``: of the JSON file. ``space``: features and scaling of the saved selection. ``data``: its samples.
+        Raises DataError: ``data`` are others.
+        """
+        recipe, parameters, about = find(content["model"]), dict(content["parameters"]), content["data"]
+        kinds = [kind for kind in KINDS if kind in parameters and not isinstance(parameters[kind], int | float)]
+        rows = declarations({kind: parameters.pop(kind) for kind in kinds})
+        if "budget_features" in parameters:
+            rows["budget"] = [parameters.pop("budget_features"), *rows.get("budget", [])]
+        given = _weighted(dataset(data), about.get("weights") or {})
+        for row in rows.get("fair", ()):
+            given = given if row[0] in given.aside else beside(given, [row])[0]
+        if (given.n_samples, len(space.features)) != (about["samples"], about["features"]):
+            held = f"{about['samples']} samples and {about['features']} features (scaling of {len(space.features)})"
+            raise DataError(f'The selection is of {held}, and data "{data.name}" are others: give those of then.')
+        own = {name: value for name, value in parameters.items() if name in recipe.parameters or name == "max_features"}
+        scaled = replace(space.apply_scale_to(given), looked_at=True)
+        return cls.of(scaled, recipe.name, **{**own, **rows})
+
+    def changed(self, **words: Any) -> Request:
+        """Return the request with other parameters, side constraints and options of the solver, by their names."""
+        number, costs = words.pop("budget", None), None
+        if not isinstance(number, numbers.Number):
+            number, costs = number_and_rows(number)
+        if number is not None:
+            if "budget" not in self.recipe.parameters:
+                raise ParameterError(
+                    f"budget got {type(number).__name__} {number!r}, which is for fsmulti: model "
+                    f'"{self.recipe.name}" takes (costs, limit), on the command line --budget COSTS.csv:LIMIT.',
+                    parameter="budget",
+                )
+            words["budget"] = number
+        known = {*self.recipe.parameters, *PARAMETERS}
+        rows = {kind: words.pop(kind) for kind in KINDS if kind in words and kind != "budget"}
+        rows |= {} if costs is None else {"budget": costs}
+        parameters = {name: words.pop(name) for name in list(words) if name in known}
+        return replace(
+            self, parameters={**self.parameters, **parameters}, rows={**self.rows, **rows},
+            options={**self.options, **words},
+        )  # fmt: skip
+
+    def on(self, data: Dataset) -> Request:
+        """Return the same request for other data, such as a fold. The request has no model yet."""
+        assert self.stated is None
+        return replace(self, data=data)
+
+    @property
+    def driver(self) -> Any:
+        """The driver that solves the model, None for a solver of the whole model."""
+        facts = None if self.model is None else facts_of(self.model)
+        chosen = getattr(facts, "default_solver", None) if self.solver is None else self.solver
+        return DRIVERS.get(chosen) if self.model is not None and isinstance(chosen, str) else None
+
+    def takes(self, option: str) -> bool:
+        """Return True if a driver solves the model and has this option."""
+        return self.driver is not None and option in self.driver.options_type.__dataclass_fields__
+
+    def build(self) -> Request:
+        """Return the request with scaled data, the model and its side constraints."""
+        recipe, options = self.recipe, dict(self.options)
+        data = on_one_footing(self.data, self.scale)
+        recipe.refuse(self.parameters)
+        if not recipe.weighs:
+            unweighted(data, f'Model "{recipe.name}"')
+        wanted = dict(self.parameters)
+        limited = wanted.get("max_features") is not None and "max_features" not in recipe.parameters
+        sides = read_sides(recipe, self.rows, data, limited=limited)
+        most = wanted.pop("max_features", None) if able(recipe) and "max_features" not in recipe.parameters else None
+        on_weights = any(side.on_weights for side in sides)
+        if (most is not None or not all(side.on_weights for side in sides)) and "sigma" in recipe.parameters:
+            wanted["sigma"] = True
+        parameters = used_parameters(recipe, wanted, others=options)
+        parameters = recipe.suited(parameters, data, self.solver, options, on_weights=on_weights)
+        if most is not None:
+            feature_count(most, data.n_features)  # before a large model is built
+        model, stated = recipe.model(data, parameters), {}
+        if model is None and sides:
+            model = rows_model(data.features)
+        if model is not None:
+            stated = state(model, sides)
+            if most is not None:
+                state_most(model, most)
+                parameters = {**parameters, "max_features": most}
+        built = replace(self, data=data, parameters=parameters, model=model, stated=stated)
+        return replace(built, options={"tee": True, **options}) if self.progress and built.driver is not None else built
+
+    def solve(self, validation: Dataset | None = None, choose_by: str = "objective") -> Selection:
+        """Build the model if it is not built, solve it and report; the arguments are those of ``select``."""
+        if self.stated is None:
+            return self.build().solve(validation, choose_by)
+        by_error = choice("choose_by", choose_by, ["objective", "validation"]) == "validation"
+        if validation is not None:
+            dataset(validation)
+        if by_error and validation is None:
+            raise ParameterError('choose_by="validation" needs data to choose by: give validation=.')
+        if by_error and not self.takes("choose_by"):
+            able = [name for name, driver in DRIVERS.items() if "choose_by" in driver.options_type.__dataclass_fields__]
+            raise ParameterError(
+                f'choose_by="validation" is a rule of {listed(able)}, on fsp-m and fsp-lambda: leave it out, and '
+                "validation= reports the error."
+            )
+        with interrupt.run(), one_clock(), watching.doing(self.recipe.name):
+            return self._solve(validation, by_error)
+
+    def _solve(self, validation: Dataset | None, by_error: bool) -> Selection:
+        options = dict(self.options)
+        if validation is not None and self.recipe.runs_solver:
+            validation = self.data.apply_scale_to(validation)
+        if by_error:
+            options |= {"choose_by": "validation", "validation": validation}
+        try:
+            result, reading = self.recipe.answer(self.model, self.data, self.parameters, self.solver, options)
+        except NoSelection as error:  # of a baseline; callers record it with the selection
+            none = Result(SolutionStatus.INFEASIBLE, StopReason.CONVERGED, options=options, message=str(error))
+            error.selection = self._selection(none)
+            raise
+        found = self._selection(result)
+        if reading is None:
+            found = replace(found, message=as_words(found.message, found.parameters))
+        else:
+            told = {part.name: getattr(reading, part.name) for part in fields(reading) if part.name != "classifier"}
+            found = replace(found, selected=reading.classifier.selected, machine=reading.classifier, **told)
+        if self.recipe.refit and found.selected:
+            found = _refitted(found, self.recipe.refit, validation, options.get("time_limit"))
+        if validation is not None and found.has_solution:
+            with interrupt.finishing():
+                found = replace(found, validation_error=found.error(validation))
+        return replace(found, chosen_by="validation") if by_error and found.has_solution else found
+
+    def _selection(self, result: Result) -> Selection:
+        """Return a selection with the result and without a classifier."""
+        stated = dict(self.stated or {})
+        parameters = {**self.parameters, **stated, **self.recipe.settings(self.model)}
+        if "budget" in stated and "budget" in self.parameters:
+            parameters["budget_features"] = self.parameters["budget"]  # the number beside the rows of costs
+        parameters.pop("sigma", None)  # follows from the side constraints
+        return Selection(
+            self.recipe.name, self.data, parameters, (), None, None, result.bound, result.status, result.stop_reason,
+            result, result.message, model=self.model,
+        )  # fmt: skip
+
+
+def _weighted(data: Dataset, words: Mapping[str, Any]) -> Dataset:
+    """Return the data with the weights that a saved selection names.
+
+    Raises DataError: the weights were given one by one, and the data have none.
+    """
+    column = words.get("sample_weight")
+    if column is True and data.multiplicity is None:
+        raise DataError(
+            f'The selection is of samples with a weight each, and data "{data.name}" have none: give them with those '
+            "of then, data.weighted(sample_weight)."
+        )
+    given = column if isinstance(column, str) else data.multiplicity if column else None
+    return data.weighted(given, words.get("class_weight"))
+
+
+def _refitted(found: Selection, model: str, validation: Dataset | None, time_limit: float | None) -> Selection:
+    """Solve another model on the selected features, as Bradley, Mangasarian and Street do after every selection.
+
+    A run that was stopped is not made longer by it.
+    """
+    if found.stop_reason is not StopReason.INTERRUPTED and not Clock.of_run(time_limit).over:
+        data = replace(found.data.select_features(found.selected), looked_at=True)
+        if validation is not None:
+            validation = validation.select_features(found.selected)
+        given = found.parameters
+        signs = {name: sign for name, sign in given.get("signs", {}).items() if name in found.selected}
+        fair = [(row["by"], row["limit"]) for row in given.get("fair", ())]
+        with watching.doing("fitting the weights on the selected features"):
+            request = Request.of(data, model, penalty=given["penalty"], time_limit=time_limit, signs=signs, fair=fair)
+            again = request.solve(validation)
+        cost = math.inf if again.objective is None else again.objective
+        if again.has_solution and (again.status is SolutionStatus.OPTIMAL or cost <= _error(found)):
+            return replace(found, refit=again)
+        why = "limit came"  # whose point may be worse than these weights, up to w = 0
+    else:
+        why = "run was stopped"
+    words = f"The weights are the model's own: the {why} before they were fitted on the selected features."
+    return replace(found, message=f"{found.message} {words}".strip())
+
+
+def _error(found: Selection) -> float:
+    """Return the objective of the refit at the model's own weights."""
+    return found.machine.error if isinstance(found.machine, LinearClassifier) else math.inf
