@@ -14,12 +14,12 @@ from fsmodels.cli.output import BAD_INPUT, NO_SOLUTION, SOLVED, check_target, co
 from fsmodels.cli.request import Task
 from fsmodels.errors import ModelError, NoSelection, ParameterError
 from fsmodels.evaluation.cross_validate import CrossValidated, over_folds
-from fsmodels.evaluation.folds import MEASURES, Folds, HeldOut, held_out_part
+from fsmodels.evaluation.folds import MEASURES, Folds, HeldOut
 from fsmodels.insight.certify import Certified, certify
 from fsmodels.selection import report
 from fsmodels.selection.recipes import MODELS, find
 from fsmodels.selection.report import weighs_kernel
-from fsmodels.selection.resampling import Resample
+from fsmodels.selection.resampling import Resample, held_out_part
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import KINDS

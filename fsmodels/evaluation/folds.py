@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from fsmodels.checks import share, whole
+from fsmodels.checks import whole
 from fsmodels.datasets.checks import dataset, reweighted
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.diagnose import look
@@ -31,7 +31,7 @@ from fsmodels.datasets.splitting import check_seed
 from fsmodels.errors import Error, NoSelection, ParameterError
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import as_json, boundary_note, percent
-from fsmodels.selection.resampling import Resample, folds_of, split_off
+from fsmodels.selection.resampling import Resample, folds_of
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import KINDS, beside
@@ -344,11 +344,3 @@ class HeldOut:
         errors = {**self.values, "standard_error": self.standard_error, "interval": self.interval}
         plain: dict[str, Any] = as_json({**sizes, **errors, "sentence": self.sentence})
         return plain
-
-
-def held_out_part(data: Dataset, test: float, seed: int) -> Resample:
-    """Hold out a share of the samples, drawn at random with the classes in proportion.
-
-    Raises ParameterError: no share between 0 and 1. Raises DataError: a part would have no sample of a class.
-    """
-    return split_off(data, share("test", test, "the share of the samples to hold out", open_below=True), seed)

@@ -1,26 +1,25 @@
-"""Parts of the rows for repeated runs: folds and bootstrap samples, scaled inside, and workers to run them."""
+"""Parts of the samples for repeated runs: folds, bootstrap samples and a held-out part, scaled inside the part."""
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from fsmodels.checks import whole
+from fsmodels.checks import share, whole
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.splitting import check_seed, fold_rows, split_rows
+from fsmodels.datasets.splitting import check_seed, fold_rows
 from fsmodels.errors import ParameterError
-from fsmodels.words import iterable
+from fsmodels.words import short
 
 
 @dataclass(frozen=True)
 class Resample:
-    """Rows to learn from and rows held out, both in original units, and how those to learn from are to be scaled.
+    """Training samples and held-out samples, both in original units, and the scaling of the training samples.
 
-    ``methods``: scalings that the whole data carried, in order; none where the run decides.
+    ``methods``: scalings of the whole data, in order; empty if the run decides.
     """
 
     learn: Dataset
@@ -29,7 +28,7 @@ class Resample:
 
     @property
     def train(self) -> Dataset:
-        """The rows to learn from, with products and scaling of constants of their own."""
+        """The training samples, with their own products and scaling constants."""
         data = self.learn.refitted()
         for method in self.methods:
             data = data.scaled(method)
@@ -39,69 +38,63 @@ class Resample:
 def folds_of(data: Dataset, folds: Any, seed: int, name: str = "folds") -> list[Resample]:
     """Return a part for each fold: of a number of folds, of a splitter of scikit-learn, or of pairs of rows.
 
-    ``name``: what the argument is called, for messages.
-
-    Raises ParameterError: none of these, or a number that does not go with the classes.
+    ``name``: the parameter in messages. Raises ParameterError: none of these, or a number that the classes do not
+    allow.
     """
-    if isinstance(folds, bool) or folds is None or isinstance(folds, str | bytes):
-        raise ParameterError(
-            f"{name}={folds!r} is not allowed: give a number such as 5, or a splitter of scikit-learn."
-        )
-    if isinstance(folds, numbers.Number):
-        pairs: Iterable[Any] = fold_rows(data.y, whole(name, folds, 0, None, "the number of folds"), seed, name)
-    elif hasattr(folds, "split"):
-        pairs = folds.split(np.zeros(data.n_samples), data.y)
-    elif iterable(folds):
-        pairs = folds
+    if isinstance(folds, numbers.Number) and not isinstance(folds, bool):
+        pairs = fold_rows(data.y, whole(name, folds, 0, None, "the number of folds"), seed, name)
     else:
-        raise ParameterError(
-            f"{name} got {type(folds).__name__}: give a number such as 5, a splitter of scikit-learn, or pairs of rows."
-        )
-    raw, methods = _raw(data)
-    try:
-        found = [(np.asarray(learn), np.asarray(held)) for learn, held in pairs]
-    except (TypeError, ValueError):
-        raise ParameterError(
-            f"{name} gives what are no pairs of rows to learn from and rows held out: give a number such as 5, or a "
-            "splitter of scikit-learn."
-        ) from None
-    parts = [_part(raw, learn, held, methods, k) for k, (learn, held) in enumerate(found, start=1)]
-    if len(parts) < 2:
-        raise ParameterError(f"{name} gives {len(parts)} part: give 2 or more.")
-    return parts
+        splits = hasattr(folds, "split") and not isinstance(folds, str | bytes)
+        try:
+            given = folds.split(np.zeros(data.n_samples), data.y) if splits else folds
+            pairs = [(np.asarray(learn), np.asarray(held)) for learn, held in given]
+        except (TypeError, ValueError):
+            raise ParameterError(
+                f"{name}={short(repr(folds))} is not allowed: give a number such as 5, a splitter of scikit-learn, or "
+                "pairs of rows to train on and rows held out."
+            ) from None
+    if len(pairs) < 2:
+        raise ParameterError(f"{name} gives {len(pairs)} part: give 2 or more.")
+    return _parts(data, pairs)
 
 
 def bootstraps_of(data: Dataset, count: int, seed: int) -> list[Resample]:
-    """Return samples of the rows with replacement, class by class; what is not drawn is held out."""
-    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 2:
-        raise ParameterError(f"bootstraps={count!r} is not allowed: give a whole number of at least 2.")
+    """Return samples of the rows with replacement, class by class; the other rows are held out."""
+    count = whole("bootstraps", count, 2, None, "the number of bootstrap samples")
     check_seed(seed)
-    rng, (raw, methods) = np.random.default_rng(seed), _raw(data)
+    rng = np.random.default_rng(seed)
     classes = [np.flatnonzero(data.y > 0), np.flatnonzero(data.y < 0)]
-    parts = []
-    for k in range(1, int(count) + 1):
+    pairs = []
+    for _ in range(count):
         drawn = np.sort(np.concatenate([rng.choice(rows, len(rows)) for rows in classes]))
-        parts.append(_part(raw, drawn, np.setdiff1d(np.arange(data.n_samples), drawn), methods, k))
-    return parts
+        pairs.append((drawn, np.setdiff1d(np.arange(data.n_samples), drawn)))
+    return _parts(data, pairs)
 
 
-def split_off(data: Dataset, test: float, seed: int) -> Resample:
-    """Hold a share of the rows out, drawn with the classes in proportion."""
+def held_out_part(data: Dataset, test: float, seed: int) -> Resample:
+    """Hold out a share of the samples, drawn at random with the classes in proportion.
+
+    Raises ParameterError: no share between 0 and 1. Raises DataError: a part would have no sample of a class.
+    """
+    test = share("test", test, "the share of the samples to hold out", open_below=True)
     raw, methods = _raw(data)
-    rows = split_rows(raw.y, 1.0 - test, 0.0, test, seed)
-    train, held_out = (raw.take(rows[what], f"{raw.name}/{what}") for what in ("train", "test"))
+    train, _, held_out = raw.split(1.0 - test, 0.0, test, seed)
     return Resample(train, held_out, methods)
 
 
 def _raw(data: Dataset) -> tuple[Dataset, tuple[str, ...]]:
-    """Return the data in original units, and the scalings that they carried."""
+    """Return the data in original units, and their scalings."""
     return (data.unscaled(), tuple(data.scale.method.split(", "))) if data.scale.chosen else (data, ())
 
 
-def _part(raw: Dataset, learn: Any, held: Any, methods: tuple[str, ...], k: int) -> Resample:
-    raw = replace(raw, looked_at=True)  # the whole was, or will be
-    train, rest = raw.take(learn, f"{raw.name}/{k}"), raw.take(held, f"{raw.name}/{k}-held-out")
-    counted = train.y if train.sample_weight is None else train.y[train.sample_weight > 0]
-    if len(np.unique(counted)) < 2:
-        raise ParameterError(f"Part {k} has samples of one class only: use fewer folds, or give more samples.")
-    return Resample(train, rest if rest.n_samples else None, methods)
+def _parts(data: Dataset, pairs: list[tuple[Any, Any]]) -> list[Resample]:
+    """Return a part for each pair of rows to train on and rows held out."""
+    raw, methods = _raw(replace(data, looked_at=True))  # the whole was diagnosed, or will be
+    parts = []
+    for k, (learn, held) in enumerate(pairs, start=1):
+        train, rest = raw.take(learn, f"{raw.name}/{k}"), raw.take(held, f"{raw.name}/{k}-held-out")
+        counted = train.y if train.sample_weight is None else train.y[train.sample_weight > 0]
+        if len(np.unique(counted)) < 2:
+            raise ParameterError(f"Part {k} has samples of one class only: use fewer folds, or give more samples.")
+        parts.append(Resample(train, rest if rest.n_samples else None, methods))
+    return parts
