@@ -25,7 +25,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ import solvers
 LIMIT = 20.0  # s for one solve
 GAP = 1e-4
 TOLERANCE = 1e-6  # by which a point that is called optimal may miss a row, relative to its side or to 1
-EXACT = 1e-9  # what a point misses that refutes the oracle
+EXACT = 1e-9  # violation of a point that counts as none
 CLOSE = 2e-6  # relative: rounding and the solvers' tolerances
 KINDS = ["plain", "plain", "scales", "far", "twins", "tiny", "huge", "near", "integers", "zeros", "constant", "mixed"]
 
@@ -611,9 +611,8 @@ def _judge(case: Case, model: Any, result: Any, truth: float, program: Program, 
             wrong.append(f"false optimal: {objective!r} instead of {truth!r}")
         elif objective < truth - room - 1e-6 * abs(truth):
             said = f"optimal below the optimum: {objective!r} instead of {truth!r}"
-            weak = objective > truth - GAP * abs(truth) - room or _within_tolerance(
-                case, model, objective, program, said
-            )
+            near = objective > truth - GAP * abs(truth) - room
+            weak = near or _within_tolerance(case, model, objective, program, said)
             (case.weak if weak else wrong).append(said)
     elif objective is not None and truth < INF and objective < truth - 10 * room - 1e-5 * abs(truth):
         said = f"{status} below the optimum: {objective!r} instead of {truth!r}"
@@ -625,29 +624,25 @@ def _judge(case: Case, model: Any, result: Any, truth: float, program: Program, 
 
 
 def _within_tolerance(case: Case, model: Any, objective: float, program: Program, said: str) -> bool:
-    """Tell whether rows that are relaxed by the documented tolerance have a point as good.
+    """Return whether the model's values satisfy its rows to the documented tolerance and give its objective.
+
+    Such a point may be better than any exact one: with a cone w^2 <= d t at d = t = 0, an error of 4e-8 in the row
+    admits w = 2e-4.
 
     Raises
     ------
     Unsure
-        If the model's own values satisfy the oracle's program exactly: the oracle has missed them.
+        If the values satisfy a program without cones exactly: the oracle has missed them.
     """
     if case.family.local is not None or case.family.dual or case.family.name.endswith("rmp"):
         return False
     x = _values(case, model, program)
-    relaxed = replace(program, rows=[_relaxed(row) for row in program.rows])
-    relaxed.alternatives = [[[_relaxed(row) for row in rows] for rows in choice] for choice in program.alternatives]
-    if objective >= (1 - GAP) * relaxed.solve()[0]:
-        return True
-    exact = max((v for _, v in program.violations(x)), default=0.0) <= EXACT
-    if exact and abs(program.value(x)[0] - objective) <= 1e-6 * abs(objective) + EXACT:
+    missed = max((v for _, v in program.violations(x)), default=0.0)
+    if missed > TOLERANCE or abs(program.value(x)[0] - objective) > 1e-6 * abs(objective) + EXACT:
+        return False
+    if missed <= EXACT and not program.cones:
         raise Unsure(f"the oracle has missed a point: {said}")
-    return False
-
-
-def _relaxed(row: Row) -> Row:
-    form, lo, up = row
-    return form, lo - TOLERANCE * max(1.0, abs(lo)), up + TOLERANCE * max(1.0, abs(up))
+    return True
 
 
 def _rows(case: Case, model: Any, objective: float, program: Program, status: str, said: str) -> None:

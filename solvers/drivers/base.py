@@ -270,7 +270,7 @@ class Driver:
             status, words = verified(self.model, self.clock.left)
             self.message = words or self.message
         claimed = status is SolutionStatus.INFEASIBLE and objective is None and stated and not self.assumed
-        if claimed and self.reading.written is None and point_exists(self.reading, self.clock.left):
+        if claimed and point_exists(self.reading, self.clock.left):
             status, self.bound = SolutionStatus.NO_SOLUTION, None
             self.message = f"{REFUTED} Solve the model whole, or scale its columns."
         judged = self._verdict(objective, status, error)

@@ -94,8 +94,10 @@ def _elastic(reading: ModelReading, *, curved: bool = True) -> pyo.ConcreteModel
     for k, row in enumerate(rows):
         if not curved and not generate_standard_repn(row.body).is_linear():
             model.up[k].fix(0.0), model.down[k].fix(0.0)
+    # A sum of Pyomo shares its list of arguments with ``sum + x``: without a name, x would stay in the user's row.
+    model.body = pyo.Expression(range(len(rows)), rule=lambda m, r: rows[r].body)
     model.rows = pyo.Constraint(
-        range(len(rows)), rule=lambda m, r: (rows[r].lower, rows[r].body + m.up[r] - m.down[r], rows[r].upper)
+        range(len(rows)), rule=lambda m, r: (rows[r].lower, m.body[r] + m.up[r] - m.down[r], rows[r].upper)
     )
     model.missed = pyo.Objective(expr=pyo.quicksum([*model.up.values(), *model.down.values()]))
     return model

@@ -57,3 +57,11 @@ def test_no_result_contradicts_the_oracle():
     """150 cases; FSMODELS_SOAK=200 makes 30,000, which ``python benchmarks/soak.py`` runs with a log that resumes."""
     lines = [soak.run(seed) for seed in range(int(150 * SOAK))]
     assert [line for line in lines if line["wrong"]] == []
+
+
+@pytest.mark.parametrize("seed", [556499, 544845])
+def test_a_point_within_the_tolerance_of_the_rows_is_no_false_optimum(seed):
+    """A cone w^2 <= d t at d = t = 0, and a weight of 2e-9 in its unit where the selection forbids any."""
+    line = soak.run(seed)
+    assert line["wrong"] == []
+    assert len(line["weak"]) == 1

@@ -1,5 +1,7 @@
 """A claim of infeasibility by an interior-point method is checked by slacks in the rows."""
 
+import gc
+
 import pyomo.environ as pyo
 import pytest
 
@@ -69,3 +71,17 @@ def test_a_claim_that_is_not_verified_is_one_sentence(monkeypatch):
     m.cost = pyo.Objective(expr=m.x)
     result = solvers.solve(m, "clarabel")
     assert (result.status, result.message) == (SolutionStatus.NO_SOLUTION, "No ray was found.")
+
+
+def test_rows_hold_only_their_own_variables_after_the_check(caplog):
+    """A sum of Pyomo shares its list of arguments with ``sum + x``: the clone copied variables of a deleted model."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var([0, 1], bounds=(0, 10))
+    m.row = pyo.Constraint(expr=m.x[0] + 2 * m.x[1] >= 4)
+    m.ball = pyo.Constraint(expr=m.x[0] ** 2 + m.x[1] ** 2 <= 1)
+    m.cost = pyo.Objective(expr=m.x[0])
+    assert solvers.solve(m, "clarabel").status is SolutionStatus.INFEASIBLE
+    gc.collect()
+    clone = m.clone()
+    assert caplog.text == ""
+    assert str(clone.row.expr) == str(m.row.expr)
