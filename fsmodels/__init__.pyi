@@ -23,7 +23,7 @@ from fsmodels.insight.explore import Session, explore
 from fsmodels.insight.near_optimal import NearOptimal, near_optimal
 from fsmodels.insight.necessity import Necessity, necessity
 from fsmodels.insight.price import Price, Prices, price_of
-from fsmodels.models import concave, fsp, gmeb, kernel, multivariate, obd, side_constraints, svm
+from fsmodels.models import concave, fsp, gmeb, kernel, multivariate, obd, rows, side_constraints, svm
 from fsmodels.models.multivariate import measures
 from fsmodels.page.report import Page, report
 from fsmodels.selection.described import describe
@@ -86,6 +86,7 @@ __all__ = [
     "read_costs",
     "read_groups",
     "report",
+    "rows",
     "select",
     "show",
     "side_constraints",

@@ -15,7 +15,7 @@ from fsmodels.errors import DataError
 from fsmodels.models.proofs.bounds import robust_bound
 from fsmodels.models.proofs.certified import Point, write
 from fsmodels.models.proofs.equilibration import Columns
-from fsmodels.models.rows import index_sets, keep_rows, rows_of, signed, slack_rounding
+from fsmodels.models.sample_rows import index_sets, keep_rows, rows_of, signed, slack_rounding
 from fsmodels.models.shares import class_shares
 from solvers.facts import Change
 

@@ -1,109 +1,367 @@
-"""What the models share that state a row for each sample: their index sets, and rows of the data as linear terms."""
+r"""Linear rows over the features of a model, with a text form.
+
+A row relates switches and weights of features. A name alone is the switch sigma of a feature, 1 if it is selected;
+``w[name]`` is its weight in the scaled data::
+
+    slope <= oldpeak                slope only together with oldpeak
+    2 thal + ca <= 2                coefficients, with or without *
+    1 <= age + sex + chol <= 2      one or two of three features
+    w[age] >= 0                     the weight of age is not negative
+    `mean radius` + area <= 1       a name that is no identifier, in backticks as in DataFrame.query
+
+The relations are ``<=``, ``>=`` and ``==``. Both sides may have names and constants. A backtick
+inside a name is doubled.
+
+``fs.select(data, rows=["slope <= oldpeak"])`` and ``--row "slope <= oldpeak"`` take the text. ``parse`` returns the
+constraint for a model that was built.
+
+Examples
+--------
+>>> import fsmodels as fs
+>>> model = fs.fsp.fsp_m(fs.load_dataset("bupa").scaled("standard"), max_features=3)
+>>> model.mine = fs.rows.parse("sgpt <= sgot", model)
+>>> print(model.mine.expr)
+sigma[sgpt]  <=  sigma[sgot]
+>>> str(fs.rows.Row.parse("2*sgpt + mcv<=2", ["mcv", "sgpt"]))
+'2 sgpt + mcv <= 2'
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
 
-import numpy as np
 import pyomo.environ as pyo
-from pyomo.core.expr.numeric_expr import LinearExpression
-from scipy import sparse
 
-from fsmodels.datasets.checks import as_given, dataset
-from fsmodels.datasets.dataset import Dataset
-from fsmodels.errors import DataError
-from fsmodels.models.proofs.certified import weights
-from fsmodels.models.proofs.equilibration import rounding
-from fsmodels.models.shares import slack_weights
-from solvers.facts import keep
-from solvers.html import split_doc
+from fsmodels.errors import DataError, ModelError, ParameterError
+from fsmodels.words import check_known_features
 
-MOST_FEATURES = 500_000  # of a model with variables for each: a second for 100,000
+__all__ = ["Row", "parse"]
+__dir__ = __all__.copy  # what <TAB> offers
 
-
-def slack_rounding(largest: np.ndarray, model: pyo.ConcreteModel) -> float:
-    """Return what rounding leaves of one slack at the model's weights, at none where it has no values."""
-    w, _ = weights(model)
-    b = pyo.value(model.b, exception=False)
-    return rounding(largest, np.nan_to_num(w), 0.0 if b is None else float(b))
-
-
-def keep_rows(component: Any, rows: Any, offsets: np.ndarray | None, slacks: np.ndarray, held: Sequence[Any]) -> None:
-    """Keep rows ``r_i.w + o_i b + s_i xi_i``, b where there is one, as a matrix for whoever would read their terms."""
-    shared = [] if offsets is None else [offsets]
-    if sparse.issparse(rows):
-        parts = [rows, *(sparse.csr_array(o[:, None]) for o in shared), sparse.diags_array(slacks)]
-        keep(component, sparse.hstack(parts, format="csr"), held)
-        return
-    samples, n = rows.shape[0], rows.shape[1] + len(shared)
-    values = np.column_stack([rows, *shared, slacks])  # zeros are terms, too
-    columns = np.empty((samples, n + 1), dtype=np.int32)
-    columns[:, :n], columns[:, n] = np.arange(n), n + np.arange(samples)
-    starts = np.arange(samples + 1) * (n + 1)
-    keep(component, sparse.csr_array((values.ravel(), columns.ravel(), starts), shape=(samples, n + samples)), held)
+NAME = re.compile(r"[^\W\d]\w*")
+TOKEN = re.compile(
+    r"(?P<space>\s+)"
+    r"|(?P<number>(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)"
+    r"|(?P<quoted>`(?:[^`]|``)+`)"
+    r"|(?P<name>[^\W\d]\w*)"
+    r"|(?P<relation><=|>=|==|<|>|!=|=)"
+    r"|(?P<sign>[-+*\[\]])"
+)
+RELATIONS = ("<=", ">=", "==")
+INSTEAD = {
+    "<": "strict inequalities are not supported: write <=",
+    ">": "strict inequalities are not supported: write >=",
+    "=": "an equation is written ==",
+    "!=": "!= is not linear: use <=, >= or ==",
+    "(": "parentheses are not supported: multiply out",
+    ")": "parentheses are not supported: multiply out",
+    "/": "division is not supported: write a decimal number",
+    "`": "the backtick has no partner: write `name`",
+}
 
 
-def signed(data: Dataset) -> Any:
-    """Return the rows y_i x_i, dense or CSR as the data are."""
-    if sparse.issparse(data.X):
-        return sparse.csr_array(sparse.diags_array(data.y) @ data.X)
-    return data.y[:, None] * data.X
+class Term(NamedTuple):
+    """A coefficient times ``sigma`` or ``w`` of a feature; a constant if ``variable`` is empty."""
+
+    coefficient: float
+    variable: str = ""
+    feature: str = ""
 
 
-def rows_of(matrix: Any) -> list[tuple[list[float], Sequence[int]]]:
-    """Return each row's coefficients and columns as plain lists: all columns where dense, the stored ones of a CSR."""
-    if sparse.issparse(matrix):
-        m = matrix.tocsr().sorted_indices()  # a full row is taken to be in the order of the columns
-        spans = zip(m.indptr[:-1].tolist(), m.indptr[1:].tolist(), strict=True)
-        return [(m.data[a:z].tolist(), m.indices[a:z].tolist()) for a, z in spans]
-    columns = range(matrix.shape[1])
-    return [(row, columns) for row in matrix.tolist()]
+Expression = tuple[Term, ...]
 
 
-def few_enough(name: str, data: Dataset) -> None:
-    """Refuse data of too many features for a model with variables for each.
+@dataclass(frozen=True)
+class Row:
+    """A linear relation over switches and weights of features.
 
-    Raises DataError.
+    ``sides``: two sums of terms, or three of which the first and the last are constant. ``relation``: between each two
+    of them; "<=", ">=" or "==".
     """
-    if len(dataset(data).features) > MOST_FEATURES:
-        raise DataError(
-            f'Data "{data.name}" have {len(data.features):,} features, and {name} states variables for each: at '
-            f"most {MOST_FEATURES:,}. Select among fewer, data.select_features([...]), or use fsmulti, which takes any "
-            "number."
+
+    sides: tuple[Expression, ...]
+    relation: str
+
+    @staticmethod
+    def parse(text: str, features: Iterable[str]) -> Row:
+        """Return the row of a text.
+
+        Raises ParameterError: the text is no row; the message contains the position. Raises DataError: a name is no
+        feature.
+
+        >>> Row.parse("a < b", ["a", "b"])
+        Traceback (most recent call last):
+        ...
+        fsmodels.errors.ParameterError: Row "a < b", position 3: strict inequalities are not supported: write <=.
+        """
+        return _Parser(text, list(features)).row()
+
+    @staticmethod
+    def of(terms: Mapping[str, float], relation: str, limit: float = 0.0) -> Row:
+        """Return ``sum of coefficient * sigma <= limit``; negative terms move to the right side if the limit is 0."""
+        left = [Term(c, "sigma", name) for name, c in terms.items() if c > 0 or limit]
+        right = [Term(-c, "sigma", name) for name, c in terms.items() if c < 0 and not limit]
+        return Row((tuple(left) or (Term(0.0),), tuple(right) or (Term(limit),)), relation)
+
+    @property
+    def on_sigma(self) -> bool:
+        """Whether a switch is in the row."""
+        return any(term.variable == "sigma" for side in self.sides for term in side)
+
+    @property
+    def on_weights(self) -> bool:
+        """Whether a weight is in the row."""
+        return any(term.variable == "w" for side in self.sides for term in side)
+
+    def __str__(self) -> str:
+        return f" {self.relation} ".join(map(_text, self.sides))
+
+    def expression(self, model: pyo.ConcreteModel) -> Any:
+        """Return the relational expression on the variables of a model.
+
+        Continuous switches (r of FSL) become binary if rounding them down could violate the row.
+        Raises ModelError: the model has no variables of this kind.
+        """
+        variables = {
+            "sigma": switches(model) if self.on_sigma else {},
+            "w": weights(model) if self.on_weights else {},
+        }
+        for name in self._violated_by_rounding():
+            if not binary(variables["sigma"][name]):
+                variables["sigma"][name].domain = pyo.Binary
+        sides = [
+            pyo.quicksum(_product(term, variables[term.variable][term.feature]) for term in side if term.variable)
+            + math.fsum(term.coefficient for term in side if not term.variable)
+            for side in self.sides
+        ]
+        if self.relation == "==":
+            return sides[0] == sides[1]
+        return pyo.inequality(*(sides if self.relation == "<=" else reversed(sides)))
+
+    def _violated_by_rounding(self) -> set[str]:
+        """Return the switches that must be binary where sigma may be a fraction that is rounded down to 0.
+
+        Let the row be ``sum of a_j sigma_j <= d``. Rounding cannot violate it if no a_j is negative, if all positive
+        a_j together are at most d, if the row forces each sigma_j with a_j < 0 to 1, or if it is ``sum of
+        a_j sigma_j <= c sigma_k`` with each a_j >= c > 0.
+        """
+        names: set[str] = set()
+        for one, other in pairwise(self.sides):
+            for sign in {"<=": (1,), ">=": (-1,), "==": (1, -1)}[self.relation]:
+                total, limit = _difference(one, other)
+                switched = {name: sign * c for (variable, name), c in total.items() if variable == "sigma"}
+                negative = {name: c for name, c in switched.items() if c < 0}
+                least = -sum(negative.values())
+                positive = [c for c in switched.values() if c > 0]
+                safe = sum(positive) <= sign * limit or sign * limit <= -least
+                safe |= not limit and len(negative) == 1 and all(c >= least for c in positive)
+                if self.on_weights or not safe:
+                    names |= negative.keys()
+        return names
+
+
+def _difference(one: Expression, other: Expression) -> tuple[dict[tuple[str, str], float], float]:
+    """Return the coefficients of ``one - other`` by variable and feature, and the constant of ``other - one``."""
+    total: dict[tuple[str, str], float] = {}
+    for sign, side in ((1, one), (-1, other)):
+        for term in side:
+            key = (term.variable, term.feature)
+            total[key] = total.get(key, 0.0) + sign * term.coefficient
+    return total, -total.pop(("", ""), 0.0)
+
+
+def _product(term: Term, variable: Any) -> Any:
+    return variable if term.coefficient == 1 else term.coefficient * variable
+
+
+def _text(side: Expression) -> str:
+    """Return a side of a row as text that ``Row.parse`` reads."""
+    words = ""
+    for term in side:
+        sign = ("-" if not words else " - ") if term.coefficient < 0 else (" + " if words else "")
+        name = term.feature if NAME.fullmatch(term.feature) else f"`{term.feature.replace('`', '``')}`"
+        name = f"w[{name}]" if term.variable == "w" else name
+        size = abs(term.coefficient)
+        number = repr(size).removesuffix(".0") if size != 1 or not term.variable else ""
+        words += sign + " ".join(part for part in (number, name if term.variable else "") if part)
+    return words
+
+
+class _Parser:
+    """Recursive descent over the tokens of one text."""
+
+    def __init__(self, text: str, features: list[str]) -> None:
+        if not isinstance(text, str):
+            raise ParameterError(f'rows: got {type(text).__name__}: give text, for example "slope <= oldpeak".')
+        self.text, self.features = text, features
+        self.tokens = list(self._tokens())
+        self.next = 0
+
+    def row(self) -> Row:
+        """Return the row. Raises ParameterError, DataError."""
+        sides, relations = [self._side()], list[str]()
+        while self._kind() == "relation":
+            relations.append(self._take())
+            sides.append(self._side())
+        if self._kind() != "end":
+            raise self._error("a sign (+ or -) or a relation (<=, >= or ==) is missing" + self._quotes())
+        if not relations:
+            raise self._error("there is no relation: write <=, >= or == and the other side")
+        constant = [not any(term.variable for term in side) for side in sides]
+        if len(sides) > 2 and (
+            len(sides) > 3 or len(set(relations)) > 1 or "==" in relations or constant != [True, False, True]
+        ):
+            raise self._error("a chain has the form 1 <= a + b <= 2: write several rows", 0)
+        row = Row(tuple(sides), relations[0])
+        if not any(any(_difference(one, other)[0].values()) for one, other in pairwise(sides)):
+            raise self._error("no feature remains in the row", 0)
+        return row
+
+    def _side(self) -> Expression:
+        terms, sign = [], 1.0
+        if self._now() in ("+", "-"):
+            sign = -1.0 if self._take() == "-" else 1.0
+        terms.append(self._term(sign))
+        while self._now() in ("+", "-"):
+            sign = -1.0 if self._take() == "-" else 1.0
+            terms.append(self._term(sign))
+        return tuple(terms)
+
+    def _term(self, sign: float) -> Term:
+        number = None
+        if self._kind() == "number":
+            number = float(self._now())
+            if not math.isfinite(number):
+                raise self._error("the number is too large")
+            self._take()
+            if self._now() == "*":
+                self._take()
+            elif self._kind() not in ("name", "quoted"):
+                return Term(sign * number)
+        if self._kind() not in ("name", "quoted"):
+            raise self._error("a feature is missing" if number is not None else "a feature or a number is missing")
+        variable = "sigma"
+        if self._now() in ("w", "sigma") and self._now(1) == "[":
+            variable = self._take()
+            self._take()
+            name = self._feature()
+            if self._now() != "]":
+                raise self._error(f"the ] after {variable}[{name} is missing" + self._quotes())
+            self._take()
+        else:
+            name = self._feature()
+        if self._now() == "*":
+            raise self._error("a coefficient stands before the name: write 2 name")
+        return Term(sign * (1.0 if number is None else number), variable, name)
+
+    def _feature(self) -> str:
+        if self._kind() not in ("name", "quoted"):
+            raise self._error("a feature is missing")
+        name = self._now()
+        if self._kind() == "quoted":
+            name = name[1:-1].replace("``", "`")
+        if name not in self.features:
+            at = self.tokens[self.next][2]
+            if hint := self._quotes():
+                raise DataError(f'Row "{self.text}", position {at + 1}: "{name}" is not a feature of the data{hint}.')
+            check_known_features([name], self.features, f'Row "{self.text}", position {at + 1}')
+        self._take()
+        return name
+
+    def _quotes(self) -> str:
+        """Return a hint if the text continues with a feature that needs backticks."""
+        at = min((token[2] for token in self.tokens[max(self.next - 1, 0) : self.next + 1]), default=0)
+        for name in self.features:
+            if not NAME.fullmatch(name) and self.text.startswith(name, at):
+                return f": write `{name}` in backticks"
+        return ""
+
+    def _tokens(self) -> Iterator[tuple[str, str, int]]:
+        at = 0
+        while at < len(self.text):
+            found = TOKEN.match(self.text, at)
+            kind = found.lastgroup if found else None
+            if found and kind == "relation" and found[0] not in RELATIONS:
+                raise self._wrong(INSTEAD[found[0]], at)
+            if found is None or kind is None:
+                character = self.text[at]
+                raise self._wrong(INSTEAD.get(character, f'"{character}" is not allowed'), at)
+            if kind != "space":
+                yield kind, found[0], at
+            at = found.end()
+        yield "end", "", len(self.text)
+
+    def _kind(self) -> str:
+        return self.tokens[self.next][0]
+
+    def _now(self, later: int = 0) -> str:
+        return self.tokens[min(self.next + later, len(self.tokens) - 1)][1]
+
+    def _take(self) -> str:
+        self.next += 1
+        return self.tokens[self.next - 1][1]
+
+    def _error(self, what: str, at: int | None = None) -> ParameterError:
+        return self._wrong(what, self.tokens[self.next][2] if at is None else at)
+
+    def _wrong(self, what: str, at: int) -> ParameterError:
+        return ParameterError(f'Row "{self.text}", position {at + 1}: {what}.')
+
+
+def parse(text: str, model: pyo.ConcreteModel) -> pyo.Constraint:
+    """Return the constraint of a text, to be assigned to the model.
+
+    Raises ParameterError, DataError, ModelError: as ``Row.parse``; the model has no switches or weights of features.
+
+    >>> import fsmodels as fs
+    >>> model = fs.fsp.fsp_m(fs.load_dataset("bupa").scaled("standard"), max_features=3)
+    >>> model.mine = fs.rows.parse("2 sgpt + mcv <= 2", model)
+    >>> model.up = fs.rows.parse("w[drinks] >= 0", model)
+    """
+    variables = model.component("sigma") if isinstance(model, pyo.ConcreteModel) else None
+    row = Row.parse(text, [str(name) for name in (weights(model) if variables is None else variables)])
+    return pyo.Constraint(expr=row.expression(model), doc=str(row))
+
+
+def switches(model: pyo.ConcreteModel) -> Any:
+    """Return ``model.sigma``. Raises ModelError: there is none, or its values do not define a selection."""
+    sigma = model.component("sigma") if isinstance(model, pyo.ConcreteModel) else None
+    if sigma is None:
+        name = getattr(model, "name", type(model).__name__)
+        raise ModelError(
+            f'Model "{name}" has no sigma, so there is no selection to constrain: use fsp_m or fsp_lambda, or state '
+            "the constraint on the model's own variables."
         )
+    scaling = next((s for s in sigma.values() if not binary(s)), None)
+    if scaling is not None and not _is_step(model):
+        raise ModelError(
+            f'sigma of model "{model.name}" is not binary ("{scaling.name}" is a number), so that no row on '
+            "it says what is selected: use fsp_m, fsp_lambda or fs, whose sigma is."
+        )
+    return sigma
 
 
-def weighted_sum(s: np.ndarray, slacks: Sequence[Any], *, squared: bool = False) -> Any:
-    """Return the sum of s_i times slacks, or their squares."""
-    if not squared:
-        return LinearExpression(linear_coefs=s.tolist(), linear_vars=slacks)
-    if (s == 1.0).all():
-        return pyo.quicksum(xi**2 for xi in slacks)
-    return pyo.quicksum(share * xi**2 for share, xi in zip(s.tolist(), slacks, strict=True))
+def weights(model: pyo.ConcreteModel) -> Any:
+    """Return ``model.w``. Raises ModelError: there is none."""
+    w = model.component("w") if isinstance(model, pyo.ConcreteModel) else None
+    if w is None:
+        name = getattr(model, "name", type(model).__name__)
+        raise ModelError(
+            f'Model "{name}" has no weights w of features to constrain: use a linear model, such as fsp_m.'
+        )
+    return w
 
 
-def slack_sum(s: np.ndarray, *, squared: bool = False) -> str:
-    """Return the LaTeX of ``weighted_sum``."""
-    return rf"\sum_i {'' if (s == 1.0).all() else 's_i '}\xi_i{'^2' if squared else ''}"
+def binary(s: Any) -> bool:
+    """Return True if a switch is a binary variable, fixed or free."""
+    return s.is_variable_type() and s.is_integer() and s.bounds in ((0, 1), (0, 0), (1, 1))
 
 
-def latex_of(component: Any) -> str:
-    """Return the LaTeX in a component's ``doc``."""
-    return split_doc(component.doc)[1]
-
-
-def index_sets(model: pyo.ConcreteModel, data: Dataset) -> Dataset:
-    """Add the sets of features and samples; return the data of the latter, without samples of weight 0.
-
-    ``samples`` are the rows' numbers in the data as given, and the model is one whose slacks can be weighed.
-    Raises DataError: more features than a model with variables for each can be built for.
-    """
-    few_enough(model.name, data)
-    model.features = pyo.Set(
-        initialize=list(as_given(data, weights=True).features), doc="features, in the order of the data's columns"
-    )
-    kept = data.counting
-    rows = range(len(data.y)) if kept is data else np.flatnonzero(slack_weights(data)).tolist()
-    model.samples = pyo.Set(initialize=rows, doc="samples, in the order of the data's rows")
-    return kept
+def _is_step(model: pyo.ConcreteModel) -> bool:
+    """Return True if complementarities (13) of FSL hold sigma at 1 wherever a feature is used."""
+    return all(model.component(name) is not None for name in ("r", "step_where_used", "used_where_step"))

@@ -83,7 +83,7 @@ from fsmodels.models.proofs.bounds import one_norm_bound, svm_bound
 from fsmodels.models.proofs.certified import Classified, Point, by_sigma, chosen, weights, write
 from fsmodels.models.proofs.equilibration import Columns, powers
 from fsmodels.models.proofs.losses import HINGE, LOSSES, PLAIN, SQUARED, LossKind
-from fsmodels.models.rows import (
+from fsmodels.models.sample_rows import (
     index_sets,
     keep_rows,
     latex_of,

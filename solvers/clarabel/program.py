@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from solvers.clarabel.body import Affine, Body, affine
 from solvers.clarabel.cones import ConicRows, apex, conic_rows, objective_parts
-from solvers.clarabel.rows import BoundProver, Bounds, ConicModel, Row, Triplets, label
+from solvers.clarabel.rows import BoundProver, Bounds, CompiledRow, ConicModel, Triplets, label
 from solvers.errors import ModelError
 
 
@@ -32,7 +32,7 @@ from solvers.errors import ModelError
 class Behind:
     """Where the multiplier of a nonlinear row is: an inequality's row, or a cone's first row and its size."""
 
-    row: Row
+    row: CompiledRow
     sign: float
     at: int
     size: int = 0
@@ -60,7 +60,7 @@ class Program:
     at_lower: np.ndarray  # row of A of each free variable's bound, or -1
     at_upper: np.ndarray
     behind: list[Behind]
-    undefined: list[Row]  # rows without a multiplier
+    undefined: list[CompiledRow]  # rows without a multiplier
     contradiction: str = ""  # a row that is false whatever x is
 
     def same_pattern(self, other: Program) -> bool:
@@ -167,7 +167,7 @@ class _Coordinates:
         )
 
 
-def _restated(row: Row, key: bytes, prover: BoundProver, build: Any) -> Any:
+def _restated(row: CompiledRow, key: bytes, prover: BoundProver, build: Any) -> Any:
     """Restate a row, or take what was made of it at the same fixings and bounds."""
     if row.cache is not None and row.cache[0] == key:
         return row.cache[1]
@@ -177,7 +177,7 @@ def _restated(row: Row, key: bytes, prover: BoundProver, build: Any) -> Any:
     return made
 
 
-def _sides(row: Row, body: Body, lo: float, hi: float, prover: BoundProver) -> list[tuple[float, ConicRows]]:
+def _sides(row: CompiledRow, body: Body, lo: float, hi: float, prover: BoundProver) -> list[tuple[float, ConicRows]]:
     """Restate ``lo <= body <= hi`` with cones: the sign of Pyomo's dual, and the rows."""
     name = label(row.owner)
     if lo == hi:
@@ -193,11 +193,11 @@ def _sides(row: Row, body: Body, lo: float, hi: float, prover: BoundProver) -> l
 
 def _nonlinear(
     model: ConicModel, columns: Bounds, prover: BoundProver
-) -> tuple[list[tuple[Row, float, ConicRows, int]], list[tuple[Row, Affine, float, float]], int]:
+) -> tuple[list[tuple[CompiledRow, float, ConicRows, int]], list[tuple[CompiledRow, Affine, float, float]], int]:
     """Restate the nonlinear rows: cones with their first auxiliary variable, rows now linear, number of auxiliaries."""
     pinned, values = columns.pinned, columns.values
-    behind: list[tuple[Row, float, ConicRows, int]] = []
-    extra: list[tuple[Row, Affine, float, float]] = []
+    behind: list[tuple[CompiledRow, float, ConicRows, int]] = []
+    extra: list[tuple[CompiledRow, Affine, float, float]] = []
     auxiliaries = 0
     for row in model.nonlinear:
         lo, hi = row.bounds()
@@ -205,7 +205,7 @@ def _nonlinear(
         numbers = (pinned[cols], pinned[cols] * values[cols], prover.lower[cols], prover.upper[cols], [lo, hi])
         key = np.concatenate(numbers).tobytes()
 
-        def restate(row: Row = row, lo: float = lo, hi: float = hi) -> Any:
+        def restate(row: CompiledRow = row, lo: float = lo, hi: float = hi) -> Any:
             body = row.body.substitute(pinned, values)
             return body.linear if body.is_linear else _sides(row, body, lo, hi, prover)
 
@@ -230,7 +230,7 @@ def assemble(model: ConicModel) -> Program:
     pinned, values = columns.pinned, columns.values
 
     # Nonlinear rows first: some are linear at the present fixings, some pin a variable, and they count the auxiliaries.
-    undefined: list[Row] = []
+    undefined: list[CompiledRow] = []
     contradiction = ""
     while True:
         behind, extra, auxiliaries = _nonlinear(model, columns, prover)
@@ -258,7 +258,7 @@ def assemble(model: ConicModel) -> Program:
         cols = objective.columns
         parts = (pinned[cols], pinned[cols] * values[cols], prover.lower[cols], prover.upper[cols], [sense])
 
-        def restate_objective(objective: Row = objective) -> Any:
+        def restate_objective(objective: CompiledRow = objective) -> Any:
             rows = ConicRows()
             body = objective.body.times(sense).substitute(pinned, values)
             return (*objective_parts(body, rows, prover, label(objective.owner)), rows)
@@ -363,7 +363,7 @@ def assemble(model: ConicModel) -> Program:
     )
 
 
-def _extended(linear: Triplets, extra: list[tuple[Row, Affine, float, float]]) -> Triplets:
+def _extended(linear: Triplets, extra: list[tuple[CompiledRow, Affine, float, float]]) -> Triplets:
     if not extra:
         return linear
     count = len(linear.lower)

@@ -48,7 +48,7 @@ def label(component: Any) -> str:
 
 
 @dataclass(slots=True, eq=False)
-class Row:
+class CompiledRow:
     """One Pyomo constraint (or objective, without bounds) as numbers."""
 
     owner: Any
@@ -85,7 +85,7 @@ class Bounds:
 class Triplets:
     """Linear rows in coordinates: ``lower <= sum coefs x[cols] + const <= upper``, entry k in row ``index[k]``."""
 
-    owners: list[Row]
+    owners: list[CompiledRow]
     index: np.ndarray
     cols: np.ndarray
     coefs: np.ndarray
@@ -107,10 +107,10 @@ class ConicModel:
     def _forget(self, model: Any) -> None:
         self.model = model
         self.walker = Walker()
-        self.rows: dict[int, Row] = {}
-        self.objective: Row | None = None
+        self.rows: dict[int, CompiledRow] = {}
+        self.objective: CompiledRow | None = None
         self._linear: Triplets | None = None
-        self.nonlinear: list[Row] = []
+        self.nonlinear: list[CompiledRow] = []
         self._domains: list[Any] = []
         self._continuous = np.empty(0, dtype=bool)
 
@@ -148,12 +148,12 @@ class ConicModel:
             msg = f'{kind} "{found[0].name}" would be ignored by Clarabel: {remedy}, or deactivate it.'
             raise ModelError(msg)
 
-    def _read_row(self, con: Any) -> Row:
+    def _read_row(self, con: Any) -> CompiledRow:
         name = label(con)
         lower, body, upper = con.to_bounded_expression()
         self.walks += 1
         numbers, inputs = self.walker.walk(0.0 if body is None else body, name)
-        return Row(con, con.expr, numbers, inputs, lower, upper, numbers.columns())
+        return CompiledRow(con, con.expr, numbers, inputs, lower, upper, numbers.columns())
 
     def _read_objective(self) -> None:
         active = list(self.model.component_data_objects(pyo.Objective, active=True, descend_into=True))
@@ -168,7 +168,7 @@ class ConicModel:
         if row is None or not row.current(obj):
             self.walks += 1
             body, inputs = self.walker.walk(obj.expr, label(obj))
-            self.objective = Row(obj, obj.expr, body, inputs, columns=body.columns())
+            self.objective = CompiledRow(obj, obj.expr, body, inputs, columns=body.columns())
 
     def _gather(self) -> None:
         linear = [row for row in self.rows.values() if row.body.is_linear]

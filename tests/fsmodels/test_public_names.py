@@ -11,7 +11,7 @@ MODULES = {"fs": fs} | {name: getattr(fs, name) for name in fs.__all__ if inspec
 
 def test_these_modules_are_public():
     data = {"instances", "synthetic"}
-    models = {"svm", "fsp", "concave", "gmeb", "kernel", "multivariate", "measures", "obd", "side_constraints"}
+    models = {"svm", "fsp", "concave", "gmeb", "kernel", "multivariate", "measures", "obd", "rows", "side_constraints"}
     assert set(MODULES) == {"fs", "baselines", "rankings"} | data | models
 
 

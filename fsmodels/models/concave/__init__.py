@@ -118,7 +118,7 @@ from fsmodels.models.parameters import changeable
 from fsmodels.models.plane import by_ordered_sets, plane_rows
 from fsmodels.models.proofs.certified import Point, by_sigma, chosen
 from fsmodels.models.proofs.equilibration import Columns
-from fsmodels.models.rows import latex_of
+from fsmodels.models.sample_rows import latex_of
 from fsmodels.models.shares import class_shares
 from fsmodels.weights import column_sizes
 from solvers.facts import Block, Blocks, Facts, PenaltyValues, Structure, Twin

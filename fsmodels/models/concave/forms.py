@@ -15,7 +15,7 @@ from fsmodels.models.parameters import changeable
 from fsmodels.models.plane import fixed_shares, plane_change, plane_resolution, plane_rows, put_plane, separating_plane
 from fsmodels.models.proofs.certified import Classified, Point, chosen, weights, write
 from fsmodels.models.proofs.equilibration import Columns
-from fsmodels.models.rows import latex_of
+from fsmodels.models.sample_rows import latex_of
 from fsmodels.models.shares import class_shares
 from fsmodels.weights import used
 from solvers.facts import Facts

@@ -125,7 +125,7 @@ from fsmodels.models.gmeb.solution import (
 from fsmodels.models.gmeb.svm import svm_ratio, svm_unsquared
 from fsmodels.models.gmeb.units import dual_change, nonconvex_change, root_size
 from fsmodels.models.proofs.equilibration import powers
-from fsmodels.models.rows import keep_rows, latex_of, rows_of
+from fsmodels.models.sample_rows import keep_rows, latex_of, rows_of
 from solvers.facts import Facts
 
 __all__ = [

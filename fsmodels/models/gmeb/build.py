@@ -16,7 +16,7 @@ from fsmodels.models.gmeb.columns import Centred, centred
 from fsmodels.models.gmeb.norm import Moments
 from fsmodels.models.gmeb.proof import MomentProof
 from fsmodels.models.parameters import changeable
-from fsmodels.models.rows import keep_rows, rows_of, slack_sum, weighted_sum
+from fsmodels.models.sample_rows import keep_rows, rows_of, slack_sum, weighted_sum
 from fsmodels.models.shares import slack_weights
 
 

@@ -24,7 +24,7 @@ from fsmodels.models.gmeb.solution import by_weight, norm_violation
 from fsmodels.models.gmeb.units import primal_change
 from fsmodels.models.proofs.certified import by_sigma
 from fsmodels.models.proofs.equilibration import powers
-from fsmodels.models.rows import latex_of
+from fsmodels.models.sample_rows import latex_of
 from solvers.facts import Facts
 
 __all__ = ["FORMS", "primal"]

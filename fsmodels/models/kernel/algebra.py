@@ -30,7 +30,7 @@ from fsmodels.errors import ParameterError
 from fsmodels.models.kernel.build import built, share, weights
 from fsmodels.models.kernel.problem import MARGIN, Problem
 from fsmodels.models.proofs.certified import nothing
-from fsmodels.models.rows import latex_of, slack_sum, weighted_sum
+from fsmodels.models.sample_rows import latex_of, slack_sum, weighted_sum
 from solvers.facts import Block, Blocks, Certificate, Facts
 
 DECISION = r"y_i (\sum_j y_j u_j K_{ij} + b)"

@@ -92,7 +92,7 @@ from fsmodels.models.multivariate.solution import (
 )
 from fsmodels.models.multivariate.stated import Labellings, certificate, change, load, put, repair_whole, separable
 from fsmodels.models.parameters import changeable
-from fsmodels.models.rows import few_enough, rows_of, signed
+from fsmodels.models.sample_rows import few_enough, rows_of, signed
 from fsmodels.weights import column_sizes
 from solvers import RowPool
 from solvers.facts import CompositeRisk, Facts, RiskRow

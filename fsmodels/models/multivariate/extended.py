@@ -65,7 +65,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.models.multivariate.labellings import FloatArray, Labels, Table
 from fsmodels.models.proofs.certified import write
-from fsmodels.models.rows import keep_rows, rows_of
+from fsmodels.models.sample_rows import keep_rows, rows_of
 
 __all__ = ["Largest", "Program", "Tables", "add_scores", "program_of", "why_lazy"]
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 import fsmodels as fs
 from fsmodels.errors import DataError, ModelError
-from fsmodels.models import libsvm, plane, rows
+from fsmodels.models import libsvm, plane, sample_rows
 from fsmodels.models.concave import planes
 from fsmodels.models.fsp import oracle as svm_oracle
 from fsmodels.models.kernel import objective
@@ -131,7 +131,7 @@ def test_no_plane_is_set_up_after_the_limit(model, monkeypatch):
 
 def test_more_features_than_a_model_can_state_are_refused_at_once():
     columns = np.arange(20)
-    many = rows.MOST_FEATURES + 1
+    many = sample_rows.MOST_FEATURES + 1
     X = sparse.csr_array((np.ones(20), (columns, columns * 1000)), shape=(20, many))
     data = fs.Dataset.from_arrays(X, np.where(columns % 2, 1, -1))
     for model, parameters in (("fsp-m", {"max_features": 3}), ("svm", {}), ("fs", {"penalty": 0.1})):
