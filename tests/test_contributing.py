@@ -1,7 +1,10 @@
 """The recipes of CONTRIBUTING.md, run as they stand there."""
 
 import itertools
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +71,37 @@ def test_the_formulation_reaches_the_enumerated_optimum(recipe, solver, seed, ra
     assert 0 < len(result.selected) <= 2
     for j, w in model.w.items():
         assert j in result.selected or abs(w.value) < 1e-6
+
+
+PARAMETER = """
+import fsmodels as fs
+from fsmodels.cli import main
+from fsmodels.sklearn import SelectorClassifier
+
+data = fs.load_dataset("bupa")
+for rate in (0.5, 20.0):
+    found = fs.select(data, "elastic-net", max_features=2, rate=rate)
+    fitted = SelectorClassifier("elastic-net", 2, rate=rate).fit(data.X, data.y)
+    assert abs(fitted.objective_ - found.objective) < 1e-3 * found.objective, (fitted.objective_, found.objective)
+    assert main(f"select bupa --model elastic-net --max-features 2 --rate {rate} --quiet".split()) == 0
+"""
+
+
+def test_a_parameter_is_one_of_select_of_the_estimator_and_of_the_command_line():
+    blocks = re.findall(r"```python\n# (?:formulation|parameter)\n(.*?)```", TEXT, re.DOTALL)
+    code = "\n".join([*blocks, PARAMETER])
+    path = os.pathsep.join([str(PAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert run.returncode == 0, run.stderr
+    objectives = re.findall(r"objective ([\d.]+)", run.stdout)
+    assert len(objectives) == 2
+    assert float(objectives[0]) < float(objectives[1])
 
 
 @pytest.mark.parametrize("solver", ["branch-and-cut", "benders", "scip"])

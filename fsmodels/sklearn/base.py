@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyomo.environ as pyo
@@ -56,6 +56,13 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
     solver_options: Mapping[str, Any] | None = None
 
     _kernels = False
+
+    if TYPE_CHECKING:  # estimators have a field for each parameter of their models
+
+        def __init__(
+            self, model: str = ..., max_features: int | str | None = ..., C: float = ..., penalty: Any = ...,
+            **parameters: Any,
+        ) -> None: ...  # fmt: skip
 
     @FitByModel
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from fsmodels.selection.recipes import MODELS
 from fsmodels.selection.selection import Selection
 from fsmodels.sklearn.base import FloatArray, SelectorBase
+from fsmodels.sklearn.request import names_of_models
 from fsmodels.sklearn.weighing import weighs
 
+Estimator = TypeVar("Estimator", bound=SelectorBase)
 
-@dataclass(eq=False, repr=False)
+
+def with_parameters(cls: type[Estimator]) -> type[Estimator]:
+    """Add a field for each parameter of a builder of the models of an estimator; None is the builder's default."""
+    for name in names_of_models(kernels=cls._kernels):
+        for parameter in MODELS[name].parameters:
+            if not hasattr(cls, parameter):
+                cls.__annotations__[parameter] = "Any"
+                setattr(cls, parameter, None)
+    return dataclass(eq=False, repr=False)(cls)
+
+
+@with_parameters
 class SelectorClassifier(SelectorBase):
     """Select features by a linear model of ``fs.select``, and classify by it.
 
@@ -110,17 +123,6 @@ class SelectorClassifier(SelectorBase):
 
     model: str = "fsp-m"
     _: KW_ONLY
-    R_plus: float | None = None
-    R_minus: float | None = None
-    budget: int | None = None
-    loss: str | None = None
-    offset: bool | None = None
-    intercept: bool | None = None
-    alpha: float | None = None
-    mu: float | None = None
-    delta: float | None = None
-    step: int | float | None = None
-    n_neighbors: int | None = None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; ``class_weight`` only where it is set or the model takes it."""
@@ -148,7 +150,7 @@ class SelectorClassifier(SelectorBase):
         self.intercept_ = np.array([b for _, b in weights])
 
 
-@dataclass(eq=False, repr=False)
+@with_parameters
 class KernelSelectorClassifier(SelectorBase):
     """Select features by their weights inside a kernel, and classify by the SVM with that kernel.
 
@@ -186,12 +188,6 @@ class KernelSelectorClassifier(SelectorBase):
     model: str = "ao-efs"
     _: KW_ONLY
     kernel: str = "rbf"
-    degree: int | None = None
-    offset: float | None = None
-    eps: float | None = None
-    start: Any = None
-    svm: str | None = None
-    stop: str | None = None
 
     _kernels = True
 
