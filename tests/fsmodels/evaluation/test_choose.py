@@ -71,14 +71,6 @@ def test_the_error_that_chose_is_too_small_and_that_of_the_procedure_is_not():
     assert found.found.selected == (found.values["force_in"],)
 
 
-def test_workers_say_the_same(data, chosen):
-    by_two = fs.choose(data, "rfe", GRID, rule="best", cv=3, n_jobs=2)
-    assert by_two.sentence == chosen.sentence
-    assert by_two.inner.equals(chosen.inner)
-    clock = ["seconds"]
-    assert by_two.nested.runs.drop(columns=clock).equals(chosen.nested.runs.drop(columns=clock))
-
-
 def test_nothing_is_computed_twice(data, chosen, tmp_path, counted):
     folder = tmp_path / "folds"
     first = fs.choose(data, "rfe", GRID, rule="best", cv=3, memory=folder)
@@ -133,34 +125,3 @@ def test_splitters_text_and_two_values(data):
 def test_where_no_point_has_a_solution_that_is_said(data):
     with pytest.raises(fs.ModelError, match="no point has a solution in every fold"):
         fs.choose(data, "fsp-m", {"max_features": [1]}, at_least=[(["a", "b"], 2)], cv=3)
-
-
-@pytest.mark.parametrize(
-    ("over", "words", "message"),
-    [
-        (None, {}, "choose needs values"),
-        ({}, {}, "choose needs values"),
-        ({"max_features": 3}, {}, "max_features is 3: give several"),
-        ({"max_features": []}, {}, "give each value once"),
-        ({"max_features": [1, 1]}, {}, "give each value once"),
-        ({"max_features": [1, 2]}, {"max_features": 3}, "given twice"),
-        ({"max_features": [1, 2]}, {"rule": "knee"}, "rule='knee'"),
-        ({"max_features": [1, 2]}, {"nested": 1}, "nested=1"),
-        ({"max_features": [1, 2]}, {"cv": 1}, "cv=1 is not allowed"),
-        ({"max_features": [1, 2]}, {"inner": 29}, "inner=29 is not allowed"),
-        ({"max_features": [1, 9]}, {}, "max_features=9"),
-        ({"max_features": [1, 2]}, {"search": "bisection"}, "takes no search: every value of over"),
-    ],
-)
-def test_bad_words_are_refused(data, over, words, message):
-    with pytest.raises(fs.errors.Error, match=message):
-        fs.choose(data, "rfe", over, **words)
-
-
-def test_it_can_be_shown_and_written(chosen):
-    told = chosen.to_dict()
-    assert (told["error"], told["inner_error"], told["values"]) == (chosen.error, chosen.inner_error, chosen.values)
-    assert told["selection"]["selected"] == list(chosen.found.selected)
-    assert "<table" in chosen._repr_html_()
-    assert "choice included" in repr(chosen)
-    assert chosen.plot().get_ylabel() == "held-out error, %"

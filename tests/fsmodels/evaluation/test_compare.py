@@ -146,25 +146,6 @@ def test_words_go_to_the_models_that_take_them(data):
     assert not [names for names in found.runs["selected"] if "a" in names]
 
 
-@pytest.mark.parametrize(
-    ("models", "words", "message"),
-    [
-        (["rfe"], {}, "two models or more"),
-        ([], {}, "two models or more, and got none"),
-        (["rfe", "rfe"], {}, "names rfe, rfe"),
-        (["rfe", "fspm"], {}, "Did you mean"),
-        (["rfe", "relief"], {"penalty": 1.0}, "none of rfe, relief takes penalty"),
-        (["rfe", "relief"], {"max_features": 6}, "max_features=6"),
-        (["rfe", "relief"], {"C": -1}, "C=-1"),
-        (["rfe", "relief"], {"cv": 1}, "cv=1 is not allowed"),
-        (["rfe", "relief"], {"validation": None}, "does not take validation"),
-    ],
-)
-def test_bad_words_are_refused(data, models, words, message):
-    with pytest.raises(fs.errors.Error, match=message):
-        fs.compare(data, models, **words)
-
-
 def test_it_can_be_shown_and_written(found):
     told = found.to_dict()
     assert [row["model"] for row in told["models"]] == list(found.table().index)

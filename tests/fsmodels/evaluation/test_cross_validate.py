@@ -1,7 +1,5 @@
 """Held-out errors: those of a loop by hand, with scaling inside the folds, by any workers, and after Ctrl-C."""
 
-import pickle
-
 import joblib
 import matplotlib as mpl
 import numpy as np
@@ -114,12 +112,6 @@ def plain(found):
     return found.runs.drop(columns="seconds")
 
 
-def test_workers_say_the_same(data, found):
-    by_two = fs.cross_validate(data, max_features=2, cv=4, n_jobs=2)
-    assert plain(by_two).equals(plain(found))
-    assert by_two.sentence == found.sentence
-
-
 def test_repeats_divide_anew_and_make_no_more_samples(data):
     twice = fs.cross_validate(data, "rfe", max_features=2, cv=3, repeats=2, seed=5)
     one, other = (fs.cross_validate(data, "rfe", max_features=2, cv=3, seed=s) for s in (5, 6))
@@ -207,36 +199,3 @@ def test_a_fold_that_ctrl_c_ended_is_none(data, monkeypatch):
     monkeypatch.setattr(folds.FoldRun, "run", run)
     found = fs.cross_validate(data, "rfe", max_features=2, cv=3)
     assert found.runs["fold"].to_list() == [1, 3]
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ({"cv": 1}, "cv=1 is not allowed"),
-        ({"cv": "many"}, "cv='many' is not allowed"),
-        ({"cv": object()}, "cv=<object object at .* is not allowed"),
-        ({"cv": StratifiedKFold(3), "repeats": 2}, "repeats=2 goes with a number of folds"),
-        ({"repeats": 0}, "repeats=0"),
-        ({"n_jobs": 0}, "n_jobs=0"),
-        ({"seed": -1}, "seed=-1"),
-        ({"model": "fspm"}, "Did you mean"),
-        ({"validation": None}, "does not take validation"),
-        ({"penalty": 1.0}, "does not use penalty"),
-        ({"wrong": 1.0}, "wrong"),
-    ],
-)
-def test_bad_words_are_refused(data, words, message):
-    with pytest.raises(fs.errors.Error, match=message):
-        fs.cross_validate(data, **{"max_features": 2, **words})
-
-
-def test_it_can_be_shown_sent_and_written(found):
-    again = pickle.loads(pickle.dumps(found))
-    assert again.sentence == found.sentence
-    told = found.to_dict()
-    assert told["error"] == found.error
-    assert told["runs"][0]["selected"] == found.runs["selected"][0]
-    assert "<table" in found._repr_html_()
-    assert "error" in repr(found)
-    ax = found.plot()
-    assert ax.get_ylabel() == "held-out error, %"

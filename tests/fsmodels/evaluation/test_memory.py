@@ -172,9 +172,3 @@ def test_a_memory_that_cannot_be_used_is_an_error_before_the_runs(data, tmp_path
     with pytest.raises(fs.ParameterError, match="memory cannot recognise these parameters in a later run"):
         fs.cross_validate(data, max_features=2, solver=lambda: None, memory=tmp_path)
     assert not counted
-
-
-@pytest.mark.parametrize("evaluate", [fs.cross_validate, fs.compare, fs.choose])
-def test_checkpoint_was_replaced_by_memory(data, evaluate):
-    with pytest.raises(fs.ParameterError, match="takes no checkpoint: memory=DIR"):
-        evaluate(data, checkpoint="runs.jsonl")

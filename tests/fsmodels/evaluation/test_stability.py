@@ -3,7 +3,6 @@
 import itertools
 import pickle
 
-import joblib
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -11,8 +10,6 @@ from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 
 import fsmodels as fs
-from fsmodels.selection.resampling import bootstraps_of
-from fsmodels.selection.workers import each
 from uneven_columns import uneven_columns
 
 mpl.use("Agg")
@@ -103,13 +100,6 @@ def test_frequencies_are_of_the_runs(found):
     assert (found.index, found.interval) == fs.stability_index(chosen)
 
 
-def test_workers_say_the_same(data, found):
-    by_two = fs.stability(data, max_features=2, bootstraps=6, seed=1, n_jobs=2)
-    assert by_two.runs.drop(columns="seconds").equals(found.runs.drop(columns="seconds"))
-    assert by_two.index == found.index
-    assert by_two.table().equals(found.table())
-
-
 def test_folds_by_number_and_by_splitter(data):
     by_number = fs.stability(data, "rfe", max_features=2, folds=4, seed=0)
     by_splitter = fs.stability(data, "rfe", max_features=2, folds=StratifiedKFold(4, shuffle=True, random_state=0))
@@ -149,44 +139,6 @@ def test_what_it_says(data, found):
 def test_runs_that_stopped_early_are_said_to_be_open(data):
     found = fs.stability(data, max_features=2, bootstraps=3, iteration_limit=1)
     assert "3 runs are not proven optimal, with gaps up to" in str(found)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ({"folds": 3, "bootstraps": 3}, "folds or bootstraps, not both"),
-        ({"bootstraps": 1}, "bootstraps=1 is not allowed"),
-        ({"bootstraps": 2.5}, "bootstraps=2.5 is not allowed"),
-        ({"folds": "many"}, "folds='many' is not allowed"),
-        ({"folds": 1}, "folds=1 is not allowed"),
-        ({"folds": 3.5}, "folds=3.5 is not allowed"),
-        ({"folds": object()}, "folds=<object object at .* is not allowed"),
-        ({"n_jobs": 0}, "n_jobs=0"),
-        ({"level": 1.5}, "level=1.5"),
-        ({"validation": None}, "does not take validation"),
-        ({"max_features": 0}, "max_features=0"),
-        ({"modell": 1}, "modell"),
-    ],
-)
-def test_bad_words_are_refused(data, words, message):
-    with pytest.raises(fs.errors.Error, match=message):
-        fs.stability(data, **{"max_features": 2, **words})
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_ctrl_c_keeps_what_is_done(data, monkeypatch, n_jobs):
-    done = []
-
-    def slow(part):
-        if len(done) == 3:
-            raise KeyboardInterrupt
-        done.append(part)
-        return len(done)
-
-    found = {}
-    with joblib.parallel_config("sequential"):  # in this process, so that its workers see ``done``
-        assert not each(slow, bootstraps_of(data, 6, 0), n_jobs, found.__setitem__)
-    assert found == {0: 1, 1: 2, 2: 3}
 
 
 @pytest.mark.parametrize("runs", [0, 1, 3])
