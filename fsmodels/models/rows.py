@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -102,11 +102,17 @@ class Row:
         return _Parser(text, list(features)).row()
 
     @staticmethod
-    def of(terms: Mapping[str, float], relation: str, limit: float = 0.0) -> Row:
-        """Return ``sum of coefficient * sigma <= limit``; negative terms move to the right side if the limit is 0."""
-        left = [Term(c, "sigma", name) for name, c in terms.items() if c > 0 or limit]
-        right = [Term(-c, "sigma", name) for name, c in terms.items() if c < 0 and not limit]
-        return Row((tuple(left) or (Term(0.0),), tuple(right) or (Term(limit),)), relation)
+    def of(
+        terms: Mapping[str, float], relation: str, other: Mapping[str, float] | float = 0.0, variable: str = "sigma"
+    ) -> Row:
+        """Return the row of coefficients by feature, against a number or coefficients too."""
+        sides = [
+            tuple(Term(float(c), variable, name) for name, c in side.items())
+            if isinstance(side, Mapping)
+            else (Term(float(side)),)
+            for side in (terms, other)
+        ]
+        return Row(tuple(sides), relation)
 
     @property
     def on_sigma(self) -> bool:
@@ -121,17 +127,28 @@ class Row:
     def __str__(self) -> str:
         return f" {self.relation} ".join(map(_text, self.sides))
 
+    def restricted(self, features: Collection[str]) -> Row | None:
+        """Return the row on the weights of a classifier that uses exactly these features; None if it is constant."""
+        sides = []
+        for side in self.sides:
+            selected = sum(
+                t.coefficient for t in side if t.variable != "w" and (not t.variable or t.feature in features)
+            )
+            terms = tuple(term for term in side if term.variable == "w" and term.feature in features)
+            sides.append((*terms, Term(selected)) if selected or not terms else terms)
+        row = Row(tuple(sides), self.relation)
+        return row if row.on_weights else None
+
     def expression(self, model: pyo.ConcreteModel) -> Any:
         """Return the relational expression on the variables of a model.
 
         Continuous switches (r of FSL) become binary if rounding them down could violate the row.
         Raises ModelError: the model has no variables of this kind.
         """
-        variables = {
-            "sigma": switches(model) if self.on_sigma else {},
-            "w": weights(model) if self.on_weights else {},
-        }
-        for name in self._violated_by_rounding():
+        return self._expression(_variables(model, [self]))
+
+    def _expression(self, variables: Mapping[str, Any]) -> Any:
+        for name in self._violated_by_rounding() if "sigma" in variables else ():
             if not binary(variables["sigma"][name]):
                 variables["sigma"][name].domain = pyo.Binary
         sides = [
@@ -325,7 +342,26 @@ def parse(text: str, model: pyo.ConcreteModel) -> pyo.Constraint:
     """
     variables = model.component("sigma") if isinstance(model, pyo.ConcreteModel) else None
     row = Row.parse(text, [str(name) for name in (weights(model) if variables is None else variables)])
-    return pyo.Constraint(expr=row.expression(model), doc=str(row))
+    return constraint(model, row, str(row))
+
+
+def constraint(model: pyo.ConcreteModel, rows: Row | Mapping[Any, Row], doc: str) -> pyo.Constraint:
+    """Return the constraint of one row, or the indexed constraint of several. Raises ModelError as ``expression``."""
+    if isinstance(rows, Row):
+        return pyo.Constraint(expr=rows.expression(model), doc=doc)
+    variables = _variables(model, rows.values())
+
+    def rule(m: pyo.ConcreteModel, *index: Any) -> Any:
+        return rows[index if len(index) > 1 else index[0]]._expression(variables)
+
+    return pyo.Constraint(list(rows), rule=rule, doc=doc)
+
+
+def _variables(model: pyo.ConcreteModel, rows: Iterable[Row]) -> dict[str, Any]:
+    """Return the variables of a model that rows use, by kind. Raises ModelError: the model has none."""
+    rows = list(rows)
+    found = {"sigma": switches(model)} if any(row.on_sigma for row in rows) else {}
+    return found | ({"w": weights(model)} if any(row.on_weights for row in rows) else {})
 
 
 def switches(model: pyo.ConcreteModel) -> Any:

@@ -43,21 +43,26 @@ sigma[sgpt]  <=  sigma[sgot]
 
 from __future__ import annotations
 
+import itertools
 import math
 import numbers
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import pyomo.environ as pyo
 
 from fsmodels.checks import choice
-from fsmodels.errors import DataError, InfeasibleParameter, ModelError, ParameterError
-from fsmodels.models.weight_rows import fair, signs
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.errors import DataError, InfeasibleParameter, ParameterError
+from fsmodels.models.rows import Row, Term, constraint, switches, weights
+from fsmodels.models.shares import mean_of
 from fsmodels.words import check_known_features, iterable, listed
 
 DEAR = 1e6  # times the limit
 LARGE = 1e9  # numbers that are left as they are
+NO_DIFFERENCE = 1e-13  # of the mean size of a feature: equal means
 LOST = 1e-9  # of the largest cost: less than solvers resolve in a row
 
 __all__ = [
@@ -114,7 +119,7 @@ def budget(model: pyo.ConcreteModel, costs: Mapping[str, float], limit: float) -
     >>> len(fs.solve(model).selected) <= 5
     True
     """
-    sigma = _sigma(model)
+    sigma = switches(model)
     if not isinstance(costs, Mapping):
         raise ParameterError(f'budget: the costs are {type(costs).__name__}: give a mapping, such as {{"age": 2.5}}.')
     check_known_features(costs, list(sigma), "budget")
@@ -131,10 +136,7 @@ def budget(model: pyo.ConcreteModel, costs: Mapping[str, float], limit: float) -
     if not priced:
         raise ParameterError("budget: no feature has a cost above 0, so nothing would be bounded: give the costs.")
     priced, most = _within_range(priced, float(limit), binary=all(s.is_binary() for s in sigma.values()))
-    return pyo.Constraint(
-        expr=pyo.quicksum(cost * sigma[name] for name, cost in priced.items()) <= most,
-        doc="cost of the selected features",
-    )
+    return constraint(model, Row.of(priced, "<=", most), "cost of the selected features")
 
 
 def _within_range(costs: dict[str, float], limit: float, *, binary: bool) -> tuple[dict[str, float], float]:
@@ -164,9 +166,8 @@ def requires(model: pyo.ConcreteModel, a: str, b: str) -> pyo.Constraint:
     >>> model = fs.fsp.fsp_m(fs.load_dataset("wdbc").scaled("standard"), max_features=3)
     >>> model.pair = fs.side_constraints.requires(model, "mean_radius", "mean_area")
     """
-    sigma = _sigma(model)
-    _check_pair("requires", a, b, list(sigma))
-    return pyo.Constraint(expr=sigma[a] <= sigma[b], doc=f"{a} requires {b}")
+    _check_pair("requires", a, b, list(switches(model)))
+    return constraint(model, Row.of({a: 1}, "<=", {b: 1}), f"{a} requires {b}")
 
 
 def excludes(model: pyo.ConcreteModel, a: str, b: str) -> pyo.Constraint:
@@ -178,9 +179,8 @@ def excludes(model: pyo.ConcreteModel, a: str, b: str) -> pyo.Constraint:
     >>> model = fs.fsp.fsp_m(fs.load_dataset("wdbc").scaled("standard"), max_features=3)
     >>> model.not_both = fs.side_constraints.excludes(model, "mean_radius", "worst_radius")
     """
-    sigma = _sigma(model)
-    _check_pair("excludes", a, b, list(sigma))
-    return pyo.Constraint(expr=sigma[a] + sigma[b] <= 1, doc=f"not both {a} and {b}")
+    _check_pair("excludes", a, b, list(switches(model)))
+    return constraint(model, Row.of({a: 1, b: 1}, "<=", 1), f"not both {a} and {b}")
 
 
 def hierarchy(model: pyo.ConcreteModel, parents: Mapping[str, Iterable[str]], kind: str = "strong") -> pyo.Constraint:
@@ -209,7 +209,7 @@ def hierarchy(model: pyo.ConcreteModel, parents: Mapping[str, Iterable[str]], ki
     >>> fs.solve(model).status.value
     'optimal'
     """
-    sigma = _sigma(model)
+    sigma = switches(model)
     choice("hierarchy", kind, ["strong", "weak"])
     if not isinstance(parents, Mapping) or not parents:
         raise ParameterError(
@@ -218,16 +218,10 @@ def hierarchy(model: pyo.ConcreteModel, parents: Mapping[str, Iterable[str]], ki
     check_known_features(parents, list(sigma), "hierarchy")
     above = {child: _group("hierarchy", of, list(sigma), least=1) for child, of in parents.items()}
     if kind == "strong":
-        pairs = [(child, parent) for child, of in above.items() for parent in of]
-        return pyo.Constraint(pairs, rule=lambda m, a, b: sigma[a] <= sigma[b], doc="a product only with its features")
-    for parent in {parent for of in above.values() for parent in of}:
-        if not _binary(sigma[parent]):
-            sigma[parent].domain = pyo.Binary
-    return pyo.Constraint(
-        list(above),
-        rule=lambda m, a: sigma[a] <= pyo.quicksum(sigma[b] for b in above[a]),
-        doc="a product only with one of its features",
-    )
+        pairs = {(child, parent): Row.of({child: 1}, "<=", {parent: 1}) for child, of in above.items() for parent in of}
+        return constraint(model, pairs, "a product only with its features")
+    rows = {child: Row.of({child: 1}, "<=", dict.fromkeys(of, 1)) for child, of in above.items()}
+    return constraint(model, rows, "a product only with one of its features")
 
 
 def all_or_none(model: pyo.ConcreteModel, features: Iterable[str]) -> pyo.Constraint:
@@ -246,9 +240,9 @@ def all_or_none(model: pyo.ConcreteModel, features: Iterable[str]) -> pyo.Constr
     >>> {"sgpt", "sgot", "gammagt"}.isdisjoint(fs.solve(model).selected)
     False
     """
-    sigma = _sigma(model)
-    first, *others = _group("all_or_none", features, list(sigma), least=2)
-    return pyo.Constraint(others, rule=lambda m, j: sigma[j] == sigma[first], doc=f"as {first}: all of them or none")
+    first, *others = _group("all_or_none", features, list(switches(model)), least=2)
+    rows = {name: Row.of({name: 1}, "==", {first: 1}) for name in others}
+    return constraint(model, rows, f"as {first}: all of them or none")
 
 
 def at_most(model: pyo.ConcreteModel, features: Iterable[str], k: int) -> pyo.Constraint:
@@ -260,11 +254,10 @@ def at_most(model: pyo.ConcreteModel, features: Iterable[str], k: int) -> pyo.Co
     >>> model = fs.fsp.fsp_m(fs.load_dataset("bupa").scaled("standard"), max_features=3)
     >>> model.one_enzyme = fs.side_constraints.at_most(model, ["sgpt", "sgot", "gammagt"], 1)
     """
-    sigma = _sigma(model)
-    group = _group("at_most", features, list(sigma), least=1)
+    group = _group("at_most", features, list(switches(model)), least=1)
     if not _is_whole(k) or k < 0:
         raise InfeasibleParameter(f"at_most: k={k!r} is not allowed: use 0..{len(group)}, the size of the group.")
-    return pyo.Constraint(expr=pyo.quicksum(sigma[j] for j in group) <= int(k), doc=f"at most {k} of the group")
+    return constraint(model, Row.of(dict.fromkeys(group, 1), "<=", int(k)), f"at most {k} of the group")
 
 
 def at_most_of_group(
@@ -302,7 +295,7 @@ def at_most_of_group(
     >>> fs.solve(model).status.value
     'optimal'
     """
-    sigma = _sigma(model)
+    sigma = switches(model)
     if not isinstance(groups, Mapping) or not groups:
         given = "no group" if isinstance(groups, Mapping) else type(groups).__name__
         raise ParameterError(f'at_most_of_group got {given}: give a mapping, such as {{"age": "person"}}.')
@@ -323,11 +316,8 @@ def at_most_of_group(
         raise ParameterError(
             "at_most_of_group: no group has more features than its limit, so nothing would be bounded."
         )
-    return pyo.Constraint(
-        held,
-        rule=lambda m, g: pyo.quicksum(sigma[j] for j in by_group[g]) <= int(limits[g]),
-        doc="at most of the group",
-    )
+    rows = {group: Row.of(dict.fromkeys(by_group[group], 1), "<=", int(limits[group])) for group in held}
+    return constraint(model, rows, "at most of the group")
 
 
 def at_least(model: pyo.ConcreteModel, features: Iterable[str], k: int) -> pyo.Constraint:
@@ -341,14 +331,10 @@ def at_least(model: pyo.ConcreteModel, features: Iterable[str], k: int) -> pyo.C
     >>> model = fs.fsp.fsp_m(fs.load_dataset("bupa").scaled("standard"), max_features=2)
     >>> model.an_enzyme = fs.side_constraints.at_least(model, ["sgpt", "sgot", "gammagt"], 1)
     """
-    sigma = _sigma(model)
-    group = _group("at_least", features, list(sigma), least=1)
+    group = _group("at_least", features, list(switches(model)), least=1)
     if not _is_whole(k) or not 0 <= k <= len(group):
         raise InfeasibleParameter(f"at_least: k={k!r} is not allowed: use 0..{len(group)}, the size of the group.")
-    for j in group if 0 < k < len(group) else ():
-        if not _binary(sigma[j]):
-            sigma[j].domain = pyo.Binary
-    return pyo.Constraint(expr=pyo.quicksum(sigma[j] for j in group) >= int(k), doc=f"at least {k} of the group")
+    return constraint(model, Row.of(dict.fromkeys(group, 1), ">=", int(k)), f"at least {k} of the group")
 
 
 def force_in(model: pyo.ConcreteModel, *features: str) -> pyo.Constraint:
@@ -378,37 +364,121 @@ def force_out(model: pyo.ConcreteModel, *features: str) -> pyo.Constraint:
 
 
 def _forced(model: pyo.ConcreteModel, what: str, features: tuple[Any, ...], value: int) -> pyo.Constraint:
-    sigma = _sigma(model)
     if len(features) == 1 and not isinstance(features[0], str) and isinstance(features[0], Iterable):
         features = tuple(features[0])  # a list instead of separate names
-    group = _group(what, features, list(sigma), least=1)
-    return pyo.Constraint(group, rule=lambda m, j: sigma[j] == value, doc="selected" if value else "not selected")
+    group = _group(what, features, list(switches(model)), least=1)
+    rows = {name: Row.of({name: 1}, "==", value) for name in group}
+    return constraint(model, rows, "selected" if value else "not selected")
 
 
-def _sigma(model: pyo.ConcreteModel) -> Any:
-    sigma = model.component("sigma") if isinstance(model, pyo.ConcreteModel) else None
-    if sigma is None:
-        name = getattr(model, "name", type(model).__name__)
-        raise ModelError(
-            f'Model "{name}" has no sigma, so there is no selection to constrain: use fsp_m or fsp_lambda, or state '
-            "the constraint on the model's own variables."
-        )
-    scaling = next((s for s in sigma.values() if not _binary(s)), None)
-    if scaling is not None and not _steps(model):
-        raise ModelError(
-            f'sigma of model "{model.name}" is not binary ("{scaling.name}" is a number), so that no row on '
-            "it says what is selected: use fsp_m, fsp_lambda or fs, whose sigma is."
-        )
-    return sigma
+def signs(model: pyo.ConcreteModel, signs: Mapping[str, str]) -> pyo.Constraint:
+    """Say in which direction features may speak: "+" for w_j >= 0, "-" for w_j <= 0.
+
+    The sign of a weight is the same for the scaled data and in original units. A feature that is not selected has the
+    weight 0, which satisfies both.
+
+    Parameters
+    ----------
+    model : pyo.ConcreteModel
+        A model with weights ``w`` over features.
+    signs : mapping feature -> "+" or "-"
+
+    Returns
+    -------
+    pyo.Constraint
+        Indexed by the features that have a sign, to be assigned to the model.
+
+    Raises
+    ------
+    DataError
+        A sign for something that is no feature.
+    ParameterError
+        Another word than "+" or "-", or no sign at all.
+    ModelError
+        The model has no weights ``w``.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.fsp.fsp_m(fs.load_dataset("bupa").scaled("standard"), max_features=3)
+    >>> model.dose = fs.side_constraints.signs(model, {"drinks": "+"})
+    >>> fs.solve(model).status.value, model.w["drinks"].value >= -1e-9
+    ('optimal', True)
+    """
+    w = weights(model)
+    if not isinstance(signs, Mapping) or not signs:
+        given = "no sign" if isinstance(signs, Mapping) else type(signs).__name__
+        raise ParameterError(f'signs got {given}: give a mapping, such as {{"age": "+"}}.')
+    check_known_features(signs, list(w), "signs")
+    for name, sign in signs.items():
+        if sign not in ("+", "-"):
+            raise ParameterError(f'signs: "{name}" has {sign!r}: give "+" for a weight of at least 0, or "-".')
+    rows = {name: Row.of({name: 1}, ">=" if sign == "+" else "<=", 0, "w") for name, sign in signs.items()}
+    return constraint(model, rows, "direction of the feature")
 
 
-def _binary(s: Any) -> bool:
-    return s.is_variable_type() and s.is_integer() and s.bounds in ((0, 1), (0, 0), (1, 1))
+def fair(model: pyo.ConcreteModel, data: Dataset, groups: Any, limit: float) -> pyo.Constraint:
+    r"""Bound how far the mean scores of groups of samples may be apart.
 
+    With the score :math:`w \cdot x_i + b` and the means :math:`\bar x_A, \bar x_B` of two groups
 
-def _steps(model: pyo.ConcreteModel) -> bool:
-    """Tell whether complementarities (13) of FSL hold sigma at 1 wherever a feature is used."""
-    return all(model.component(name) is not None for name in ("r", "step_where_used", "used_where_step"))
+    .. math:: -\epsilon \le w \cdot (\bar x_A - \bar x_B) \le \epsilon,
+
+    one row on w, as b cancels. Of more than two groups every pair has its row. Samples count as often as their weights
+    say that were given one by one.
+
+    Parameters
+    ----------
+    model : pyo.ConcreteModel
+        A model with weights ``w`` over features.
+    data : Dataset
+        What it was built from, scaled as it was.
+    groups : str, or one value a sample
+        A column that lies aside in the data (``Dataset.set_aside``), or the group of each sample.
+    limit : float
+        At least 0, in the unit of scores, in which the margin is 1.
+
+    Returns
+    -------
+    pyo.Constraint
+        Indexed by pairs of groups, to be assigned to the model.
+
+    Raises
+    ------
+    DataError
+        No such column, not one value a sample, one group only or more than 20, or data of other features.
+    ParameterError
+        The limit is negative or no number.
+    ModelError
+        The model has no weights ``w``.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("cleveland").scaled("standard").set_aside("sex")
+    >>> model = fs.fsp.fsp_m(data, max_features=4)
+    >>> model.fair = fs.side_constraints.fair(model, data, "sex", 0.1)
+    >>> list(model.fair)
+    [('0', '1')]
+    """
+    w = weights(model)
+    if not isinstance(data, Dataset) or any(name not in data.features for name in w):
+        raise DataError("fair needs the data that the model was built from, with all of its features: give them.")
+    if isinstance(limit, bool) or not isinstance(limit, numbers.Real) or not math.isfinite(limit):
+        raise ParameterError(f"fair: limit={limit!r} is not allowed: give a number of at least 0.")
+    if limit < 0:
+        raise InfeasibleParameter(f"fair: limit={limit:g} is below 0, which no weights satisfy: give at least 0.")
+    own = data.select_features(list(w)) if tuple(w) != data.features else data
+    sizes = np.asarray(abs(own.X).mean(axis=0)).ravel()
+    means = {name: np.asarray(mean_of(data, rows, own.X)).ravel() for name, rows in data.members(groups).items()}
+
+    rows = {}
+    for one, other in itertools.combinations(means, 2):
+        differences = zip(w, means[one] - means[other], sizes, strict=True)
+        held = tuple(Term(float(d), "w", name) for name, d, size in differences if abs(d) > NO_DIFFERENCE * size)
+        if held:
+            rows[one, other] = Row(((Term(-float(limit)),), held, (Term(float(limit)),)), "<=")
+    return constraint(model, rows, "mean scores of two groups")
 
 
 def _check_pair(what: str, a: str, b: str, known: list[str]) -> None:
