@@ -12,6 +12,7 @@ from fsmodels.errors import NoSelection
 from fsmodels.page.report import Page, Provenance, reported
 from fsmodels.page.stages import Plan
 from fsmodels.selection import report
+from fsmodels.selection.request import Request
 from fsmodels.selection.selection import Selection
 from solvers import progress
 
@@ -26,8 +27,8 @@ def run(asked: SimpleNamespace) -> int:
     given = dict(task.given)
     given.pop("time_limit", None)
     plan = Plan.of(
-        task.data, asked.model, given, cv=asked.cv, max_path=asked.max_path, what_ifs=asked.what_if,
-        time_limit=asked.time_limit, n_jobs=asked.n_jobs, scale=asked.scale,
+        Request.of(task.data, asked.model, scale=asked.scale, **given), cv=asked.cv, max_path=asked.max_path,
+        what_ifs=asked.what_if, time_limit=asked.time_limit, n_jobs=asked.n_jobs,
     )  # fmt: skip
     origin = Provenance.read(
         shlex.join(["fsmodels", *asked.words]), files, of_shell=True, target=task.facts["target"],

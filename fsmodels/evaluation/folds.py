@@ -24,20 +24,18 @@ import pandas as pd
 import scipy
 
 from fsmodels.checks import whole
-from fsmodels.datasets.checks import dataset, reweighted
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.diagnose import look
 from fsmodels.datasets.splitting import check_seed
 from fsmodels.errors import Error, NoSelection, ParameterError
+from fsmodels.selection import request
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import as_json, boundary_note, percent
 from fsmodels.selection.resampling import Resample, folds_of
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import KINDS, beside
 from fsmodels.selection.workers import each
 from fsmodels.version import __version__
-from fsmodels.words import lasting, listed
+from fsmodels.words import listed
 from solvers import SolutionStatus, StopReason
 from solvers.clock import own_clock
 
@@ -147,16 +145,8 @@ def data_and_words(function: str, data: Dataset, words: Mapping[str, Any]) -> tu
     for word in SINGLE:
         if word in words:
             raise ParameterError(f"{function} does not take {word}: what a fold leaves out is its held-out data.")
-    kept = {name: lasting(value) for name, value in words.items()}
-    weighted = reweighted(dataset(data), kept.pop("sample_weight", None), kept.pop("class_weight", None))
-    data, kept["fair"] = beside(weighted, kept.get("fair", ()))
-    look(data)
-    return data, {name: value for name, value in kept.items() if not _is_default(name, value)}
-
-
-def _is_default(name: str, value: Any) -> bool:
-    """Return True if a value has the same meaning as no value."""
-    return value is None or (name in KINDS and isinstance(value, list | tuple | Mapping) and not value)
+    data, kept = request.data_and_words(data, words)
+    return data, {name: value for name, value in kept.items() if not request.is_default(name, value)}
 
 
 class Folds:

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from fsmodels.checks import positive
+from fsmodels.datasets.checks import on_one_footing
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.insight.exact import about, bounded, clock_of, plain, ready, share_of
+from fsmodels.insight.exact import about, bounded, clock_of, plain, share_of
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import number
+from fsmodels.selection.request import data_and_words
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import able
@@ -188,7 +190,8 @@ def certify(
     if "callback" in given:
         raise ParameterError("callback is taken by certify itself: leave it out.")
     with interrupt.run(), one_clock(), watching.shown(progress):
-        data = ready(data, scale, given)
+        data, given = data_and_words(data, given)
+        data = on_one_footing(data, scale)
         check_known_features(names, data.features, "features")
         if len(set(names)) < len(names):
             raise DataError(f"features names {listed(names)}: give each once.")

@@ -5,13 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from fsmodels.datasets.checks import dataset, on_one_footing, reweighted
-from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.diagnose import look
 from fsmodels.errors import ParameterError
 from fsmodels.selection.recipes import MODELS, find
-from fsmodels.selection.sides import beside
-from fsmodels.words import lasting, listed
+from fsmodels.words import listed
 from solvers.clock import Clock
 from solvers.options import check_limits
 
@@ -34,19 +30,6 @@ def bounded(model: str) -> str:
             f'"{recipe.exact}" is exact for what it seeks.'
         )
     return recipe.name
-
-
-def ready(data: Dataset, scale: str | None, given: dict[str, Any]) -> Dataset:
-    """Return the data as ``select`` would weigh and scale them, the groups of ``fair`` aside.
-
-    ``given`` then has the names of these, no weights, and only what can be gone through again and again.
-    """
-    given.update({name: lasting(value) for name, value in given.items()})
-    data = reweighted(dataset(data), given.pop("sample_weight", None), given.pop("class_weight", None))
-    if "fair" in given:
-        data, given["fair"] = beside(data, given["fair"])
-    look(data)
-    return on_one_footing(data, scale)
 
 
 def share_of(more: float, base: float) -> float:

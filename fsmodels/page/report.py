@@ -28,6 +28,7 @@ from fsmodels.errors import ParameterError
 from fsmodels.page.stages import TITLES, Findings, Plan, work
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import INTERNAL, facts, number, percent, rows_of_weights, versions, word_for_weights
+from fsmodels.selection.request import Request
 from fsmodels.selection.selection import Selection, write_text
 from fsmodels.selection.sides import as_words
 from fsmodels.version import __version__
@@ -150,7 +151,7 @@ def report(
     call = _call(model, {**given, **words, "scale": scale})
     values = values_hash(dataset(data)) if source is None else ""
     origin = Provenance.read(call, [] if source is None else [source], values=values, notes=tuple(remarks(data)))
-    plan = Plan.of(dataset(data), model, given, **words, scale=scale)
+    plan = Plan.of(Request.of(data, model, scale=scale, **given), **words)
     with watching.shown(progress):
         return reported(plan, origin)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyomo.environ as pyo
@@ -17,7 +17,6 @@ from fsmodels.errors import Error, NoSelection, ParameterError
 from fsmodels.evaluation.cross_validate import CrossValidated, over_folds
 from fsmodels.evaluation.folds import Folds
 from fsmodels.insight.certify import Certified, certify
-from fsmodels.insight.exact import ready
 from fsmodels.insight.necessity import Necessity, necessity
 from fsmodels.insight.price import Prices, price_of
 from fsmodels.selection import report
@@ -26,7 +25,7 @@ from fsmodels.selection.path import path
 from fsmodels.selection.recipes import find
 from fsmodels.selection.request import Request
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import KINDS, ON_WEIGHTS, prices
+from fsmodels.selection.sides import ON_WEIGHTS
 from fsmodels.words import listed
 from solvers import Memory, StopReason, interrupt, progress
 from solvers.clock import Clock, own_clock
@@ -42,16 +41,14 @@ STOPPED = "Not measured: the report was stopped before."
 
 @dataclass(frozen=True)
 class Plan:
-    """The request: a model, its parameters as of ``select``, and the further parts.
+    """A request, with the further parts of a report.
 
     ``cv``: folds, 0 for none. ``most``: the largest number of features of the path, 0 for none. ``what_ifs``: seconds
     for these questions, 0 for none; None without a limit. ``time_limit``: seconds of each solve, None without.
     ``seed``: of the folds.
     """
 
-    data: Dataset
-    model: str
-    words: Mapping[str, Any]
+    request: Request
     cv: int
     most: int
     what_ifs: float | None
@@ -62,44 +59,57 @@ class Plan:
     @classmethod
     def of(
         cls,
-        data: Dataset,
-        model: str,
-        given: dict[str, Any],
+        request: Request,
         *,
         cv: int,
         max_path: int | None,
         what_ifs: float | None,
         time_limit: float | None,
         n_jobs: int,
-        scale: str | None,
     ) -> Plan:
         """Return the plan, checked before anything takes time. Raises ParameterError, DataError."""
-        recipe = find(model)
+        recipe, data = request.recipe, request.data
         for word in OTHERS:
-            if given.pop(word, None) is not None:
+            if request.options.get(word) is not None:
                 raise ParameterError(f"report does not take {word}, a parameter of one solve: leave it out.")
         if recipe.runs_solver and time_limit is not None and not (_is_number(time_limit) and time_limit > 0):
             raise ParameterError(f"time_limit={time_limit!r} is not allowed: give seconds above 0, or None.")
-        seed = given.get("seed") or 0
+        seed = request.words.get("seed")
         if not recipe.runs_solver and "seed" not in recipe.parameters:
-            given.pop("seed", None)  # it is of the folds alone
+            options = {name: value for name, value in request.options.items() if name != "seed"}
+            request = replace(request, options=options)  # the seed is of the folds alone
         if cv != 0:
             try:
-                fold_rows(data.y, cv, seed, "cv")
+                fold_rows(data.y, cv, seed or 0, "cv")
             except ParameterError as error:
                 raise ParameterError(f"{error} Or leave the held-out error out with cv=0.") from None
         ask = time_limit if what_ifs is None else what_ifs
         if ask is not None and not (_is_number(ask) and ask >= 0):
             raise ParameterError(f"what_ifs={what_ifs!r} is not allowed: give seconds, 0 for none.")
-        scaled = ready(data, scale, given)
-        allowed = given.get("max_features")
+        request = request.scaled()
+        allowed = request.parameters.get("max_features")
         most = 0
         if isinstance(allowed, numbers.Integral) and max_path != 0:
-            p, allowed = scaled.n_features, int(allowed)
+            p, allowed = data.n_features, int(allowed)
             most = min(p, max(allowed, min(POINTS, max(2 * allowed, allowed + 3))))
             if max_path is not None:
                 most = feature_count(max_path, p, name="max_path")
-        return cls(scaled, recipe.name, given, cv, most, ask, time_limit, n_jobs, seed)
+        return cls(request, cv, most, ask, time_limit, n_jobs, seed or 0)
+
+    @property
+    def data(self) -> Dataset:
+        """The scaled data."""
+        return self.request.data
+
+    @property
+    def model(self) -> str:
+        """The name of the model."""
+        return self.request.recipe.name
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """The arguments of ``select``."""
+        return self.request.words
 
     @property
     def sizes(self) -> list[int]:
@@ -126,10 +136,7 @@ class Plan:
     @property
     def rows(self) -> dict[str, Any]:
         """The side constraints."""
-        given = {kind: self.words[kind] for kind in KINDS if self.words.get(kind)}
-        if "budget" in given and not prices(given["budget"]):
-            del given["budget"]  # the number of fsmulti
-        return given
+        return {kind: row for kind, row in self.request.rows.items() if row}
 
 
 @dataclass
@@ -203,7 +210,7 @@ def _selected(plan: Plan) -> tuple[Request, Selection]:
     """Solve; return the task too, whose memory later solves use."""
     with own_clock():
         with interrupt.raising():
-            task = Request.of(plan.data, plan.model, **plan.words, **plan.limited(plan.time_limit)).build()
+            task = plan.request.changed(**plan.limited(plan.time_limit)).build()
             if task.takes("memory"):
                 task = task.changed(memory=Memory())
         return task, task.solve()

@@ -81,15 +81,9 @@ class Request:
     stated: Mapping[str, Any] | None = None
 
     @classmethod
-    def of(
-        cls, data: Dataset, model: str = "fsp-m", *, sample_weight: Any = None, class_weight: Any = None, **words: Any
-    ) -> Request:
+    def of(cls, data: Dataset, model: str = "fsp-m", **words: Any) -> Request:
         """Return the request of the arguments of ``select``; errors are those of ``select``."""
-        words = {name: lasting(value) for name, value in words.items()}
-        data = reweighted(dataset(data), sample_weight, class_weight)
-        if "fair" in words:
-            data, words["fair"] = beside(data, words["fair"])
-        look(data)
+        data, words = data_and_words(data, words)
         if not isinstance(words.get("progress", False), bool):
             raise ParameterError(f"progress is {type(words['progress']).__name__}: give True or False.")
         own = {name: words.pop(name) for name in ("solver", "scale", "progress") if name in words}
@@ -115,7 +109,8 @@ class Request:
             raise DataError(f'The selection is of {held}, and data "{data.name}" are others: give those of then.')
         own = {name: value for name, value in parameters.items() if name in recipe.parameters or name == "max_features"}
         scaled = replace(space.apply_scale_to(given), looked_at=True)
-        return cls.of(scaled, recipe.name, **{**own, **rows})
+        ran = content["solver"] if recipe.runs_solver and "solver" in content else {"name": None, "options": {}}
+        return cls.of(scaled, recipe.name, **{**ran["options"], "solver": ran["name"], **own, **rows})
 
     def changed(self, **words: Any) -> Request:
         """Return the request with other parameters, side constraints and options of the solver, by their names."""
@@ -139,6 +134,15 @@ class Request:
             options={**self.options, **words},
         )  # fmt: skip
 
+    @property
+    def words(self) -> dict[str, Any]:
+        """The arguments of ``select`` besides data, model and scale; only those that differ from their defaults."""
+        words = {**self.parameters, **self.rows, **self.options, "solver": self.solver}
+        if self.parameters.get("budget") is not None and self.rows.get("budget"):
+            costs = self.rows["budget"]
+            words["budget"] = [self.parameters["budget"], *(costs if isinstance(costs, list) else [costs])]
+        return {name: value for name, value in words.items() if not is_default(name, value)}
+
     def on(self, data: Dataset) -> Request:
         """Return the same request for other data, such as a fold. The request has no model yet."""
         assert self.stated is None
@@ -155,10 +159,13 @@ class Request:
         """Return True if a driver solves the model and has this option."""
         return self.driver is not None and option in self.driver.options_type.__dataclass_fields__
 
+    def scaled(self) -> Request:
+        """Return the request with scaled data."""
+        return replace(self, data=on_one_footing(self.data, self.scale))
+
     def build(self) -> Request:
         """Return the request with scaled data, the model and its side constraints."""
-        recipe, options = self.recipe, dict(self.options)
-        data = on_one_footing(self.data, self.scale)
+        recipe, options, data = self.recipe, dict(self.options), self.scaled().data
         recipe.refuse(self.parameters)
         if not recipe.weighs:
             unweighted(data, f'Model "{recipe.name}"')
@@ -238,6 +245,24 @@ class Request:
             self.recipe.name, self.data, parameters, (), None, None, result.bound, result.status, result.stop_reason,
             result, result.message, model=self.model,
         )  # fmt: skip
+
+
+def data_and_words(data: Dataset, words: Mapping[str, Any]) -> tuple[Dataset, dict[str, Any]]:
+    """Return the data with weights and with the groups of ``fair`` aside, and arguments of ``select`` for repeated use.
+
+    Warns of what the data show. Raises ParameterError, DataError: no data set, weights or groups.
+    """
+    kept = {name: lasting(value) for name, value in words.items()}
+    data = reweighted(dataset(data), kept.pop("sample_weight", None), kept.pop("class_weight", None))
+    if "fair" in kept:
+        data, kept["fair"] = beside(data, kept["fair"])
+    look(data)
+    return data, kept
+
+
+def is_default(name: str, value: Any) -> bool:
+    """Return True if a value has the same meaning as no value."""
+    return value is None or (name in KINDS and isinstance(value, list | tuple | Mapping) and not value)
 
 
 def _weighted(data: Dataset, words: Mapping[str, Any]) -> Dataset:

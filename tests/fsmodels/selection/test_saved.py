@@ -10,6 +10,7 @@ import pytest
 
 import fsmodels as fs
 from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.request import Request
 
 NEEDED = {"max_features": 2, "penalty": 0.1, "C": 1.0, "R_plus": 1.0, "R_minus": 1.0}
 
@@ -46,6 +47,20 @@ def test_every_family_decides_the_same_from_its_file(data, name, tmp_path):
     told = json.loads(json.dumps(found.to_dict()))
     assert again_dict == {key: value for key, value in told.items() if key != "kernel"}
     assert repr(again).startswith(f"{name} on data")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_request_of_a_file_is_solved_again(data, name, tmp_path):
+    found = found_by(name, data)
+    found.save(tmp_path / "x.json")
+    saved = fs.load_selection(tmp_path / "x.json")
+    request = Request.from_dict(saved.content, saved.data, data)
+    again = request.solve()
+    assert again.selected == found.selected
+    assert again.result.solver == found.result.solver
+    assert again.objective == (found.objective and pytest.approx(found.objective, rel=1e-9))
+    told, before = again.to_dict(), found.to_dict()
+    assert [told[key] for key in ("parameters", "solver")] == [before[key] for key in ("parameters", "solver")]
 
 
 @pytest.mark.parametrize("name", MODELS)
