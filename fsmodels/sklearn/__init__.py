@@ -7,8 +7,8 @@ May import ``fsmodels.selection``, ``fsmodels.models``, ``fsmodels.datasets``, t
 ground.
 """
 
-from fsmodels.sklearn.base import FitCertificate
 from fsmodels.sklearn.estimators import KernelSelectorClassifier, SelectorClassifier
+from fsmodels.sklearn.request import FitCertificate
 
 __all__ = ["FitCertificate", "KernelSelectorClassifier", "SelectorClassifier"]
 __dir__ = __all__.copy  # what <TAB> offers

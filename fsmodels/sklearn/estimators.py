@@ -2,16 +2,263 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fsmodels.checks import choice
+from fsmodels.errors import DataError, ParameterError
 from fsmodels.selection.recipes import MODELS
 from fsmodels.selection.selection import Selection
-from fsmodels.sklearn.base import FloatArray, SelectorBase
-from fsmodels.sklearn.request import names_of_models
-from fsmodels.sklearn.weighing import weighs
+from fsmodels.sklearn import constraints, request
+from fsmodels.sklearn.request import MULTICLASS, names_of_models, recipe_of, words_of
+from fsmodels.sklearn.weighing import FitByModel, checked, distinct, weighs
+from fsmodels.words import listed
+from solvers import StopReason
+from solvers.clock import Clock
+from solvers.garbage import put_off
+
+FloatArray = NDArray[np.float64]
+LEAST = 1e-3  # s, of a problem for which none are left
+SHIFTLESS = ("none", "unit-ball")  # scalings that keep the zeros of sparse data
+
+
+@dataclass(eq=False, repr=False)
+class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
+    """A classifier that selects features by a model of ``fs.select``; its fields are the parameters of both."""
+
+    model: str
+    max_features: int | str | None = "auto"
+    C: float = 1.0
+    penalty: float | Mapping[str, float] | None = None
+    _: KW_ONLY
+    form: str | None = None
+    sigma: bool | None = None
+    scale: str = "standard"
+    constraints: Any = None
+    class_weight: Mapping[Any, float] | str | None = None
+    multiclass: str = "each"
+    solver: Any = None
+    time_limit: float | None = None
+    gap: float | None = None
+    seed: int | None = None
+    solver_options: Mapping[str, Any] | None = None
+
+    _kernels = False
+
+    if TYPE_CHECKING:  # estimators have a field for each parameter of their models
+
+        def __init__(
+            self, model: str = ..., max_features: int | str | None = ..., C: float = ..., penalty: Any = ...,
+            **parameters: Any,
+        ) -> None: ...  # fmt: skip
+
+    @FitByModel
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Select features and fit the classifier.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Numbers in original units; sparse where ``scale`` shifts nothing and the model takes it.
+        y : array-like of shape (n_samples,)
+            Labels, of two classes or more.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each sample counts: 2 is as good as the sample twice, 0 as leaving it out. Of models that
+            weigh samples: not fsmulti and the filters.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ParameterError
+            A parameter that the model does not use, or a value that is not allowed.
+        DataError
+            A name in ``constraints`` that is no feature.
+        NoSelection, SolverError
+            Nothing satisfies the constraints; no solution within the limits.
+        """
+        recipe = recipe_of(self, kernels=self._kernels)
+        if isinstance(self.multiclass, str) and self.multiclass == "shared":
+            raise ParameterError(
+                'multiclass="shared" was removed. Use multiclass="each", or one model with linked sigma, as in '
+                '"More than two classes" of docs/scikit-learn.md.'
+            )
+        choice("multiclass", self.multiclass, MULTICLASS)
+        if not recipe.weighs and (sample_weight is not None or self.class_weight is not None):
+            which = "sample_weight" if sample_weight is not None else "class_weight"
+            able = listed(filter(weighs, MODELS), len(MODELS))
+            raise ParameterError(
+                f'{type(self).__name__}(model="{recipe.name}") takes no {which}: what it minimises is no sum over '
+                f"samples that weights could multiply. Models that take it: {able}."
+            )
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: give one label a sample."
+            )
+        _check_names(X)
+        X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr" if self._sparse() else False)
+        check_classification_targets(y)
+        weights = checked(sample_weight, len(y))
+        if weights is not None:
+            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise DataError(
+                f"y holds one class, {self.classes_[0]!r}: a classifier needs samples of at least 2 classes."
+            )
+        words, rows = self._request()
+        if "fair" in rows.declared and weights is not None:
+            raise ParameterError("constraints: fair compares means of samples, which sample_weight would not change.")
+        if recipe.weighs and "fair" not in rows.declared:
+            X, codes, weights = distinct(X, codes, weights)
+        problems = request.problems_of(X, codes, self._names(), weights, self)
+        found = self._solved(problems, words, rows)
+        self.certificate_ = request.certificate_of(found)
+        self._live = [one.model for one in found]
+        self.selection_ = found[0] if len(found) == 1 else found
+        self._settle(found)
+        request.warn_of_limits(found)
+        return self
+
+    def _solved(
+        self, problems: list[request.TwoClasses], words: dict[str, Any], rows: request.SideRows
+    ) -> list[Selection]:
+        """Solve one problem after another, each with its share of the remaining time."""
+        found: list[Selection] = []
+        clock = Clock(self.time_limit)
+        for k, problem in enumerate(problems):
+            left = clock.left
+            limit = None if left is None else max(left / (len(problems) - k), LEAST)
+            found.append(request.solved(problem, words, rows, limit))
+            if found[-1].stop_reason is StopReason.INTERRUPTED and k + 1 < len(problems):
+                raise KeyboardInterrupt("Stopped by Ctrl-C before every class had its selection.")
+        return found
+
+    def _settle(self, found: list[Selection]) -> None:
+        """Set the fitted attributes."""
+        names = np.array(self._names(), dtype=object)
+        chosen = {name for one in found for name in one.selected}
+        self._support = np.array([name in chosen for name in names])
+        self.objective_, self.bound_ = self.certificate_.objective, self.certificate_.bound
+        self.gap_, self.status_ = self.certificate_.gap, self.certificate_.status
+
+    @property
+    def set_callbacks(self) -> None:
+        """Raise AttributeError, so that meta-estimators of scikit-learn do not pass their callbacks on."""
+        raise AttributeError(
+            f"{type(self).__name__}.set_callbacks was removed. "
+            'Use solver_options={"callback": function}: the solver calls it for each row of its table.'
+        )
+
+    @property
+    def _selections(self) -> list[Selection]:
+        return self.selection_ if isinstance(self.selection_, list) else [self.selection_]
+
+    def _names(self) -> tuple[str, ...]:
+        """Return the names of the features, x0, x1, ... where X was an array."""
+        named = getattr(self, "feature_names_in_", None)
+        names = [f"x{j}" for j in range(self.n_features_in_)] if named is None else [str(name) for name in named]
+        return tuple(names)
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self._support
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return scores, in the classes' order: above 0 means the second of two classes; of more, the largest counts.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr" if self._sparse() else False)
+        scores = [_scores(one, X, self._names()) for one in self._selections]
+        return scores[0] if len(scores) == 1 else np.column_stack(scores)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of each sample."""
+        scores = self.decision_function(X)
+        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[codes])
+
+    @property
+    def model_(self) -> pyo.ConcreteModel | list[pyo.ConcreteModel] | None:
+        """The live Pyomo model with the solution's values, a list of one for each class; None for a baseline.
+
+        It is left out of a pickle, and then built again from the data on demand, without the values.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "_live"):
+            words, rows = self._request()
+            with put_off():
+                problems = [request.TwoClasses(one.data) for one in self._selections]
+                self._live = [request.built(problem, words, rows).model for problem in problems]
+        return self._live[0] if len(self._live) == 1 else self._live
+
+    def _request(self) -> tuple[dict[str, Any], request.SideRows]:
+        """Return the arguments of a request, and the side constraints."""
+        words = words_of(self, recipe_of(self, kernels=self._kernels), self.n_features_in_)
+        return words, request.SideRows(*constraints.apart(self.constraints, self._names()))
+
+    def _sparse(self) -> bool:
+        """Return True if the model and the scaling take sparse X."""
+        known = isinstance(self.model, str) and self.model in MODELS
+        return known and not MODELS[self.model].dense_only and isinstance(self.scale, str) and self.scale in SHIFTLESS
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the live models, which belong to this process."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_live"}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._sparse()
+        return tags
+
+
+def _check_names(X: Any) -> None:
+    """Refuse columns of one name, which constraints could not tell apart."""
+    names = list(map(str, getattr(X, "columns", ())))
+    if len(set(names)) < len(names):
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        raise DataError(f"Column names stand twice in X: {listed(twice)}. Give each column a name of its own.")
+
+
+def _scores(found: Selection, X: Any, features: tuple[str, ...]) -> FloatArray:
+    """Return the decisions of a selection, by the model that is solved on what it selects where there is one.
+
+    ``features``: the columns of X, some of which may lie aside in the selection's data.
+    """
+    one = found.refit or found
+    assert one.machine is not None
+    names = tuple(one.machine.weights)
+    if not names:
+        return one.machine.scores(np.empty((X.shape[0], 0)))
+    scale = found.data.scale.take(_places(names, found.data.features))
+    return one.machine.scores(scale.apply(X[:, _places(names, features)], names))
+
+
+def _places(names: tuple[str, ...], features: tuple[str, ...]) -> NDArray[np.intp]:
+    place = {name: k for k, name in enumerate(features)}
+    return np.array([place[name] for name in names], dtype=np.intp)
+
 
 Estimator = TypeVar("Estimator", bound=SelectorBase)
 
@@ -145,9 +392,10 @@ class SelectorClassifier(SelectorBase):
 
     def _settle(self, found: list[Selection]) -> None:
         super()._settle(found)
-        weights = [_original(one, self._names()) for one in found]
-        self.coef_ = np.array([w for w, _ in weights])
-        self.intercept_ = np.array([b for _, b in weights])
+        classifiers, names = [one.refit or one for one in found], self._names()
+        weights = [one.weights_original or {} for one in classifiers]
+        self.coef_ = np.array([[w.get(name, 0.0) for name in names] for w in weights])
+        self.intercept_ = np.array([float(one.bias_original or 0.0) for one in classifiers])
 
 
 @with_parameters
@@ -190,10 +438,3 @@ class KernelSelectorClassifier(SelectorBase):
     kernel: str = "rbf"
 
     _kernels = True
-
-
-def _original(found: Selection, names: tuple[str, ...]) -> tuple[FloatArray, float]:
-    """Return weights of all features and the offset, for data in original units."""
-    one = found.refit or found
-    weights, b = one.weights_original or {}, one.bias_original
-    return np.array([weights.get(name, 0.0) for name in names]), float(b or 0.0)

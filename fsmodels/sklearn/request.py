@@ -1,4 +1,4 @@
-"""From an estimator to the problems that ``select`` solves: its words, checked, and fits of a model to two classes."""
+"""Problems of an estimator: its parameters, checked; a model for two classes; the certificate of the fits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from fsmodels.checks import choice, positive, whole
@@ -23,11 +22,13 @@ from fsmodels.selection.request import Request
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import beside, rows_model
 from fsmodels.sklearn import constraints
+from fsmodels.sklearn.weighing import against_rest, by_class
 from fsmodels.words import SCALINGS, listed, short
 from solvers import SolutionStatus, StopReason, interrupt
 from solvers.clock import own_clock
 from solvers.garbage import put_off
 from solvers.outside import warn
+from solvers.result import relative_gap
 
 AUTO = "auto"
 FEATURES = 5  # what "auto" selects, of models that need a number
@@ -159,6 +160,38 @@ class TwoClasses:
         return replace(weighed, negative_label=data.negative_label, positive_label=data.positive_label)
 
 
+def problems_of(
+    X: Any,
+    codes: NDArray[np.intp],
+    features: tuple[str, ...],
+    weights: NDArray[np.float64] | None,
+    estimator: Any,
+) -> list[TwoClasses]:
+    """Return the problem of two classes, or of each class against the rest; ``weights`` count as rows.
+
+    ``codes`` (n_samples,): places in the classes of the estimator.
+    """
+    classes, rule = estimator.classes_, estimator.class_weight
+    costs = None if rule is None else by_class(rule, classes, codes, weights)
+    names = classes.tolist()
+    if len(names) == 2:
+        data = Dataset(X, np.where(codes == 1, 1.0, -1.0), features, "X", *names)
+        pair = None if costs is None else rule if isinstance(rule, str) else (float(costs[0]), float(costs[1]))
+        return [TwoClasses(data if weights is None else data.weighted(weights), pair)]
+    problems = []
+    for k, name in enumerate(names):
+        rest = tuple(other for other in names if other is not name)
+        data = Dataset(X, np.where(codes == k, 1.0, -1.0), features, f"X/{name}", rest, name)
+        data = data if weights is None else data.weighted(weights)
+        if costs is None:
+            problems.append(TwoClasses(data))
+            continue
+        share, pair = against_rest(costs[codes], codes == k, weights)
+        balanced = MODELS[estimator.model].class_means and isinstance(rule, str)  # both sides weigh the same already
+        problems.append(TwoClasses(data, None if balanced else pair, share))
+    return problems
+
+
 @dataclass(frozen=True)
 class SideRows:
     """Side constraints: declarations by the words of ``select``, and functions of the live model."""
@@ -184,30 +217,18 @@ def built(problem: TwoClasses, words: dict[str, Any], rows: SideRows, time_limit
 def solved(problem: TwoClasses, words: dict[str, Any], rows: SideRows, time_limit: float | None) -> Selection:
     """Build and solve the model of one problem.
 
-    Raises NoSelection, SolverError: nothing was found, and why.
+    Raises NoSelection, SolverError, KeyboardInterrupt: there is no classifier, with the reason.
     """
     with interrupt.run(), own_clock():
         with interrupt.raising(), put_off():
             task = built(problem, words, rows, time_limit)
         found = task.solve()
-    refuse_nothing(found)
-    return found
-
-
-def refuse_nothing(found: Selection) -> None:
-    """Raise NoSelection, SolverError where there is no classifier, KeyboardInterrupt where that is why."""
     if found.has_solution:
-        return
-    said = report.headline(found)
+        return found
+    reason = report.headline(found)
     if found.stop_reason is StopReason.INTERRUPTED:
-        raise KeyboardInterrupt(said)
-    raise (NoSelection if found.status is SolutionStatus.INFEASIBLE else SolverError)(said)
-
-
-def rebuilt(data: Dataset, words: dict[str, Any], rows: SideRows) -> pyo.ConcreteModel | None:
-    """Return the model alone, for an estimator that comes from a file or another process."""
-    with put_off():
-        return built(TwoClasses(data), words, rows).model
+        raise KeyboardInterrupt(reason)
+    raise (NoSelection if found.status is SolutionStatus.INFEASIBLE else SolverError)(reason)
 
 
 def warn_of_limits(found: Sequence[Selection]) -> None:
@@ -217,3 +238,67 @@ def warn_of_limits(found: Sequence[Selection]) -> None:
     for one in found:
         if one.stop_reason in LIMITS:
             warn(report.headline(one), ConvergenceWarning)
+
+
+@dataclass(frozen=True)
+class FitCertificate:
+    """Proof about the objective that a fit minimises.
+
+    Attributes
+    ----------
+    objective : float or None
+        Of the model, recomputed from the data; for several classes the sum over their models. None for methods without
+        an objective.
+    bound : float or None
+        No solution of the model has a lower objective; None if nothing is proven.
+    gap : float or None
+        ``|objective - bound| / |objective|``.
+    status : str
+        "optimal" if the bound closes the gap, else "stationary" or "feasible".
+    message : str
+        Of the solver or the model.
+    """
+
+    objective: float | None
+    bound: float | None
+    gap: float | None
+    status: str
+    message: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The certificate as text."""
+        if self.objective is None:
+            return "A heuristic without an objective: nothing is proven about this selection."
+        cost = f"The objective is {report.number(self.objective)}"
+        if self.bound is None or self.gap is None:
+            what = "a stationary point: " if self.status == "stationary" else ""
+            return f"{cost}, {what}nothing is proven about better ones."
+        if self.status == "optimal":
+            within = f", to {report.percent(self.gap)}" if self.gap > 5e-7 else ""
+            return f"{cost}, and it is proven that none is lower{within} (bound {report.number(self.bound)})."
+        return (
+            f"{cost}; it is proven that none is below {report.number(self.bound)}, a gap of {report.percent(self.gap)}."
+        )
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def certificate_of(found: Sequence[Selection]) -> FitCertificate:
+    """Return what is proven about independent selections: objectives and bounds are sums."""
+    if len(found) == 1:
+        one = found[0]
+        return FitCertificate(one.objective, one.bound, one.gap, one.status.value, one.message)
+    objectives, bounds = [one.objective for one in found], [one.bound for one in found]
+    objective = None if None in objectives else sum(x for x in objectives if x is not None)
+    bound = None if None in bounds else sum(x for x in bounds if x is not None)
+    weakest = max(found, key=_weakness).status
+    gap = relative_gap(objective, bound, minimize=True, resolution=sum(one.result.resolution for one in found))
+    messages = dict.fromkeys(one.message for one in found if one.message)
+    return FitCertificate(objective, bound, gap, weakest.value, " ".join(messages))
+
+
+def _weakness(one: Selection) -> int:
+    """Return 0 for an optimum, 1 for a stationary point, and 2 for any other point."""
+    return 0 if one.status is SolutionStatus.OPTIMAL else 1 if one.status is SolutionStatus.STATIONARY else 2
