@@ -1,6 +1,7 @@
 """The recipes of CONTRIBUTING.md, run as they stand there."""
 
 import itertools
+import json
 import os
 import re
 import subprocess
@@ -12,9 +13,12 @@ import pyomo.environ as pyo
 import pytest
 from log import Log, finish
 from page import Page
+from sklearn.metrics import matthews_corrcoef
 
 import fsmodels as fs
 import solvers
+from fsmodels.cli import main
+from fsmodels.evaluation.folds import MEASURES
 from solvers import SolutionStatus
 from solvers.drivers.catalogue import DRIVERS
 from solvers.interfaces.registry import SOLVERS
@@ -27,7 +31,7 @@ pytestmark = pytest.mark.skipif(not TEXT, reason="tests run without the source t
 @pytest.fixture
 def recipe():
     """Runs a block of the page by its first line; what it registers is gone after the test."""
-    drivers, known = dict(DRIVERS), dict(SOLVERS)
+    tables = [(table, dict(table)) for table in (DRIVERS, SOLVERS, MEASURES)]
 
     def run(name):
         (code,) = re.findall(rf"```python\n# {name}\n(.*?)```", TEXT, re.DOTALL)
@@ -36,7 +40,7 @@ def recipe():
         return names
 
     yield run
-    for table, before in ((DRIVERS, drivers), (SOLVERS, known)):
+    for table, before in tables:
         table.clear()
         table.update(before)
 
@@ -102,6 +106,26 @@ def test_a_parameter_is_one_of_select_of_the_estimator_and_of_the_command_line()
     objectives = re.findall(r"objective ([\d.]+)", run.stdout)
     assert len(objectives) == 2
     assert float(objectives[0]) < float(objectives[1])
+
+
+def test_a_column_is_in_all_error_tables(recipe, tmp_path, capsys):
+    recipe("column")
+    data, words = fs.load_dataset("bupa"), {"max_features": 2, "cv": 3}
+    found = fs.cross_validate(data, "rfe", **words)
+    by_hand = []
+    for fold in data.folds(3, seed=0):
+        predicted = fs.select(fold.train, "rfe", max_features=2).decision(fold.held_out) > 0
+        by_hand.append(matthews_corrcoef(fold.held_out.y > 0, predicted))
+    assert found.runs["mcc"].to_list() == pytest.approx(by_hand)
+    assert found.to_dict()["summary"]["mcc"]["mean"] == pytest.approx(np.mean(by_hand))
+    compared = fs.compare(data, ["rfe", "svm"], **words)
+    assert compared.table().loc["rfe", "mcc"] == pytest.approx(np.mean(by_hand))
+    file = tmp_path / "r.json"
+    select = ["select", "bupa", "--model", "rfe", "--max-features", "2"]
+    assert main([*select, "--cv", "3"]) == 0
+    assert "Matthews" in capsys.readouterr().out
+    assert main([*select, "--test", "0.3", "--json", str(file)]) == 0
+    assert "mcc" in json.loads(file.read_text())["held_out"]
 
 
 @pytest.mark.parametrize("solver", ["branch-and-cut", "benders", "scip"])

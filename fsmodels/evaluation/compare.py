@@ -60,9 +60,10 @@ if TYPE_CHECKING:
 COMPARED = ("fsp-m", "fsv", "gmeb", "rfe", "one-norm-svm", "relief")
 BUDGET = 5  # features
 SOLVING = ("solver", "progress", "options")  # parameters of select that do not change the problem
-MEANS = (*MEASURES, "training_error", "n_selected", "fsp_objective", "fsp_error", "seconds")
-SOLVE = ("objective", "bound", "gap", "status", "stop_reason", "message")
-COLUMNS = (*MEANS, "on_boundary", "selected", *SOLVE, "tuned", FAILED)
+MEANS = ("training_error", "n_selected", "fsp_objective", "fsp_error", "seconds")  # columns with means, and measures
+COLUMNS = (
+    *MEANS, "on_boundary", "selected", "objective", "bound", "gap", "status", "stop_reason", "message", "tuned", FAILED,
+)  # fmt: skip
 # Title, factor and format of the columns of ``short``.
 SHORT = {
     "error": ("error %", 100, ".1f"), "se": ("se", 100, ".1f"), "difference": ("behind %", 100, ".1f"),
@@ -245,14 +246,14 @@ class Comparison(ResultText):
 
     def _row(self, name: str) -> dict[str, Any]:
         solved, lost = self._of(name), self.runs[(self.runs["method"] == name) & self.runs["selected"].isna()]
-        means = solved[list(MEANS)].apply(pd.to_numeric).astype(float).mean()
+        means = solved[[*MEASURES, *MEANS]].apply(pd.to_numeric).astype(float).mean()
         se = standard_error(solved["error"], self.folds)
         index = stability_index(incidence(solved["selected"], self.data.features))[0] if len(solved) > 1 else None
         reasons = [*lost[FAILED].dropna(), *lost["message"][lost[FAILED].isna()].dropna()]
         return {
             "error": means["error"],
             "se": math.nan if se is None else se,
-            **means[[*list(MEASURES)[1:], "training_error", "n_selected"]],
+            **means[[*MEASURES, "training_error", "n_selected"]],
             "stability": math.nan if index is None else index,
             **means[["fsp_objective", "fsp_error"]],
             "proven": (solved["status"] == SolutionStatus.OPTIMAL.value).mean(),
@@ -434,7 +435,7 @@ def compare_on(
     places = [(name, k // size + 1, k % size + 1) for k in range(len(parts)) for name in methods]
     runs = pd.DataFrame(
         [
-            {"method": name, "repeat": repeat, "fold": fold, **dict.fromkeys(COLUMNS), **row}
+            {"method": name, "repeat": repeat, "fold": fold, **dict.fromkeys((*MEASURES, *COLUMNS)), **row}
             for (name, repeat, fold), row in zip(places, rows, strict=True)
             if row is not None
         ]

@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-SUMMARY = (*MEASURES, "training_error", "gap", "n_selected", "seconds")
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class CrossValidated(ResultText):
     """Held-out errors of a selection method.
@@ -121,8 +118,9 @@ class CrossValidated(ResultText):
 
     def summary(self) -> pd.DataFrame:
         """Return a frame with a row a measure: mean, standard error ``se``, least and most over the folds."""
-        values = self._solved[list(SUMMARY)].apply(pd.to_numeric).astype(float)
-        errors = [standard_error(values[name], self.folds) for name in SUMMARY]
+        names = [*MEASURES, "training_error", "gap", "n_selected", "seconds"]
+        values = self._solved[names].apply(pd.to_numeric).astype(float)
+        errors = [standard_error(values[name], self.folds) for name in names]
         frame = pd.DataFrame({"mean": values.mean(), "se": errors, "least": values.min(), "most": values.max()})
         return frame.astype(float).rename_axis("measure")
 
