@@ -129,7 +129,7 @@ class Description:
         either = self._recipe.instead
         rival = either.get(name) or next((mine for mine, other in either.items() if other == name), None)
         needed = "needed" if rival is None else f"this or {rival}"
-        text = docstrings.parameter(build, name) or (known.what if known else "")
+        text = docstrings.parameter(build, name) or (known.help if known else "")
         is_needed = default is inspect.Parameter.empty or rival is not None
         flag = known.flag if known and known.is_switch == isinstance(default, bool) else ""  # not of another kind
         return Told(name, flag, kind, needed if is_needed else repr(default), text.replace("``", ""))

@@ -180,7 +180,8 @@ class _Walk:
 def _of_folds(walk: _Walk, parts: list[Resample], n_jobs: int) -> list[list[Any]]:
     """Return the results of the folds at each point; after Ctrl-C, those that were finished."""
     done: dict[int, list[Any]] = {}
-    each(walk.again, parts, n_jobs, done.__setitem__, "fold")
+    bare = _Walk(walk.request.on(walk.request.data.take([])), walk.points)  # workers get the data of their fold only
+    each(bare.again, parts, n_jobs, done.__setitem__, "fold")
     return [done[k] for k in sorted(done)]
 
 

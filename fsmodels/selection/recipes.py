@@ -7,6 +7,7 @@ the builder attaches. A new formulation is one new recipe in its room.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ from fsmodels.models.gmeb import recipes as gmeb
 from fsmodels.models.kernel import recipes as kernel
 from fsmodels.models.multivariate import recipes as multivariate
 from fsmodels.models.recipe import Recipe
+from fsmodels.selection import docstrings
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.words import built_model, listed, short
 
@@ -58,10 +60,10 @@ def used_parameters(recipe: Recipe, given: Mapping[str, Any], others: Iterable[s
     for name, required in known.items():
         other = recipe.instead.get(name)
         if required and given.get(name) is None and (other is None or given.get(other) is None):
-            what = PARAMETERS[name].what if name in PARAMETERS else "see its documentation"
+            what = _meaning(recipe, name)
             near = difflib.get_close_matches(name, list(others), n=1, cutoff=0.75)
             hint = f' "{near[0]}" is no parameter of it: did you mean {name}?' if near else ""
-            rival = f"; or {other}, {PARAMETERS[other].what}" if other else ""
+            rival = f"; or {other}, {_meaning(recipe, other)}" if other else ""
             raise ParameterError(f'Model "{recipe.name}" needs {name}: {what}{rival}.{hint}', parameter=name)
     used = {name: given[name] for name in known if given.get(name) is not None}
     if "C" in known:
@@ -69,3 +71,11 @@ def used_parameters(recipe: Recipe, given: Mapping[str, Any], others: Iterable[s
     for name in recipe.told:
         used.setdefault(name, recipe.default(name))
     return used
+
+
+def _meaning(recipe: Recipe, parameter: str) -> str:
+    """Return the first clause about a parameter in the docstring of the builder, else the help of its option."""
+    known = PARAMETERS.get(parameter)
+    text = docstrings.parameter(recipe.build, parameter) or (known.help if known else "see its documentation")
+    clause = re.split(r"[.;] |[.;]$", text.replace("``", ""))[0]
+    return clause[:1].lower() + clause[1:] if clause[1:2].islower() else clause

@@ -129,7 +129,7 @@ def fsp_m(
     ----------
     data : Dataset of shape (l, n)
     max_features : int
-        M, 1..n; ``model.max_features`` can be changed between solves.
+        The most features, M in 1..n; ``model.max_features`` can be changed between solves.
     C : float
         Weight of the unscaled sum of slacks, above 0.
     form : {"perspective", "bilinear", "big-m", "indicator", "rmp"}
@@ -187,7 +187,8 @@ def fsp_lambda(
     data, C, form, loss, intercept
         As for ``fsp_m``.
     penalty : float or mapping feature -> float
-        lambda_j, at least 0, in units of the objective; a feature that a mapping leaves out costs nothing.
+        The price of a feature, lambda_j, at least 0, in units of the objective; a feature that a mapping leaves out
+        costs nothing.
 
     Returns
     -------
