@@ -11,7 +11,7 @@ import pytest
 import fsmodels
 import solvers
 from fsmodels.selection.recipes import MODELS
-from fsmodels.selection.sides import able
+from fsmodels.selection.rows import able
 from solvers.drivers.catalogue import DRIVERS
 from solvers.lazy import attach, read
 from solvers.names import DRIVER_NAMES

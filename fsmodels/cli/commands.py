@@ -219,6 +219,9 @@ def _sides() -> list[Option]:
     )
     return _group(
         "Side constraints",
+        Several(
+            "--row TEXT", '"A <= B", "2 A + C <= 2" over switches of features, "w[A] >= 0" on weights', name="rows"
+        ),
         Several("--budget COSTS.csv:LIMIT", "the features cost at most LIMIT; the file has the header feature,cost"),
         Several("--requires A:B", "A only together with B"),
         Several("--excludes A:B", "not both A and B"),
@@ -482,7 +485,7 @@ def necessity() -> None:
 
 @_command(
     params=[
-        Several("--row NAME", "a row, by its name on the model"),
+        Several("--only NAME", "price this row only, by its name on the model"),
         Option("--at X,Y,..", "other limits of that row to solve for", type=numbers),
         *_solve(),
     ]

@@ -10,13 +10,14 @@ from fsmodels.cli import request
 from fsmodels.cli.output import BAD_INPUT, NO_SOLUTION, SOLVED, ResultFile, complain, show
 from fsmodels.cli.request import Task
 from fsmodels.datasets.tables import named
+from fsmodels.errors import ParameterError
 from fsmodels.insight.certify import certify
 from fsmodels.insight.near_optimal import near_optimal
 from fsmodels.insight.necessity import necessity
 from fsmodels.insight.price import price_of
 from fsmodels.selection.report import number, percent
 from fsmodels.selection.request import Request
-from fsmodels.selection.sides import words_of
+from fsmodels.selection.rows import words_of
 from fsmodels.words import check_known_features
 
 WIDTH = 120  # of a printed table
@@ -67,6 +68,9 @@ def _asked_of_model(task: Task) -> Any:
 
 
 def _price(task: Task) -> Any:
+    for text in task.asked.rows:
+        if not set(text) & set("<>="):
+            raise ParameterError(f'--row "{text}" has no relation: to price a row of the model, write --only {text}.')
     options = dict(task.given)
     limit = options.pop("time_limit", None)
     ready = Request.of(task.data, task.asked.model, **options).build()
@@ -74,7 +78,7 @@ def _price(task: Task) -> Any:
     names = {words: row for row, words in task.rows.items()}  # as the table tells them
     return price_of(
         ready.model,
-        [names.get(row, row) for row in task.asked.row] or None,
+        [names.get(row, row) for row in task.asked.only] or None,
         at=task.asked.at or [],
         solver=ready.solver,
         time_limit=limit,

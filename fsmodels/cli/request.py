@@ -101,6 +101,7 @@ def read(asked: SimpleNamespace) -> Task:
         "hierarchy": asked.hierarchy,
         "signs": arguments.signs(asked.signs, data.features),
         "fair": [arguments.fair(text) for text in asked.fair],
+        "rows": asked.rows,
     }
     runs_solver = asked.model not in MODELS or MODELS[asked.model].runs_solver
     given = {**parameters, **sides, "solver": asked.solver, **_options(asked, runs_solver)}

@@ -20,9 +20,9 @@ from fsmodels.selection import report
 from fsmodels.selection.recipes import MODELS, find
 from fsmodels.selection.report import weighs_kernel
 from fsmodels.selection.resampling import Resample, held_out_part
+from fsmodels.selection.rows import KEYWORDS
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import KINDS
 from fsmodels.words import listed
 from solvers import SolutionStatus, StopReason, interrupt, progress
 from solvers.facts import facts_of
@@ -134,7 +134,7 @@ def _save_certificate(found: Selection, asked: SimpleNamespace) -> str:
 
 def _certified(task: Task, found: Selection) -> Certified:
     """Hold a selection against the best of fsp-m under the same side constraints."""
-    rows = {kind: task.given[kind] for kind in KINDS if kind in task.given}
+    rows = {kind: task.given[kind] for kind in KEYWORDS if kind in task.given}
     return certify(
         task.data, found.selected, C=found.parameters["C"], time_limit=task.asked.certify, progress=task.shows, **rows
     )

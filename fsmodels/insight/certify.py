@@ -15,9 +15,9 @@ from fsmodels.insight.exact import about, bounded, clock_of, plain, share_of
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import number
 from fsmodels.selection.request import data_and_words
+from fsmodels.selection.rows import able
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import able
 from fsmodels.words import as_names, check_known_features, listed
 from solvers import StopReason, html, interrupt
 from solvers import progress as watching

@@ -17,8 +17,8 @@ from fsmodels.insight.exact import about, bounded, plain, share_of
 from fsmodels.models.fsp import penalties
 from fsmodels.selection.report import headline, number
 from fsmodels.selection.request import Request
+from fsmodels.selection.rows import KEYWORDS, Declaration, beside, read_rows, state, state_most
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import KINDS, Side, beside, read_sides, state, state_most
 from fsmodels.words import lasting, listed, short
 from solvers import Memory, SolutionStatus, html, interrupt
 from solvers import progress as watching
@@ -159,19 +159,19 @@ class Session:
                 raise ParameterError(f'add: the model has a component "{name}": give the row another name.')
             own[name] = row
             words.append(f'with "{name}"')
-        sides = tuple(read_sides(self.task.recipe, given, self.data))
+        rows = tuple(read_rows(self.task.recipe, given, self.data))
         with interrupt.run(), one_clock(), watching.shown(progress):
-            stated = self._state(values, sides, own)
+            stated = self._state(values, rows, own)
             self.values, self.given, self._own = values, given, own
             self.task = replace(self.task, options=options, stated=stated)
             question = ", ".join(words) or ("as it is" if self.answers else "to begin with")
-            found, how = self._answered(sides)
+            found, how = self._answered(rows)
         before = self.answers[-1].found.objective if self.answers else None
         rescaled = listed(k for k in WEIGHTS if self.answers and values.get(k) != held.get(k))
         answer = Explored(question, found, how, time.perf_counter() - start, before, rescaled)
         self.answers.append(answer)
         if found.status in (SolutionStatus.OPTIMAL, SolutionStatus.INFEASIBLE):
-            self._proven.setdefault(self._key(sides), answer)
+            self._proven.setdefault(self._key(rows), answer)
         return answer
 
     def history(self) -> pd.DataFrame:
@@ -203,7 +203,7 @@ class Session:
             elif name == "fair":
                 self.data, given[name] = beside(self.data, value or ())
                 words.append(f"{name} = {value}")
-            elif name in KINDS:
+            elif name in KEYWORDS:
                 value = value.tolist() if isinstance(value, np.ndarray) else value  # an array has no truth value
                 given[name] = value
                 words.append(f"{name} {_shortly(name, value)}" if value else f"without {name}")
@@ -217,22 +217,24 @@ class Session:
                 )
         return words
 
-    def _state(self, values: dict[str, Any], sides: tuple[Side, ...], own: Mapping[str, Any]) -> dict[str, Any]:
+    def _state(self, values: dict[str, Any], rows: tuple[Declaration, ...], own: Mapping[str, Any]) -> dict[str, Any]:
         """Make the model that of a question; where a row cannot be stated, that of the question before again."""
         try:
-            return self._stated_anew(values, sides, own)
+            return self._stated_anew(values, rows, own)
         except Exception:
-            self._stated_anew(self.values, read_sides(self.task.recipe, self.given, self.data), self._own)
+            self._stated_anew(self.values, read_rows(self.task.recipe, self.given, self.data), self._own)
             raise
 
-    def _stated_anew(self, values: Mapping[str, Any], sides: Iterable[Side], own: Mapping[str, Any]) -> dict[str, Any]:
+    def _stated_anew(
+        self, values: Mapping[str, Any], rows: Iterable[Declaration], own: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Take the rows of the last question away, and state those of another."""
         model = self.model
         for name in self._rows():
             model.del_component(name)
         for name, value in values.items():
             self._set(name, value)
-        stated = state(model, list(sides))
+        stated = state(model, rows)
         for name, row in own.items():
             model.add_component(name, pyo.Constraint(expr=row(model)))
         return stated
@@ -258,14 +260,14 @@ class Session:
         else:
             parameter.set_value(value)
 
-    def _key(self, sides: Iterable[Side]) -> Any:
+    def _key(self, rows: Iterable[Declaration]) -> Any:
         """Return a key of the current question, equal for questions with the same answer."""
-        rows = frozenset((side.kind, repr(side.told)) for side in sides)
-        return repr(self.values), rows, frozenset(self._own.items()), repr(self.task.options.get("gap"))
+        stated = frozenset((row.keyword, repr(row.reported)) for row in rows)
+        return repr(self.values), stated, frozenset(self._own.items()), repr(self.task.options.get("gap"))
 
-    def _answered(self, sides: Iterable[Side]) -> tuple[Selection, str]:
+    def _answered(self, rows: Iterable[Declaration]) -> tuple[Selection, str]:
         """Return the proven answer of an earlier identical question, or solve; and how the answer was found."""
-        if earlier := self._proven.get(self._key(sides)):
+        if earlier := self._proven.get(self._key(rows)):
             return earlier.found, f'The question is that of "{earlier.question}".'
         self.task = self.task.changed(**self.values)
         found = self.task.solve()

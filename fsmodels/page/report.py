@@ -29,8 +29,8 @@ from fsmodels.page.stages import TITLES, Findings, Plan, work
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import INTERNAL, facts, number, percent, rows_of_weights, versions, word_for_weights
 from fsmodels.selection.request import Request
+from fsmodels.selection.rows import as_words
 from fsmodels.selection.selection import Selection, write_text
-from fsmodels.selection.sides import as_words
 from fsmodels.version import __version__
 from fsmodels.words import listed
 from solvers import interrupt

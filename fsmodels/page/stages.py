@@ -24,8 +24,8 @@ from fsmodels.selection.curve import SelectionPath
 from fsmodels.selection.path import path
 from fsmodels.selection.recipes import find
 from fsmodels.selection.request import Request
+from fsmodels.selection.rows import rows_on_switches
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import ON_WEIGHTS
 from fsmodels.words import listed
 from solvers import Memory, StopReason, interrupt, progress
 from solvers.clock import Clock, own_clock
@@ -248,7 +248,7 @@ def _rivals(done: Findings) -> list[tuple[str, dict[str, Any]]]:
         rivals.append(("svm", {**C, "time_limit": plan.time_limit}))
     size, small = len(done.found.selected), plan.data.n_features <= SLOW[0] and plan.data.n_samples <= SLOW[1]
     if plan.model != "rfe" and small and not plan.data.is_sparse and 0 < size < plan.data.n_features:
-        rows = {kind: row for kind, row in plan.rows.items() if kind not in ON_WEIGHTS}
+        rows = rows_on_switches(plan.rows, plan.data.features)
         rivals.append(("rfe", {**C, "max_features": size, **rows}))
     return rivals
 

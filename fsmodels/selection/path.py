@@ -18,8 +18,8 @@ from fsmodels.selection.curve import SelectionPath
 from fsmodels.selection.recipes import find
 from fsmodels.selection.request import Request
 from fsmodels.selection.resampling import Resample, folds_of
+from fsmodels.selection.rows import prices
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import prices
 from fsmodels.selection.workers import each
 from fsmodels.words import iterable, lasting
 from solvers import Memory, SolutionStatus, StopReason, interrupt

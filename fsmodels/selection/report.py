@@ -238,6 +238,8 @@ def facts(found: Outcome) -> list[tuple[str, str]]:
     rows = [classes(found)]
     if found.data.weighting is not None:
         rows.append(("Weights of samples", str(found.data.weighting)))
+    if stated := found.parameters.get("rows"):
+        rows.append(("Rows", "; ".join(stated)))
     if found.objective is not None:
         rows += [("Objective", number(found.objective)), ("Proven bound", number(found.bound))]
         rows += [("Gap", percent(found.gap))]

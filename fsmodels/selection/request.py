@@ -23,19 +23,20 @@ from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.recipe import Recipe
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.selection.recipes import find, used_parameters
-from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import (
-    KINDS,
+from fsmodels.selection.rows import (
+    KEYWORDS,
     able,
     as_words,
     beside,
-    declarations,
+    declared,
     number_and_rows,
-    read_sides,
+    read_rows,
     rows_model,
+    rows_on_weights,
     state,
     state_most,
 )
+from fsmodels.selection.selection import Selection
 from fsmodels.words import lasting, listed
 from solvers import DRIVERS, Result, SolutionStatus, StopReason, facts_of, interrupt
 from solvers import progress as watching
@@ -97,8 +98,8 @@ class Request:
         Raises DataError: ``data`` are others.
         """
         recipe, parameters, about = find(content["model"]), dict(content["parameters"]), content["data"]
-        kinds = [kind for kind in KINDS if kind in parameters and not isinstance(parameters[kind], int | float)]
-        rows = declarations({kind: parameters.pop(kind) for kind in kinds})
+        kinds = [kind for kind in KEYWORDS if kind in parameters and not isinstance(parameters[kind], int | float)]
+        rows = declared({kind: parameters.pop(kind) for kind in kinds})
         if "budget_features" in parameters:
             rows["budget"] = [parameters.pop("budget_features"), *rows.get("budget", [])]
         given = _weighted(dataset(data), about.get("weights") or {})
@@ -126,7 +127,7 @@ class Request:
                 )
             words["budget"] = number
         known = {*self.recipe.parameters, *PARAMETERS}
-        rows = {kind: words.pop(kind) for kind in KINDS if kind in words and kind != "budget"}
+        rows = {kind: words.pop(kind) for kind in KEYWORDS if kind in words and kind != "budget"}
         rows |= {} if costs is None else {"budget": costs}
         parameters = {name: words.pop(name) for name in list(words) if name in known}
         return replace(
@@ -171,20 +172,20 @@ class Request:
             unweighted(data, f'Model "{recipe.name}"')
         wanted = dict(self.parameters)
         limited = wanted.get("max_features") is not None and "max_features" not in recipe.parameters
-        sides = read_sides(recipe, self.rows, data, limited=limited)
+        rows = read_rows(recipe, self.rows, data, limited=limited)
         most = wanted.pop("max_features", None) if able(recipe) and "max_features" not in recipe.parameters else None
-        on_weights = any(side.on_weights for side in sides)
-        if (most is not None or not all(side.on_weights for side in sides)) and "sigma" in recipe.parameters:
+        on_weights = any(row.on_weights for row in rows)
+        if (most is not None or any(row.on_sigma for row in rows)) and "sigma" in recipe.parameters:
             wanted["sigma"] = True
         parameters = used_parameters(recipe, wanted, others=options)
         parameters = recipe.suited(parameters, data, self.solver, options, on_weights=on_weights)
         if most is not None:
             feature_count(most, data.n_features)  # before a large model is built
         model, stated = recipe.model(data, parameters), {}
-        if model is None and sides:
+        if model is None and rows:
             model = rows_model(data.features)
         if model is not None:
-            stated = state(model, sides)
+            stated = state(model, rows)
             if most is not None:
                 state_most(model, most)
                 parameters = {**parameters, "max_features": most}
@@ -262,7 +263,7 @@ def data_and_words(data: Dataset, words: Mapping[str, Any]) -> tuple[Dataset, di
 
 def is_default(name: str, value: Any) -> bool:
     """Return True if a value has the same meaning as no value."""
-    return value is None or (name in KINDS and isinstance(value, list | tuple | Mapping) and not value)
+    return value is None or (name in KEYWORDS and isinstance(value, list | tuple | Mapping) and not value)
 
 
 def _weighted(data: Dataset, words: Mapping[str, Any]) -> Dataset:
@@ -289,11 +290,9 @@ def _refitted(found: Selection, model: str, validation: Dataset | None, time_lim
         data = replace(found.data.select_features(found.selected), looked_at=True)
         if validation is not None:
             validation = validation.select_features(found.selected)
-        given = found.parameters
-        signs = {name: sign for name, sign in given.get("signs", {}).items() if name in found.selected}
-        fair = [(row["by"], row["limit"]) for row in given.get("fair", ())]
+        rows = rows_on_weights(found.parameters, found.data.features, found.selected)
         with watching.doing("fitting the weights on the selected features"):
-            request = Request.of(data, model, penalty=given["penalty"], time_limit=time_limit, signs=signs, fair=fair)
+            request = Request.of(data, model, penalty=found.parameters["penalty"], time_limit=time_limit, **rows)
             again = request.solve(validation)
         cost = math.inf if again.objective is None else again.objective
         if again.has_solution and (again.status is SolutionStatus.OPTIMAL or cost <= _error(found)):

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.models.rows import Row
 from fsmodels.selection.request import Request
+from fsmodels.selection.rows import say_apart
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import say_apart
 from solvers import interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock
@@ -37,6 +38,7 @@ def select(
     hierarchy: str | None = None,
     signs: Mapping[str, str] | None = None,
     fair: Any = (),
+    rows: Iterable[str | Row] = (),
     sample_weight: Any = None,
     class_weight: Any = None,
     scale: str | None = None,
@@ -87,6 +89,10 @@ def select(
         ``("sex", 0.1)``: the mean scores w.x + b of any two groups of samples differ by at most 0.1. Groups are a
         column that lies aside (``data.set_aside``), a feature, which is then none, or one value a sample. This and
         ``signs`` are rows on ``model.w``.
+    rows : str or Row, or several of them
+        Linear rows over features by name (``fs.rows``): ``["slope <= oldpeak", "2 thal + ca <= 2", "w[age] >= 0"]``. A
+        name is 1 for a selected feature, ``w[name]`` is its weight in the scaled data. The other keywords are short
+        forms of such rows.
     sample_weight : array_like of shape (n_samples,), or str, optional
         How often each row counts, 0 leaving it out: one number a sample, or the column of these, which is then no
         feature. The slack of a sample is multiplied by it, and the constants of the scaling count it.

@@ -1,4 +1,4 @@
-"""The parameter ``constraints`` of an estimator: declarations of ``select``, functions of the live model, or both.
+"""The parameter ``constraints`` of an estimator: keywords of ``select``, functions of the live model, or both.
 
 Features are named as the data name them, and by position where X is an array: 2 is ``"x2"``.
 """
@@ -12,27 +12,28 @@ import numpy as np
 import pyomo.environ as pyo
 
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.selection.sides import KINDS
+from fsmodels.selection.rows import KEYWORDS
 from fsmodels.words import iterable, listed, short, suggestion
 
 EXAMPLE = '{"excludes": [("x0", "x3")]}'
 
 
-def apart(given: Any, features: Sequence[str]) -> tuple[dict[str, Any], list[Callable[[Any], Any]]]:
-    """Return declarations, by the words of ``select``, and functions.
+def apart(given: Any, rows: Any, features: Sequence[str]) -> tuple[dict[str, Any], list[Callable[[Any], Any]]]:
+    """Return side constraints by keyword of ``select``, with ``rows`` as text, and functions.
 
-    Raises ParameterError: neither of them, or a kind that does not exist.
+    Raises ParameterError: neither of them, or a keyword that does not exist.
     """
     parts = [] if given is None else list(given) if isinstance(given, list | tuple) else [given]
+    parts += [] if rows is None else [{"rows": rows}]
     declared: dict[str, Any] = {}
     functions: list[Callable[[Any], Any]] = []
     for part in parts:
         if isinstance(part, Mapping):
             for kind, value in part.items():
-                if kind not in KINDS:
+                if kind not in KEYWORDS:
                     raise ParameterError(
-                        f'constraints: "{short(str(kind))}" is no kind of side constraint. {suggestion(kind, KINDS)}'
-                        f"Kinds: {listed(KINDS, len(KINDS))}."
+                        f'constraints: "{short(str(kind))}" is no kind of side constraint. {suggestion(kind, KEYWORDS)}'
+                        f"Kinds: {listed(KEYWORDS, len(KEYWORDS))}."
                     )
                 if kind in declared:
                     raise ParameterError(f'constraints: "{kind}" stands twice: give all of that kind in one list.')
@@ -68,7 +69,7 @@ def _named(kind: str, value: Any, features: Sequence[str]) -> Any:
         fits = isinstance(pair, tuple | list) and len(pair) == 2
         return (names(pair[0]), pair[1]) if fits else pair
 
-    if kind in ("fair", "hierarchy"):
+    if kind in ("fair", "hierarchy", "rows"):
         return value
     if kind in ("force_in", "force_out"):
         named = names(value)

@@ -45,6 +45,7 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
     sigma: bool | None = None
     scale: str = "standard"
     constraints: Any = None
+    rows: Any = None
     class_weight: Mapping[Any, float] | str | None = None
     multiclass: str = "each"
     solver: Any = None
@@ -215,7 +216,7 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
     def _request(self) -> tuple[dict[str, Any], request.SideRows]:
         """Return the arguments of a request, and the side constraints."""
         words = words_of(self, recipe_of(self, kernels=self._kernels), self.n_features_in_)
-        return words, request.SideRows(*constraints.apart(self.constraints, self._names()))
+        return words, request.SideRows(*constraints.apart(self.constraints, self.rows, self._names()))
 
     def _sparse(self) -> bool:
         """Return True if the model and the scaling take sparse X."""
@@ -305,6 +306,8 @@ class SelectorClassifier(SelectorBase):
         Declarations by the words of ``fs.select``, ``{"excludes": [("a", "b")], "budget": (costs, 10)}``, features by
         name, or by position where X is an array; or a function of the live model, which adds rows to it or returns
         them. A function that is to be pickled is one at the top of a module.
+    rows : list of str, optional
+        Linear rows over features by name, ``["a <= b", "w[a] >= 0"]``, as ``fs.select`` takes them.
     class_weight : "balanced" or mapping label -> number, optional
         What a mistake costs in a class, 1 where it is not named. Of models that weigh samples: not fsmulti and the
         filters.
@@ -415,7 +418,7 @@ class KernelSelectorClassifier(SelectorBase):
     kernel : {"rbf", "polynomial", "linear"}
     degree, offset, eps, start, svm, stop, form, sigma : optional
         Further parameters of the builders, as ``fs.select`` takes them: None is the model's own default.
-    scale, constraints, class_weight, multiclass, solver, time_limit, gap, seed, solver_options
+    scale, constraints, rows, class_weight, multiclass, solver, time_limit, gap, seed, solver_options
         As for ``SelectorClassifier``.
 
     Attributes

@@ -19,8 +19,8 @@ from fsmodels.models.recipe import Recipe
 from fsmodels.selection import report
 from fsmodels.selection.recipes import MODELS, find
 from fsmodels.selection.request import Request
+from fsmodels.selection.rows import beside, rows_model
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import beside, rows_model
 from fsmodels.sklearn import constraints
 from fsmodels.sklearn.weighing import against_rest, by_class
 from fsmodels.words import SCALINGS, listed, short
@@ -36,8 +36,8 @@ MULTICLASS = ["each"]
 
 # Parameters of an estimator that are none of the builder's.
 OF_ESTIMATOR = (
-    "model", "max_features", "scale", "constraints", "class_weight", "multiclass", "solver", "time_limit", "gap",
-    "seed", "solver_options",
+    "model", "max_features", "scale", "constraints", "rows", "class_weight", "multiclass", "solver", "time_limit",
+    "gap", "seed", "solver_options",
 )  # fmt: skip
 
 
@@ -194,7 +194,7 @@ def problems_of(
 
 @dataclass(frozen=True)
 class SideRows:
-    """Side constraints: declarations by the words of ``select``, and functions of the live model."""
+    """Side constraints by keyword of ``select``, and functions of the live model."""
 
     declared: dict[str, Any]
     functions: Sequence[Callable[[Any], Any]]

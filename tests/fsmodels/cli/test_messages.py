@@ -6,7 +6,7 @@ import pytest
 
 import fsmodels as fs
 from fsmodels.cli import main
-from fsmodels.selection.sides import as_words, words_of
+from fsmodels.selection.rows import as_words, words_of
 
 BUPA = ["bupa", "--max-features", 1, "--force-in", "mcv", "--force-in", "sgot", "--quiet"]
 

@@ -56,10 +56,16 @@ def test_price_of_rows_given_by_options(tmp_path, capsys):
     assert code == 0
     assert 'excludes=("sgpt", "sgot") costs 21.3072' in out
     assert {p["row"] for p in json.loads(file.read_text("utf-8"))["prices"]} == {"excludes_sgpt_sgot", "cardinality"}
-    code, out, _ = said(capsys, *words, "--row", "cardinality", "--at", "1,2")
+    code, out, _ = said(capsys, *words, "--only", "cardinality", "--at", "1,2")
     assert code == 0
     assert "excludes" not in out
-    assert said(capsys, *words, "--row", "nobody")[0] == 2
+    assert said(capsys, *words, "--only", "nobody")[0] == 2
+    code, _, error = said(capsys, *words, "--row", "cardinality")
+    assert code == 2
+    assert "--only cardinality" in error
+    code, out, _ = said(capsys, *words, "--row", "sgpt + mcv <= 1", "--only", 'rows=["sgpt + mcv <= 1"]')
+    assert code == 0
+    assert 'rows=["sgpt + mcv <= 1"] costs' in out
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Side constraints as words of ``select``: each kind, in models with a sigma and in baselines, against enumeration."""
+"""Side constraints by keyword of ``select``, in models with a sigma and in baselines, against enumeration."""
 
 import itertools
 
@@ -9,6 +9,7 @@ import pytest
 import fsmodels as fs
 from fsmodels.cli import arguments
 from fsmodels.selection.recipes import MODELS
+from fsmodels.sklearn import SelectorClassifier
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(24, 5))
@@ -28,6 +29,11 @@ KINDS = {
         lambda s: len({"a", "d"} & s) != 1 != len({"b", "e"} & s),
     ),
     "one group": ({"all_or_none": ["a", "d"]}, lambda s: len({"a", "d"} & s) != 1),
+    "rows": (
+        {"rows": ["a + b <= 1", "d <= e + c"]},
+        lambda s: not {"a", "b"} <= s and ("d" not in s or {"c", "e"} & s),
+    ),
+    "one row": ({"rows": "2 a + b + c <= 2"}, lambda s: 2 * ("a" in s) + ("b" in s) + ("c" in s) <= 2),
     "at_most": ({"at_most": [(["a", "b", "c"], 1)]}, lambda s: len({"a", "b", "c"} & s) <= 1),
     "at_least": ({"at_least": [(["d", "e"], 1)]}, lambda s: bool({"d", "e"} & s)),
     "two at once": (
@@ -138,6 +144,58 @@ def test_a_baseline_that_may_take_nothing_is_constant():
 def test_bad_words_are_refused_by_name(words, message):
     with pytest.raises(fs.errors.Error, match=message):
         fs.select(DATA, "fsp-m", max_features=2, **words)
+
+
+# Each keyword and the rows as text that it is short for.
+SHORT = [
+    ({"budget": (COSTS, 3)}, ["3 a + b + 2 c <= 3"]),
+    ({"requires": [("a", "e")]}, ["a <= e"]),
+    ({"excludes": [("a", "b")]}, ["a + b <= 1"]),
+    ({"force_in": ["e"], "force_out": ["a", "c"]}, ["e == 1", "a == 0", "c == 0"]),
+    ({"all_or_none": ["a", "d", "e"]}, ["d == a", "e == a"]),
+    ({"at_most": [(["a", "b", "c"], 1)]}, ["a + b + c <= 1"]),
+    ({"at_least": [(["d", "e"], 1)]}, ["d + e >= 1"]),
+    ({"at_most_of_group": ({"a": "x", "b": "x", "d": "y", "e": "y"}, 1)}, ["a + b <= 1", "d + e <= 1"]),
+    ({"signs": {"a": "-", "b": "+"}}, ["w[a] <= 0", "w[b] >= 0"]),
+]
+
+
+@pytest.mark.parametrize(("words", "rows"), SHORT, ids=lambda value: next(iter(value)))
+def test_a_keyword_is_short_for_rows(words, rows):
+    short, long = (fs.select(DATA, max_features=3, gap=1e-8, **given) for given in (words, {"rows": rows}))
+    assert long.selected == short.selected
+    assert long.objective == pytest.approx(short.objective, rel=1e-7)
+    assert long.parameters["rows"] == rows
+
+
+def test_rows_are_reported_priced_explored_saved_and_fitted(tmp_path):
+    rows = ["a + b <= 1", "w[c] <= 0"]
+    found = fs.select(DATA, max_features=2, rows=rows)
+    assert found.to_dict()["parameters"]["rows"] == rows
+    assert "a + b <= 1; w[c] <= 0" in str(found)
+    found.save(tmp_path / "found.json")
+    model = fs.load_selection(tmp_path / "found.json").rebuild(DATA)
+    assert str(model.rows.expr) == str(found.model.rows.expr)
+    assert str(model.rows_2.expr) == str(found.model.rows_2.expr)
+    assert set(fs.price_of(found.model).table().index) == {"cardinality", "rows", "rows_2"}
+    session = fs.explore(DATA, max_features=2, rows=rows)
+    assert session.ask(rows=rows[:1]).found.objective == fs.select(DATA, max_features=2, rows=rows[:1]).objective
+    table = fs.path(DATA, max_features=[1, 2], rows=rows)
+    assert table["objective"].iloc[1] == pytest.approx(found.objective, rel=2e-4)
+    assert not {"a", "b"} <= set(fs.cross_validate(DATA, cv=3, max_features=2, rows=rows).runs["selected"][0])
+    fitted = SelectorClassifier(max_features=2, rows=rows).fit(DATA.to_frame()[list(NAMES)], DATA.y)
+    assert set(fitted.get_feature_names_out()) == set(found.selected)
+
+
+def test_rows_on_weights_are_refused_by_name_and_kept_in_the_second_step():
+    with pytest.raises(fs.ModelError, match='"relief" takes no rows on weights, so it cannot take rows'):
+        fs.select(DATA, "relief", max_features=2, rows=["w[a] >= 0"])
+    with pytest.raises(fs.ParameterError, match="position 3: strict"):
+        fs.select(DATA, rows=["a < b"], max_features=2)
+    found = fs.select(DATA, "fs", penalty=0.05, rows=["w[a] <= 0.1 b", "w[d] + w[e] <= 3"])
+    assert found.machine.w[NAMES.index("a")] <= 0.1 * ("b" in found.selected) + 1e-6
+    clash = fs.select(DATA, max_features=1, rows=["a + b == 2"])
+    assert 'max_features=1, rows=["a + b == 2"]' in clash.message
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -1,0 +1,416 @@
+"""Side constraints of a selection by keyword: read, stated on a model, and printed in reports and messages.
+
+One entry of ``KEYWORDS`` defines one keyword of ``select``. ``rows`` takes rows as text; each other keyword is a short
+form of some of them (``side_constraints``). Messages of solvers name components of the model; ``as_words`` replaces the
+names by what the user wrote.
+"""
+
+from __future__ import annotations
+
+import numbers
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pyomo.environ as pyo
+
+from fsmodels.checks import feature_count
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.dialect import quoted
+from fsmodels.errors import DataWarning, ModelError, ParameterError
+from fsmodels.models import side_constraints
+from fsmodels.models.parameters import changeable
+from fsmodels.models.recipe import Recipe
+from fsmodels.models.rows import Row, constraint
+from fsmodels.selection.recipes import MODELS
+from fsmodels.words import as_names, check_known_features, iterable, listed
+from solvers.outside import warn
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """One side constraint that was given by a keyword.
+
+    Attributes
+    ----------
+    keyword, name : str
+        The keyword, and the name of the component on the model.
+    build : function of the model
+        Returns the constraint, which belongs to no model yet.
+    reported : Any
+        The declaration in reports and JSON.
+    texts : mapping
+        What the user wrote, for each row: by the index of the row with brackets, ``""`` for the component.
+    on_sigma, on_weights : bool
+        Whether the rows contain switches, or weights.
+    """
+
+    keyword: str
+    name: str
+    build: Callable[[pyo.ConcreteModel], pyo.Constraint]
+    reported: Any
+    texts: Mapping[str, str]
+    on_sigma: bool = True
+    on_weights: bool = False
+
+
+@dataclass(frozen=True)
+class Keyword:
+    """A keyword of ``select`` for side constraints.
+
+    Attributes
+    ----------
+    example : str
+        A value, for messages.
+    read : function of a value and the data
+        Returns the declarations of one value. The data are None if only ``texts`` are needed.
+    is_one : function of a value, optional
+        Return True if the value is one declaration, not several. None: the keyword takes one value only.
+    keys : tuple of str
+        Keys of a pair in a report.
+    """
+
+    example: str
+    read: Callable[[Any, Any], list[Declaration]]
+    is_one: Callable[[Any], bool] | None = None
+    keys: tuple[str, ...] = ()
+
+    def values(self, name: str, given: Any) -> list[Any]:
+        """Return the single values of what was given. Raises ParameterError: it is no list of these."""
+        if given is None:
+            return []
+        if self.is_one is None or self.is_one(given):
+            return [given]
+        return _several(name, given, self.example)
+
+
+def _read_row(given: Any, data: Dataset | None) -> list[Declaration]:
+    row = given if data is None or not isinstance(given, str | Row) else Row.parse(str(given), data.features)
+    if data is not None and not isinstance(row, Row):
+        raise ParameterError(f'rows: got {type(given).__name__}: give text, for example "slope <= oldpeak".')
+    on = {"on_sigma": row.on_sigma, "on_weights": row.on_weights} if isinstance(row, Row) else {}
+    text = str(row)
+    build = partial(constraint, rows=row, doc=text)
+    return [Declaration("rows", "rows", build, text, {"": f'rows=["{text}"]'}, **on)]
+
+
+def _read_budget(given: Any, data: Any) -> list[Declaration]:
+    if not isinstance(given, tuple | list) or len(given) != 2 or not isinstance(given[0], Mapping):
+        raise ParameterError(f'budget={given!r} is no pair of costs and limit: give ({{"a": 2.5}}, 4).')
+    costs, limit = dict(given[0]), float(given[1]) if isinstance(given[1], int | float) else given[1]
+    build = partial(side_constraints.budget, costs=costs, limit=given[1])
+    text = f"budget=(costs, {f'{limit:g}' if isinstance(limit, float) else limit})"
+    return [Declaration("budget", "budget", build, {"costs": costs, "limit": limit}, {"": text})]
+
+
+def _read_pair(keyword: str, given: Any, data: Any) -> list[Declaration]:
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise ParameterError(f'{keyword}={given!r} is no pair of features: give [("a", "b")].')
+    a, b = given
+    build = partial(getattr(side_constraints, keyword), a=a, b=b)
+    return [Declaration(keyword, f"{keyword}_{a}_{b}", build, [a, b], {"": f'{keyword}=("{a}", "{b}")'})]
+
+
+def _read_group(given: Any, data: Any) -> list[Declaration]:
+    group = as_names(given, "all_or_none")
+    texts = dict.fromkeys(["", *(f"[{name}]" for name in group)], f"all_or_none={group}")
+    build = partial(side_constraints.all_or_none, features=group)
+    return [Declaration("all_or_none", "all_or_none", build, group, texts)]
+
+
+def _read_count(keyword: str, given: Any, data: Any) -> list[Declaration]:
+    if not isinstance(given, tuple | list) or len(given) != 2 or isinstance(given[0], str | int | float):
+        raise ParameterError(f'{keyword}={given!r} is no pair of a group and a number: give [(["a", "b"], 1)].')
+    group, k = as_names(given[0], keyword), given[1]
+    build = partial(getattr(side_constraints, keyword), features=group, k=k)
+    reported = {"features": group, "k": k}
+    return [Declaration(keyword, keyword, build, reported, {"": f"{keyword}=({group}, {k})"})]
+
+
+def _read_groups(given: Any, data: Any) -> list[Declaration]:
+    if not isinstance(given, tuple | list) or len(given) != 2 or not isinstance(given[0], Mapping):
+        raise ParameterError(
+            f'at_most_of_group={given!r} is no pair of groups and a number: give ({{"a": "lab", "b": "lab"}}, 1).'
+        )
+    groups, most = dict(given[0]), dict(given[1]) if isinstance(given[1], Mapping) else given[1]
+    limits = most if isinstance(most, dict) else dict.fromkeys(groups.values(), most)
+    texts = {f"[{group}]": f'at_most_of_group "{group}": {k}' for group, k in limits.items()}
+    build = partial(side_constraints.at_most_of_group, groups=groups, most=most)
+    return [Declaration("at_most_of_group", "at_most_of_group", build, {"groups": groups, "most": most}, texts)]
+
+
+def _read_signs(given: Any, data: Any) -> list[Declaration]:
+    if isinstance(given, Mapping | list | tuple) and not given:
+        return []
+    signs = dict(given) if isinstance(given, Mapping) else given
+    texts = {f"[{j}]": f'signs={{"{j}": "{sign}"}}' for j, sign in signs.items()} if isinstance(signs, dict) else {}
+    build = partial(side_constraints.signs, signs=given)
+    return [Declaration("signs", "signs", build, signs, texts, on_sigma=False, on_weights=True)]
+
+
+def _read_fair(given: Any, data: Any) -> list[Declaration]:
+    by, limit = given
+    build = partial(side_constraints.fair, data=data, groups=by, limit=limit)
+    text, reported = f'fair=("{by}", {limit})', {"by": by, "limit": limit}
+    return [Declaration("fair", f"fair_{by}", build, reported, {"": text}, on_sigma=False, on_weights=True)]
+
+
+def _read_hierarchy(given: Any, data: Any) -> list[Declaration]:
+    def build(model: pyo.ConcreteModel) -> pyo.Constraint:
+        return side_constraints.hierarchy(model, data.parents, given)
+
+    return [Declaration("hierarchy", "hierarchy", build, given, {"": f'hierarchy="{given}"'})]
+
+
+def _read_forced(keyword: str, given: Any, data: Any) -> list[Declaration]:
+    names = as_names(given, keyword)
+    texts = {"": f"{keyword}={names}"} | {f"[{name}]": f'{keyword}=["{name}"]' for name in names}
+
+    def build(model: pyo.ConcreteModel) -> pyo.Constraint:
+        return getattr(side_constraints, keyword)(model, *names)
+
+    return [Declaration(keyword, keyword, build, names, texts)] if names else []
+
+
+def _has_costs(given: Any) -> bool:
+    return isinstance(given, tuple) and len(given) > 0 and isinstance(given[0], Mapping)
+
+
+def _is_group(given: Any) -> bool:
+    several = isinstance(given, Collection) and not isinstance(given, str | Mapping) and len(given) > 0
+    return several and all(isinstance(name, str) for name in given)
+
+
+def _never(given: Any) -> bool:
+    return False
+
+
+KEYWORDS: dict[str, Keyword] = {
+    "budget": Keyword('({"a": 2.5}, 4)', _read_budget, _has_costs, ("costs", "limit")),
+    "requires": Keyword('[("a", "b")]', partial(_read_pair, "requires"), _never),
+    "excludes": Keyword('[("a", "b")]', partial(_read_pair, "excludes"), _never),
+    "all_or_none": Keyword('[["a", "b"]]', _read_group, _is_group),
+    "at_most": Keyword('[(["a", "b"], 1)]', partial(_read_count, "at_most"), _never, ("features", "k")),
+    "at_least": Keyword('[(["a", "b"], 1)]', partial(_read_count, "at_least"), _never, ("features", "k")),
+    "at_most_of_group": Keyword('({"a": "lab", "b": "lab"}, 1)', _read_groups, _has_costs, ("groups", "most")),
+    "signs": Keyword('{"a": "+"}', _read_signs),
+    "fair": Keyword('("sex", 0.1)', _read_fair, _never, ("by", "limit")),
+    "hierarchy": Keyword('"strong"', _read_hierarchy),
+    "force_in": Keyword('["a"]', partial(_read_forced, "force_in")),
+    "force_out": Keyword('["a"]', partial(_read_forced, "force_out")),
+    "rows": Keyword('["slope <= oldpeak"]', _read_row, lambda given: isinstance(given, str | Row)),
+}
+
+
+def beside(data: Dataset, fair: Any) -> tuple[Dataset, list[tuple[str, Any]]]:
+    """Return the data with the groups of ``fair`` aside, and ``fair`` by their names.
+
+    A feature that gives the groups is none any more; ``data.set_aside(name, keep=True)`` beforehand keeps it.
+    Raises ParameterError: no pair of groups and a limit. Raises DataError: no such column.
+    """
+    example = '("sex", 0.1)'
+    single = isinstance(fair, tuple) and len(fair) == 2 and not all(isinstance(part, tuple) for part in fair)
+    named: list[tuple[str, Any]] = []
+    for given in [fair] if single else _several("fair", fair, example):
+        if not isinstance(given, tuple | list) or len(given) != 2:
+            raise ParameterError(f"fair={given!r} is no pair of groups and a limit: give {example}.")
+        by, limit = given
+        if not isinstance(by, str):
+            name, k = "group", 1
+            while name in data.aside:
+                name, k = f"group {k + 1}", k + 1
+            by, data = name, data.with_aside(**{name: by})
+        elif by not in data.aside:
+            if by not in data.features:
+                there = f" Columns that lie aside: {listed(data.aside)}." if data.aside else ""
+                check_known_features([by], data.features, f"fair={given!r}{there}")
+            data = data.set_aside(by)
+        named.append((by, limit))
+    return data, named
+
+
+def able(recipe: Recipe) -> bool:
+    """Tell whether rows on the selection can be stated on what this recipe builds."""
+    return recipe.selects or recipe.rows or "sigma" in recipe.parameters
+
+
+def read_rows(recipe: Recipe, given: Mapping[str, Any], data: Dataset, *, limited: bool = False) -> list[Declaration]:
+    """Return the declarations of what was given by keyword; None counts as nothing.
+
+    ``fair`` is by names of what lies aside in ``data``, as ``beside`` returns it. ``limited``: whether a model whose
+    sigma is made on demand gets one, for a limit on it. The 0/1 features of a category come together where there is a
+    sigma that something limits: elsewhere all of them may be 1.
+
+    Raises ParameterError, DataError: a value has not the form of its keyword. Raises ModelError: the model has no
+    selection to constrain.
+    """
+    found = [
+        declaration
+        for name, keyword in KEYWORDS.items()
+        for value in keyword.values(name, given.get(name))
+        for declaration in keyword.read(value, data)
+    ]
+    if recipe.selects or recipe.rows or limited or any(declaration.on_sigma for declaration in found):
+        found += _together(data, found)
+    for declaration in found:
+        for needed, accepts, what in (
+            (declaration.on_sigma, able, "has no sigma to constrain"),
+            (declaration.on_weights, _is_weighed, "takes no rows on weights"),
+        ):
+            if needed and not accepts(recipe):
+                others = [name for name, r in MODELS.items() if accepts(r)]
+                raise ModelError(
+                    f'Model "{recipe.name}" {what}, so it cannot take {declaration.keyword}. Models that can: '
+                    f"{', '.join(others)}."
+                )
+    return found
+
+
+def _is_weighed(recipe: Recipe) -> bool:
+    return recipe.weighed
+
+
+def say_apart(name: str, data: Dataset, stated: Mapping[str, Any]) -> None:
+    """Warn where a model drops features, and no row keeps those of a category together."""
+    columns = [column for column, category in data.categories.items() if category.together and len(category.levels) > 2]
+    recipe = MODELS[name]
+    if columns and name != "svm" and "all_or_none" not in stated:
+        able = [other for other, r in MODELS.items() if r.selects or r.rows]
+        limit = "" if "max_features" in recipe.parameters else ", or with --max-features (max_features=)"
+        warn(
+            f'Model "{name}" weighs the features of {listed(map(quoted, columns), 5)} one by one: they are selected '
+            f"together by {listed(able)}{limit}.",
+            DataWarning,
+        )
+
+
+def _together(data: Dataset, found: list[Declaration]) -> list[Declaration]:
+    """Return "all or none" of the 0/1 features of each category that is selected together, if it is not given."""
+    given = [set(one.reported) for one in found if one.keyword == "all_or_none"]
+    present = [
+        [name for name in category.features if name in data.features]
+        for category in data.categories.values()
+        if category.together
+    ]
+    groups = [names for names in present if len(names) > 1 and set(names) not in given]
+    return [declaration for names in groups for declaration in _read_group(names, data)]
+
+
+def _several(what: str, given: Any, example: str) -> list[Any]:
+    if given is None:
+        return []
+    if isinstance(given, str | Mapping) or not iterable(given):
+        raise ParameterError(f"{what} got {type(given).__name__}: give {example}.")
+    return list(given)
+
+
+def number_and_rows(budget: Any) -> tuple[Any, Any]:
+    """Return the number among several budgets, None where there is none, and the rows of costs."""
+    if not isinstance(budget, list):
+        return None, budget
+    counts = [part for part in budget if isinstance(part, numbers.Number)]
+    if len(counts) > 1:
+        raise ParameterError(
+            f"budget has the numbers {listed(map(str, counts))}: give one, and pairs of costs and limit."
+        )
+    return (counts[0] if counts else None), [part for part in budget if not isinstance(part, numbers.Number)]
+
+
+def prices(budget: Any) -> bool:
+    """Tell whether a budget is rows of costs, and not the number of fsmulti or a grid of these."""
+    parts = budget if isinstance(budget, list) else [budget]
+    return any(isinstance(part, tuple) and part and isinstance(part[0], Mapping) for part in parts)
+
+
+def state(model: pyo.ConcreteModel, declarations: Iterable[Declaration]) -> dict[str, Any]:
+    """Add the side constraints to the model; return them by keyword for the report."""
+    stated: dict[str, Any] = {}
+    for declaration in declarations:
+        row, name, k = declaration.build(model), declaration.name, 1
+        while model.component(name) is not None:
+            name, k = f"{declaration.name}_{k + 1}", k + 1
+        model.add_component(name, row)
+        if KEYWORDS[declaration.keyword].is_one is None:
+            stated[declaration.keyword] = declaration.reported
+        else:
+            stated.setdefault(declaration.keyword, []).append(declaration.reported)
+    return stated
+
+
+def declared(reported: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keywords of ``select`` for side constraints in a report; the report may have other entries."""
+    words: dict[str, Any] = {}
+    for name, keyword in KEYWORDS.items():
+        if name in reported:
+            one, keys = reported[name], keyword.keys
+            words[name] = [tuple(part[key] for key in keys) for part in one] if keys else one
+    return words
+
+
+def rows_on_switches(given: Mapping[str, Any], features: Sequence[str]) -> dict[str, Any]:
+    """Return the side constraints by keyword without those that contain weights, for methods that have none."""
+    kept = {name: value for name, value in given.items() if name not in ("signs", "fair")}
+    if "rows" in kept:
+        rows = KEYWORDS["rows"].values("rows", kept["rows"])
+        kept["rows"] = [row for row in rows if not Row.parse(str(row), features).on_weights]
+    return kept
+
+
+def rows_on_weights(reported: Mapping[str, Any], features: Sequence[str], selected: Collection[str]) -> dict[str, Any]:
+    """Return the side constraints on the weights of a classifier that uses the selected features, by keyword."""
+    words = declared({name: reported[name] for name in ("signs", "fair") if name in reported})
+    if "signs" in words:
+        words["signs"] = {name: sign for name, sign in words["signs"].items() if name in selected}
+    rows = [Row.parse(text, features).restricted(selected) for text in reported.get("rows", ())]
+    return words | {"rows": [row for row in rows if row is not None]}
+
+
+def state_most(model: pyo.ConcreteModel, most: int) -> None:
+    """Add "at most that many features" as ``cardinality``; ``model.max_features`` can be changed between solves."""
+    sigma = list(model.sigma.values())
+    checked = partial(feature_count, n_features=len(sigma))
+    model.max_features = changeable(checked, most, "most features")
+    model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc="at most that many features")
+
+
+def rows_model(features: Iterable[str]) -> pyo.ConcreteModel:
+    """Return a model of a binary sigma alone, for a method that has no model: rows on it say what is allowed."""
+    model = pyo.ConcreteModel(name="selections")
+    model.features = pyo.Set(initialize=list(features), doc="features, in the order of the data's columns")
+    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="1 where a feature is selected")
+    return model
+
+
+ROW = re.compile(r'"([^"]+)"')
+
+
+def as_words(text: str, parameters: Mapping[str, Any]) -> str:
+    """Return a message with ``force_in=["a"]`` for ``"force_in[a]"``, and so on; the rest as it is.
+
+    ``parameters``: of a selection, with its side constraints.
+    """
+    words = dict(_rows(parameters))
+    told = ROW.sub(lambda found: words.get(found[1]) or words.get(found[1].partition("[")[0], found[0]), text)
+    return told if told == text else told.replace("Relax or deactivate one", "Relax or leave out one")
+
+
+def words_of(parameters: Mapping[str, Any]) -> dict[str, str]:
+    """Return component of the model -> the words of ``select`` for it."""
+    return {row: words for row, words in _rows(parameters) if "[" not in row}
+
+
+def _rows(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the name of each row or component, and what the user wrote for it."""
+    if (most := parameters.get("max_features")) is not None:
+        yield "cardinality", f"max_features={most}"
+    met: dict[str, int] = {}
+    reported = {name: one for name, one in parameters.items() if one and not isinstance(one, numbers.Number)}
+    for name, words in declared(reported).items():
+        keyword = KEYWORDS[name]
+        for value in [words] if keyword.is_one is None else words:
+            for declaration in keyword.read(value, None):
+                k = met[declaration.name] = met.get(declaration.name, 0) + 1
+                component = declaration.name if k == 1 else f"{declaration.name}_{k}"
+                yield from ((f"{component}{index}", text) for index, text in declaration.texts.items())
