@@ -19,6 +19,8 @@ import fsmodels as fs
 import solvers
 from fsmodels.cli import main
 from fsmodels.evaluation.folds import MEASURES
+from fsmodels.selection.rows import KEYWORDS
+from fsmodels.sklearn import SelectorClassifier
 from solvers import SolutionStatus
 from solvers.drivers.catalogue import DRIVERS
 from solvers.interfaces.registry import SOLVERS
@@ -31,7 +33,7 @@ pytestmark = pytest.mark.skipif(not TEXT, reason="tests run without the source t
 @pytest.fixture
 def recipe():
     """Runs a block of the page by its first line; what it registers is gone after the test."""
-    tables = [(table, dict(table)) for table in (DRIVERS, SOLVERS, MEASURES)]
+    tables = [(table, dict(table)) for table in (DRIVERS, SOLVERS, MEASURES, KEYWORDS)]
 
     def run(name):
         (code,) = re.findall(rf"```python\n# {name}\n(.*?)```", TEXT, re.DOTALL)
@@ -75,6 +77,24 @@ def test_the_formulation_reaches_the_enumerated_optimum(recipe, solver, seed, ra
     assert 0 < len(result.selected) <= 2
     for j, w in model.w.items():
         assert j in result.selected or abs(w.value) < 1e-6
+
+
+def test_a_kind_of_row_is_one_entry(recipe, tmp_path):
+    recipe("kind of row")
+    data = fs.load_dataset("bupa")
+    chain = ["sgpt", "sgot", "drinks"]
+    found = fs.select(data, max_features=2, chain=chain)
+    same = fs.select(data, max_features=2, rows=["sgpt <= sgot", "sgot <= drinks"])
+    assert found.selected == same.selected
+    assert found.objective == pytest.approx(same.objective, rel=1e-6)
+    found.save(tmp_path / "found.json")
+    assert fs.load_selection(tmp_path / "found.json").rebuild(data).chain["sgpt"].active
+    none = fs.select(data, max_features=1, chain=chain, force_in=["sgpt"])
+    assert f"chain={chain}" in none.message
+    fitted = SelectorClassifier(max_features=2, constraints={"chain": [4, 2]}).fit(data.X, data.y)
+    assert not fitted.get_support()[4] or fitted.get_support()[2]
+    with pytest.raises(fs.DataError, match='"sgpx" is not a feature of the data'):
+        fs.select(data, max_features=2, chain=["sgpx", "sgot"])
 
 
 PARAMETER = """

@@ -358,10 +358,15 @@ def constraint(model: pyo.ConcreteModel, rows: Row | Mapping[Any, Row], doc: str
 
 
 def _variables(model: pyo.ConcreteModel, rows: Iterable[Row]) -> dict[str, Any]:
-    """Return the variables of a model that rows use, by kind. Raises ModelError: the model has none."""
+    """Return the variables of a model that rows use, by kind. Raises ModelError, DataError: there are none."""
     rows = list(rows)
     found = {"sigma": switches(model)} if any(row.on_sigma for row in rows) else {}
-    return found | ({"w": weights(model)} if any(row.on_weights for row in rows) else {})
+    found |= {"w": weights(model)} if any(row.on_weights for row in rows) else {}
+    for row in rows:
+        for term in (term for side in row.sides for term in side if term.variable):
+            if term.feature not in found[term.variable]:
+                check_known_features([term.feature], list(found[term.variable]), f'Row "{row}"')
+    return found
 
 
 def switches(model: pyo.ConcreteModel) -> Any:

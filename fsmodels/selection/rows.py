@@ -70,12 +70,15 @@ class Keyword:
         Return True if the value is one declaration, not several. None: the keyword takes one value only.
     keys : tuple of str
         Keys of a pair in a report.
+    names_features : bool
+        Whether the value, or the first part of a pair, contains names of features; estimators also take positions.
     """
 
     example: str
     read: Callable[[Any, Any], list[Declaration]]
     is_one: Callable[[Any], bool] | None = None
     keys: tuple[str, ...] = ()
+    names_features: bool = True
 
     def values(self, name: str, given: Any) -> list[Any]:
         """Return the single values of what was given. Raises ParameterError: it is no list of these."""
@@ -183,6 +186,10 @@ def _is_group(given: Any) -> bool:
     return several and all(isinstance(name, str) for name in given)
 
 
+def _is_row(given: Any) -> bool:
+    return isinstance(given, str | Row)
+
+
 def _never(given: Any) -> bool:
     return False
 
@@ -196,11 +203,11 @@ KEYWORDS: dict[str, Keyword] = {
     "at_least": Keyword('[(["a", "b"], 1)]', partial(_read_count, "at_least"), _never, ("features", "k")),
     "at_most_of_group": Keyword('({"a": "lab", "b": "lab"}, 1)', _read_groups, _has_costs, ("groups", "most")),
     "signs": Keyword('{"a": "+"}', _read_signs),
-    "fair": Keyword('("sex", 0.1)', _read_fair, _never, ("by", "limit")),
-    "hierarchy": Keyword('"strong"', _read_hierarchy),
+    "fair": Keyword('("sex", 0.1)', _read_fair, _never, ("by", "limit"), names_features=False),
+    "hierarchy": Keyword('"strong"', _read_hierarchy, names_features=False),
     "force_in": Keyword('["a"]', partial(_read_forced, "force_in")),
     "force_out": Keyword('["a"]', partial(_read_forced, "force_out")),
-    "rows": Keyword('["slope <= oldpeak"]', _read_row, lambda given: isinstance(given, str | Row)),
+    "rows": Keyword('["slope <= oldpeak"]', _read_row, _is_row, names_features=False),
 }
 
 

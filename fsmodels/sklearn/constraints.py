@@ -65,20 +65,13 @@ def _named(kind: str, value: Any, features: Sequence[str]) -> Any:
             return name(part)
         return (tuple if isinstance(part, tuple) else list)(map(names, part))
 
-    def first(pair: Any) -> Any:
-        fits = isinstance(pair, tuple | list) and len(pair) == 2
-        return (names(pair[0]), pair[1]) if fits else pair
-
-    if kind in ("fair", "hierarchy", "rows"):
+    keyword = KEYWORDS[kind]
+    if not keyword.names_features:
         return value
-    if kind in ("force_in", "force_out"):
-        named = names(value)
-        return named if isinstance(named, list | tuple) else [named]
-    if kind in ("budget", "at_most_of_group", "at_most", "at_least"):
-        single = isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], Mapping)
-        several = iterable(value) and not isinstance(value, str | Mapping)
-        return first(value) if single else [first(pair) for pair in value] if several else value
-    return names(value)
+    if not keyword.keys:
+        return names(value)
+    pairs = keyword.values(kind, value)
+    return [(names(pair[0]), *pair[1:]) if isinstance(pair, tuple | list) and pair else pair for pair in pairs]
 
 
 def apply(functions: Iterable[Callable[[Any], Any]], model: pyo.ConcreteModel) -> None:
