@@ -11,6 +11,7 @@ import io
 import json
 import math
 import re
+import shlex
 import sys
 import tempfile
 import warnings
@@ -35,6 +36,8 @@ COMMANDS = {
     "select-rows": "select cleveland --model fsp-m --max-features 4 --force-in age --force-out sex --at-least 1:ca:thal"
     " --all-or-none cp:thal --class-weight balanced --certificate certificate.json --json OUT",
     "select-weights": "select cleveland --model fsp-m --max-features 4 --sign ca:+ --fair sex:0.5 --json OUT",
+    "select-text": "select cleveland --model fsp-m --max-features 4 --row 'slope <= oldpeak' --row '2 thal + ca <= 2'"
+    " --row 'w[age] >= 0' --json OUT",
     "select-cv": "select bupa --model rfe --max-features 2 --cv 3 --json OUT",
     "select-test": "select bupa --model fsp-lambda --penalty 5 --test 0.3 --json OUT",
     "select-certify": "select bupa --model one-norm-svm -C 0.1 --certify 20 --json OUT",
@@ -75,7 +78,8 @@ def plain(value):
 def text(told):
     """Return lines without times, paths and iteration tables, and with one space for several."""
     lines, in_table, span = [], False, None
-    told = re.sub(r"(?s)<(style|script|svg)\b.*?</\1>|<[^>]+>", " ", told)
+    if "<!DOCTYPE" in told:
+        told = re.sub(r"(?s)<(style|script|svg)\b.*?</\1>|<[^>]+>", " ", told)
     for line in told.splitlines() or [""]:
         in_table = line.startswith(" Iter ") or (in_table and line.strip() != "")
         if found := re.search(r" *\b(seconds|s/fold)$| *\b(seconds|s/fold) (?= )", line):
@@ -97,12 +101,8 @@ def command(name, folder):
     if name in BEFORE:
         command(BEFORE[name], folder)
     out, err = io.StringIO(), io.StringIO()
-    words = (
-        COMMANDS[name]
-        .replace("OUT", f"{name}.json")
-        .replace("shipped", str(Path(__file__).parents[2] / "data"))
-        .split()
-    )
+    shipped = str(Path(__file__).parents[2] / "data")
+    words = shlex.split(COMMANDS[name].replace("OUT", f"{name}.json").replace("shipped", shipped))
     with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = cli.main(words)
         file = Path(f"{name}.json")
