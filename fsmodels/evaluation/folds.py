@@ -76,11 +76,6 @@ class FoldRun:
     method: Method
     part: Resample
 
-    @property
-    def label(self) -> str:
-        """The name of the run in progress lines."""
-        return self.method.model
-
     def run(self) -> dict[str, Any]:
         """Return the row of the run in plain values, which workers send and a memory keeps."""
         try:
@@ -191,7 +186,10 @@ class Folds:
         Raises KeyboardInterrupt if no run was finished.
         """
         keys = [_key(run) if self.memory.location else "" for run in runs]
-        rows = [self._earlier(key) for key in keys]
+        rows: list[dict[str, Any] | None] = [None] * len(runs)
+        for k, key in enumerate(keys):
+            with suppress(LookupError):
+                rows[k] = self._finished(key, None)
         missing = [k for k, row in enumerate(rows) if row is None]
         self._read += len(rows) - len(missing)
         self._requested += len(rows)
@@ -203,15 +201,10 @@ class Folds:
             elif row.get("stop_reason") != StopReason.INTERRUPTED.value:
                 rows[k] = self._finished(keys[k], as_json(row))
 
-        each(methodcaller("run"), [runs[k] for k in missing], self.n_jobs, done, what, attrgetter("label"))
+        each(methodcaller("run"), [runs[k] for k in missing], self.n_jobs, done, what, attrgetter("method.model"))
         if rows and not any(row is not None for row in rows):
             raise KeyboardInterrupt
         return rows
-
-    def _earlier(self, key: str) -> dict[str, Any] | None:
-        with suppress(LookupError):
-            return self._finished(key, None)
-        return None
 
     @property
     def note(self) -> str:

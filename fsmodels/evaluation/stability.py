@@ -31,6 +31,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from fsmodels.checks import share
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.evaluation.folds import FoldRun, Folds, Method, data_and_words, limitations
@@ -221,7 +222,7 @@ def stability(
     """
     if folds is not None and bootstraps is not None:
         raise ParameterError("stability: give folds or bootstraps, not both.")
-    _check_level(level)
+    level = share("level", level, "the level of the interval, such as 0.95", open_below=True)
     data, words = data_and_words("stability", data, {"fair": fair, "scale": scale, **words})
     if folds is not None:
         parts, way = folds_of(data, folds, seed), "runs that each leave a fold out"
@@ -259,7 +260,7 @@ def stability_index(chosen: ArrayLike, level: float = 0.95) -> tuple[float | Non
     >>> round(stability_index([[1, 1, 0], [1, 0, 1]])[0], 12)
     -0.5
     """
-    _check_level(level)
+    level = share("level", level, "the level of the interval, such as 0.95", open_below=True)
     try:
         Z = np.asarray(chosen, dtype=float)
     except (TypeError, ValueError):
@@ -278,8 +279,3 @@ def stability_index(chosen: ArrayLike, level: float = 0.95) -> tuple[float | Non
     deviation = 2 / M * float(np.sqrt(np.sum((each - each.mean()) ** 2)))
     reach = statistics.NormalDist().inv_cdf(0.5 + level / 2) * deviation
     return index, (index - reach, index + reach)
-
-
-def _check_level(level: Any) -> None:
-    if isinstance(level, bool) or not isinstance(level, float | int) or not 0 < level < 1:
-        raise ParameterError(f"level={level!r} is not allowed: give a number between 0 and 1, such as 0.95.")

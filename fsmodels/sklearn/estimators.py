@@ -28,7 +28,7 @@ from solvers.clock import Clock
 from solvers.garbage import put_off
 
 FloatArray = NDArray[np.float64]
-LEAST = 1e-3  # s, of a problem for which none are left
+LEAST = 1e-3  # s, for a problem after the time limit
 SHIFTLESS = ("none", "unit-ball")  # scalings that keep the zeros of sparse data
 
 
@@ -70,12 +70,12 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or frame of shape (n_samples, n_features)
-            Numbers in original units; sparse where ``scale`` shifts nothing and the model takes it.
+            Numbers in original units; sparse if ``scale`` does not shift and the model takes sparse data.
         y : array-like of shape (n_samples,)
             Labels, of two classes or more.
         sample_weight : array-like of shape (n_samples,), optional
-            How often each sample counts: 2 is as good as the sample twice, 0 as leaving it out. Of models that
-            weigh samples: not fsmulti and the filters.
+            Weight of each sample: 2 is equivalent to the sample twice, 0 excludes it. Not for fsmulti and the
+            filters.
 
         Returns
         -------
@@ -86,7 +86,7 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
         ParameterError
             A parameter that the model does not use, or a value that is not allowed.
         DataError
-            A name in ``constraints`` that is no feature.
+            A name in ``constraints`` is no feature.
         NoSelection, SolverError
             Nothing satisfies the constraints; no solution within the limits.
         """
@@ -168,7 +168,7 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
         return self.selection_ if isinstance(self.selection_, list) else [self.selection_]
 
     def _names(self) -> tuple[str, ...]:
-        """Return the names of the features, x0, x1, ... where X was an array."""
+        """Return the names of the features; x0, x1, ... if X was an array."""
         named = getattr(self, "feature_names_in_", None)
         names = [f"x{j}" for j in range(self.n_features_in_)] if named is None else [str(name) for name in named]
         return tuple(names)
@@ -178,7 +178,7 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
         return self._support
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return scores, in the classes' order: above 0 means the second of two classes; of more, the largest counts.
+        """Return the decision values: above 0 for the second of two classes; of more classes, the largest decides.
 
         Parameters
         ----------
@@ -201,9 +201,9 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
 
     @property
     def model_(self) -> pyo.ConcreteModel | list[pyo.ConcreteModel] | None:
-        """The live Pyomo model with the solution's values, a list of one for each class; None for a baseline.
+        """The live Pyomo model with the values of the solution, a list of one for each class; None for a baseline.
 
-        It is left out of a pickle, and then built again from the data on demand, without the values.
+        A pickle excludes it. It is then built again from the data on demand, without the values.
         """
         check_is_fitted(self)
         if not hasattr(self, "_live"):
@@ -224,7 +224,7 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
         return known and not MODELS[self.model].dense_only and isinstance(self.scale, str) and self.scale in SHIFTLESS
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the live models, which belong to this process."""
+        """Exclude the live models, which belong to this process."""
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_live"}
 
@@ -235,7 +235,7 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
 
 
 def _check_names(X: Any) -> None:
-    """Refuse columns of one name, which constraints could not tell apart."""
+    """Raise DataError if two columns have the same name, which constraints could not distinguish."""
     names = list(map(str, getattr(X, "columns", ())))
     if len(set(names)) < len(names):
         twice = [name for name, count in Counter(names).items() if count > 1]
@@ -243,9 +243,9 @@ def _check_names(X: Any) -> None:
 
 
 def _scores(found: Selection, X: Any, features: tuple[str, ...]) -> FloatArray:
-    """Return the decisions of a selection, by the model that is solved on what it selects where there is one.
+    """Return the decision values of a selection, or of its refit on the selected features.
 
-    ``features``: the columns of X, some of which may lie aside in the selection's data.
+    ``features``: the columns of X, some of which may be auxiliary columns in the data of the selection.
     """
     one = found.refit or found
     assert one.machine is not None
@@ -281,16 +281,16 @@ class SelectorClassifier(SelectorBase):
     Parameters
     ----------
     model : str
-        Any name of ``fs.select`` but those of kernels, such as "fsp-m", "fsp-lambda", "one-norm-svm", "fsv", "gmeb",
-        "fsmulti", "rfe", "relief". Those of the family of FS that have a second step (fsl, fsv, fss, fsb) classify by
-        it: the robust LP on what they select.
+        A model of ``fs.select`` without a kernel, such as "fsp-m", "fsp-lambda", "one-norm-svm", "fsv", "gmeb",
+        "fsmulti", "rfe", "relief". Models of the family of FS with a second step (fsl, fsv, fss, fsb) classify by it:
+        the robust LP on the selected features.
     max_features : int, None or "auto"
-        The most features, 1..n_features; a model without such a number of its own gets a row on its selection.
-        "auto": 5, or as many as there are, where the model needs a number, and no limit elsewhere. None: no limit.
+        The largest number of features, 1..n_features; a model without such a parameter gets a row on its selection.
+        "auto": min(5, n_features) if the model needs a number, otherwise no limit. None: no limit.
     C : float
         The weight of the sum of slacks.
     penalty : float or mapping feature -> float, optional
-        The price of a feature: of fsp-lambda (default 1), lambda of the family of FS (default 0.05), the share of obd
+        The price of a feature: of fsp-lambda (default 1); lambda of the family of FS (default 0.05); the share of obd
         (default 0.05).
     R_plus, R_minus : float, optional
         Bounds on the classes' second moments, of gmeb (default 2).
@@ -301,27 +301,26 @@ class SelectorClassifier(SelectorBase):
     intercept, form, alpha, mu, delta, step, n_neighbors, sigma : optional
         Further parameters of the builders, as ``fs.select`` takes them: None is the model's own default.
     scale : {"standard", "none", "unit-ball", "minmax"}
-        How features are scaled, by constants of the samples that are fitted. Sparse X takes "none" or "unit-ball".
+        Scaling of the features, by constants of the training samples. Sparse X takes "none" or "unit-ball".
     constraints : mapping, callable, or list of these, optional
-        Declarations by the words of ``fs.select``, ``{"excludes": [("a", "b")], "budget": (costs, 10)}``, features by
-        name, or by position where X is an array; or a function of the live model, which adds rows to it or returns
-        them. A function that is to be pickled is one at the top of a module.
+        Side constraints by the parameters of ``fs.select``, ``{"excludes": [("a", "b")], "budget": (costs, 10)}``, with
+        features by name, or by position if X is an array; or a function of the live model, which adds rows to it or
+        returns them. A function can be pickled if it is defined at the top of a module.
     rows : list of str, optional
         Linear rows over features by name, ``["a <= b", "w[a] >= 0"]``, as ``fs.select`` takes them.
     class_weight : "balanced" or mapping label -> number, optional
-        What a mistake costs in a class, 1 where it is not named. Of models that weigh samples: not fsmulti and the
-        filters.
+        Cost of a mistake in each class, 1 for a class that is not named. Not for fsmulti and the filters.
     multiclass : {"each"}
         More than two classes: one against the rest, with a selection for each class. ``transform`` keeps all features
         that any class selects.
     solver : str or Pyomo solver, optional
         Any of ``fs.available()``; by default the model's own.
     time_limit : float, optional
-        Seconds that a fit may take, building included; what was found by then is kept, with a ``ConvergenceWarning``.
+        Seconds of a fit, building included; the best selection found by then is kept, with a ``ConvergenceWarning``.
     gap : float, optional
-        The relative gap at which a proof is good enough.
+        The relative gap at which the solver stops.
     seed : int, optional
-        Of the solver, or of the model where that draws at random.
+        Of the solver, or of the model if it draws at random.
     solver_options : mapping, optional
         Options of the solver, such as ``{"threads": 2}``.
 
@@ -332,13 +331,13 @@ class SelectorClassifier(SelectorBase):
     coef_, intercept_ : ndarray of shape (1 or n_classes, n_features) and (1 or n_classes,)
         The classifier, for X in original units.
     selection_ : Selection, or list of them by class
-        What ``fs.select`` returns, with weights, table, proof and ``save``.
+        The result of ``fs.select``, with weights, table, proof and ``save``.
     model_ : pyo.ConcreteModel, or list of them by class
-        The live model with the solution's values. A pickle leaves it out; it is then built again when it is asked for.
+        The live model with the values of the solution. A pickle excludes it; it is then built again on demand.
     certificate_ : FitCertificate
-        What is proven, with a ``sentence``.
+        The proven bound, with a ``sentence``.
     objective_, bound_, gap_, status_
-        The same as single numbers; of several classes the sums.
+        The same as single numbers; for several classes the sums.
     n_features_in_, feature_names_in_
         As in all of scikit-learn.
 
@@ -353,8 +352,8 @@ class SelectorClassifier(SelectorBase):
 
     Notes
     -----
-    Samples that are equal, label and all, enter a model that weighs samples once, with the weight that they have
-    together; so a fit depends neither on their order nor on whether repeats or weights say how often they count.
+    Equal samples with equal labels are one sample of the model, with the sum of their weights, if the model takes
+    weights. So a fit depends neither on their order nor on whether repetitions or weights express their number.
 
     There is no ``predict_proba``: wrap the classifier in ``sklearn.calibration.CalibratedClassifierCV``.
 
@@ -375,7 +374,7 @@ class SelectorClassifier(SelectorBase):
     _: KW_ONLY
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters; ``class_weight`` only where it is set or the model takes it."""
+        """Return the parameters; ``class_weight`` only if it is set or the model takes it."""
         words: dict[str, Any] = super().get_params(deep)
         name = getattr(self, "_listed_as", self.model)
         if words["class_weight"] is None and not weighs(name):
@@ -383,12 +382,12 @@ class SelectorClassifier(SelectorBase):
         return words
 
     def set_params(self, **params: Any) -> SelectorClassifier:
-        """Set parameters; the model first, on which it depends whether there is a ``class_weight``."""
+        """Set parameters; the model first, which decides whether there is a ``class_weight``."""
         if "model" in params:
             before, new = getattr(self, "_listed_as", self.model), params.pop("model")
             super().set_params(model=new)
             self.__dict__.pop("_listed_as", None)
-            if not (isinstance(new, str) and new in MODELS):  # which fit refuses, and which says nothing of parameters
+            if not (isinstance(new, str) and new in MODELS):  # fit raises an error for it
                 self._listed_as = before
         super().set_params(**params)
         return self
@@ -408,9 +407,9 @@ class KernelSelectorClassifier(SelectorBase):
     Parameters
     ----------
     model : {"full-fs", "ao-simple", "ao-margin", "ao-efs", "gmkl"}
-        How the weights are found: local methods, nothing is proven.
+        The local method that computes the weights; nothing is proven.
     max_features : int, None or "auto"
-        The most features with a weight; "auto" and None: no limit.
+        The largest number of features with a weight; "auto" and None: no limit.
     C : float
         The weight of the sum of slacks.
     penalty : float, optional
@@ -424,7 +423,7 @@ class KernelSelectorClassifier(SelectorBase):
     Attributes
     ----------
     classes_, selection_, model_, certificate_, objective_, bound_, gap_, status_, n_features_in_, feature_names_in_
-        As of ``SelectorClassifier``; the weights are ``selection_.weights``.
+        As in ``SelectorClassifier``; the weights are ``selection_.weights``.
 
     Examples
     --------

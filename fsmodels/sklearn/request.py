@@ -31,10 +31,10 @@ from solvers.outside import warn
 from solvers.result import relative_gap
 
 AUTO = "auto"
-FEATURES = 5  # what "auto" selects, of models that need a number
+FEATURES = 5  # the value of "auto" for models that need a number
 MULTICLASS = ["each"]
 
-# Parameters of an estimator that are none of the builder's.
+# Parameters of an estimator that are not parameters of a builder.
 OF_ESTIMATOR = (
     "model", "max_features", "scale", "constraints", "rows", "class_weight", "multiclass", "solver", "time_limit",
     "gap", "seed", "solver_options",
@@ -94,7 +94,7 @@ def _same(value: Any, default: Any) -> bool:
 
 
 def _most(given: Any, recipe: Recipe, words: Mapping[str, Any], n_features: int) -> int | None:
-    """Return the most features; "auto" is a number only where the model needs one."""
+    """Return the largest number of features; "auto" is a number only if the model needs one."""
     if given is None or (isinstance(given, str) and given == AUTO):
         other = recipe.instead.get("max_features")
         needed = recipe.parameters.get("max_features", False) and (other is None or other not in words)
@@ -105,7 +105,7 @@ def _most(given: Any, recipe: Recipe, words: Mapping[str, Any], n_features: int)
 
 
 def _options(estimator: Any, recipe: Recipe, words: dict[str, Any], who: str) -> dict[str, Any]:
-    """Return the options of the solver; a seed goes to the model where that draws at random itself."""
+    """Return the options of the solver; a seed is a parameter of the model if the model draws at random."""
     given = {} if estimator.solver_options is None else estimator.solver_options
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
         raise ParameterError(
@@ -136,10 +136,10 @@ LIMITS = (StopReason.TIME_LIMIT, StopReason.ITERATION_LIMIT, StopReason.INTERRUP
 
 @dataclass(frozen=True)
 class TwoClasses:
-    """Two classes: data in original units, or scaled already, and what mistakes cost.
+    """Two classes: data in original units, or scaled already, and the costs of mistakes.
 
-    ``by_class``: in class -1 and in +1, or "balanced". ``within`` (n_samples,): each sample's share of that, of mean 1
-    in its class: of those that are several of the user's. Neither counts in a scaling.
+    ``by_class``: in class -1 and in +1, or "balanced". ``within`` (n_samples,): the share of each sample, of mean 1 in
+    its class, if that class is several classes of the user. Neither counts in a scaling.
     """
 
     data: Dataset
@@ -147,7 +147,7 @@ class TwoClasses:
     within: NDArray[np.float64] | None = None
 
     def footed(self, data: Dataset, scale: str) -> Dataset:
-        """Return these data, or what is left of them with columns aside, scaled and weighed."""
+        """Return the data, perhaps without auxiliary columns, scaled and weighted."""
         data = on_one_footing(data, scale)
         if self.by_class is None and self.within is None:
             return data
@@ -155,7 +155,7 @@ class TwoClasses:
         if self.within is not None:
             given = self.within if given is None else given * self.within
         rule = dict(zip((-1, 1), self.by_class, strict=True)) if isinstance(self.by_class, tuple) else self.by_class
-        plain = replace(data, negative_label=-1, positive_label=1)  # which the user's labels may be, the other way
+        plain = replace(data, negative_label=-1, positive_label=1)  # labels of the user may be 1 and -1
         weighed = plain.weighted(given, rule)
         return replace(weighed, negative_label=data.negative_label, positive_label=data.positive_label)
 
@@ -194,7 +194,7 @@ def problems_of(
 
 @dataclass(frozen=True)
 class SideRows:
-    """Side constraints by keyword of ``select``, and functions of the live model."""
+    """Side constraints: by the parameters of ``select``, and functions of the live model."""
 
     declared: dict[str, Any]
     functions: Sequence[Callable[[Any], Any]]
@@ -232,7 +232,7 @@ def solved(problem: TwoClasses, words: dict[str, Any], rows: SideRows, time_limi
 
 
 def warn_of_limits(found: Sequence[Selection]) -> None:
-    """Warn, as scikit-learn does, where a limit ended a solve before anything else did."""
+    """Warn, as scikit-learn does, if a limit ended a solve."""
     from sklearn.exceptions import ConvergenceWarning
 
     for one in found:

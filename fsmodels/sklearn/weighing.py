@@ -1,13 +1,12 @@
-"""Weights of samples and of classes, and the rows that they leave.
+"""Weights of samples and of classes, and the distinct rows that remain.
 
-A weight given one by one says how often the row counts: 2 is as good as the row twice, 0 as leaving it out. So both
-must end in the same fit, even where several optima are equally good. They do by one rule: rows that are equal, label
-and all, enter the model once, with the weight that they have together, in the order of their values. It changes no
-objective, since equal rows have equal slacks, and no constant of a scaling, which counts weights as rows. Where no row
-stands twice and no weights are given, rows stay as they are.
+A sample weight of 2 is equivalent to the row twice, and 0 to its absence. Both must give the same fit, even if there
+are several optima. So rows that are equal, with their labels, are one row of the model, with the sum of their weights,
+in the order of their values. This changes no objective, since equal rows have equal slacks, and no scaling constant,
+which counts weights as rows. Without repeated rows and weights, rows keep their order.
 
-Weights of classes say what a mistake costs there; scalings do not count them. A model of the mean slacks of both
-classes weighs these the same whatever their sizes, which is what "balanced" asks for.
+Weights of classes are the costs of a mistake; scalings do not count them. A model of the mean slacks of both classes
+weighs both the same whatever their sizes, as "balanced" does.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ FloatArray = NDArray[np.float64]
 
 
 def weighs(model: Any) -> bool:
-    """Tell whether a model weighs samples; nothing that is no name of a model does."""
+    """Return True if the model is known and takes weights of samples."""
     return isinstance(model, str) and model in MODELS and MODELS[model].weighs
 
 
 class FitByModel:
-    """``fit`` of an estimator, whose signature has ``sample_weight`` only where its model weighs samples.
+    """``fit`` of an estimator, whose signature contains ``sample_weight`` only if its model takes weights.
 
-    Tools of scikit-learn read the signature to know whether weights can be given. Of the class it is the whole one.
+    Tools of scikit-learn read the signature to decide whether to pass weights. The class has the whole signature.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -54,9 +53,9 @@ class FitByModel:
 
 
 def checked(weights: Any, n_samples: int) -> FloatArray | None:
-    """Return weights given one by one; None where all are 1.
+    """Return the sample weights; None if all are 1.
 
-    Raises DataError: not one number of at least 0 a sample, or all are 0.
+    Raises DataError: not one number of at least 0 for each sample, or all are 0.
     """
     if weights is None:
         return None
@@ -67,7 +66,7 @@ def checked(weights: Any, n_samples: int) -> FloatArray | None:
 
 
 def by_class(given: Any, classes: NDArray[Any], codes: NDArray[np.intp], weights: FloatArray | None) -> FloatArray:
-    """Return what a mistake costs in each class, 1 where it is not named; ``weights`` count as rows.
+    """Return the cost of a mistake in each class, 1 if it is not named; ``weights`` count as rows.
 
     Raises ParameterError: neither "balanced" nor numbers above 0 by label, or an unknown label.
     """
@@ -88,10 +87,10 @@ def by_class(given: Any, classes: NDArray[Any], codes: NDArray[np.intp], weights
 def against_rest(
     costs: FloatArray, is_one: NDArray[np.bool_], weights: FloatArray | None
 ) -> tuple[FloatArray, tuple[float, float]]:
-    """Return what mistakes cost in one class and in the rest, and each sample's share of that, of mean 1 in each.
+    """Return the share of each sample, of mean 1 in one class and in the rest, and the costs of the rest and the class.
 
-    ``costs`` (n_samples,): by the user's classes, several of which are the rest. A sum of slacks is then of costs, and
-    so is a mean over the rest: sum g c xi / sum g, g being the ``weights``.
+    ``costs`` (n_samples,): by the classes of the user, several of which are the rest. A sum of slacks then contains the
+    costs, and so does a mean over the rest: sum g c xi / sum g, with the ``weights`` g.
     """
     g = np.ones(len(costs)) if weights is None else weights
     rest, one = (float(np.average(costs[rows], weights=g[rows])) for rows in (~is_one, is_one))
@@ -99,9 +98,9 @@ def against_rest(
 
 
 def distinct(X: Any, codes: NDArray[np.intp], weights: FloatArray | None) -> tuple[Any, NDArray[np.intp], Any]:
-    """Return rows, labels and weights with equal rows as one, in order; all as they are where there is nothing to do.
+    """Return rows, labels and weights with equal rows merged, in order; unchanged if no row repeats.
 
-    Weights of 0 are gone; None means that all are 1.
+    Rows of weight 0 are removed; None means that all weights are 1.
     """
     order, starts = _groups(X, codes)
     if weights is None and len(starts) == len(order):
@@ -113,7 +112,7 @@ def distinct(X: Any, codes: NDArray[np.intp], weights: FloatArray | None) -> tup
 
 
 def _groups(X: Any, codes: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return an order in which equal rows stand together, by their values alone, and where each group starts."""
+    """Return an order by the values of the rows alone, and the start of each group of equal rows."""
     if sparse.issparse(X):
         X = X.sorted_indices()
         X.eliminate_zeros()
