@@ -20,6 +20,7 @@ from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, wraps
+from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
@@ -222,6 +223,9 @@ def _is_zero(expression: Any) -> bool:
 _scip_threads = interrupt.Crew(32)  # CppAD in SCIP has room for 48 in a process's life, and crashes past them
 
 
+IPOPT_OPTFILE, COLUMN_ORDER = "nlpi/ipopt/optfile", "propagating/symmetry/orbitopalreduction/columnordering"
+
+
 class Scip(ScipDirect):
     """Pyomo's ``scip_direct`` without its capture of the process's output, which deadlocks threads.
 
@@ -232,6 +236,9 @@ class Scip(ScipDirect):
     Linear programs with cuts of curved rows it may end as soon as their dual objective passes the incumbent; where that
     was dual infeasible by a tolerance, optima were cut off (on 7 of 120 random convex models with rows in units of 1e5,
     on 2 of 370 in units near 1): with such rows every program is solved to its end.
+
+    Two parts of SCIP 10.0 crash the process on some models: METIS, which orders the matrices of the Ipopt inside SCIP
+    (``scip_ipopt.opt`` selects another ordering), and orbitopal reduction with a dynamic order of columns (which is off).
     """
 
     noticed: threading.Event | None = None
@@ -250,9 +257,11 @@ class Scip(ScipDirect):
         scip, loader, has_objective = self._create_solver_model(model, config)
         scip.hideOutput()
         given = {"lp/threads": config.threads, "limits/time": clock.left}  # SCIP's own counts from here
-        given |= {"limits/gap": config.rel_gap, "limits/absgap": config.abs_gap}
+        given |= {"limits/gap": config.rel_gap, "limits/absgap": config.abs_gap, COLUMN_ORDER: 0}
         if any(row.isNonlinear() for row in scip.getConss()):
             given["lp/disablecutoff"] = 1  # see the class
+            if IPOPT_OPTFILE in scip_options():
+                given[IPOPT_OPTFILE] = str(Path(__file__).with_name("scip_ipopt.opt"))
         for name, value in {**given, "misc/catchctrlc": False, **config.solver_options}.items():
             if value is not None:
                 try:

@@ -1,6 +1,10 @@
 """Soak of edited models by all solvers and drivers against the oracle of ``benchmarks/soak_oracle.py``."""
 
 import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
 
 import pytest
 import soak
@@ -65,3 +69,21 @@ def test_a_point_within_the_tolerance_of_the_rows_is_no_false_optimum(seed):
     line = soak.run(seed)
     assert line["wrong"] == []
     assert len(line["weak"]) == 1
+
+
+CRASHED = {  # a process each: SCIP ended it
+    "orbitopal reduction": "import soak; print(soak.run(501631)['wrong'])",
+    "METIS": """
+        import fsmodels as fs
+        data = fs.load_dataset("cleveland").scaled("standard").take(range(80))
+        print(fs.select(data, "fsmulti", max_features=3, signs={"ca": "+", "age": "-"}).status.value)
+    """,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", CRASHED.values(), ids=CRASHED)
+def test_scip_does_not_crash_the_process(code):
+    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(soak.__file__).parent, check=False)
+    assert (done.returncode, done.stdout.strip()) in [(0, "[]"), (0, "optimal")], done.stderr
