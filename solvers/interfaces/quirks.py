@@ -238,7 +238,7 @@ class Scip(ScipDirect):
     on 2 of 370 in units near 1): with such rows every program is solved to its end.
 
     Two parts of SCIP 10.0 crash the process on some models: METIS, which orders the matrices of the Ipopt inside SCIP
-    (``scip_ipopt.opt`` selects another ordering), and orbitopal reduction with a dynamic order of columns (which is off).
+    (``scip_ipopt.opt`` selects another ordering), and orbitopal reduction with a dynamic column order, which is off.
     """
 
     noticed: threading.Event | None = None
