@@ -3,6 +3,7 @@
 After a change that is meant: ``python scripts/draw_rows.py``, and look at what it has changed.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from edit_matrix import KNOWN, matters, row
 from edit_page import line, page
 from edits import EDITS
 from families import FAMILIES
+from fsmodels.models.rows import Row
 from fsmodels.selection.recipes import MODELS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "rows-on-features.md"
@@ -39,8 +41,15 @@ def test_edits_are_honoured_or_refused_by_name_as_the_page_says(family):
     assert line(family.name, cells) in PAGE.read_text(encoding="utf-8"), "run: python scripts/draw_rows.py"
 
 
+def test_the_rows_of_the_page_are_read():
+    shown = re.findall(r"^\| `+ ?(.*?) ?`+ \| ", PAGE.read_text(encoding="utf-8").partition("\n## ")[0], re.MULTILINE)
+    names = ["slope", "oldpeak", "thal", "ca", "age", "sex", "chol", "area", "mean radius"]
+    assert len(shown) == 9
+    assert [str(Row.parse(text, names)) for text in shown] == shown
+
+
 def test_the_rest_of_the_page():
     text = PAGE.read_text(encoding="utf-8")
-    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    rows = [line for line in text.partition("\n## ")[2].splitlines() if line.startswith("| `")]
     assert len(rows) == len(FAMILIES)
     assert page(rows) == text, "run: python scripts/draw_rows.py"

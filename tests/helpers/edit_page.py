@@ -7,18 +7,52 @@ from edits import EDITS
 from families import FAMILIES
 from fsmodels.selection.recipes import MODELS
 
-HEAD = """# Rows on features, edits of weights: what each family does
+HEAD = """# Rows on features: their text form, and what each family does
 
-Written by `python scripts/draw_rows.py`, which makes every edit on every family of the command line and solves by the
-family's default; `tests/fsmodels/test_edit_matrix.py` holds this page to what happens. The data are small, so that an
-answer can be compared with that of every support.
+A row is a linear relation over features by name. A name is 1 if the feature is selected and 0 otherwise; `w[name]` is
+the weight of the feature in the scaled data.
 
-- **proven**: the edit is honoured, and status `optimal` is right.
-- honoured: the answer satisfies the edit, and its objective is that of the data; that nothing is better is not proven.
-- refused: an error names what it is about and says what to do instead.
-- –: the model has nothing that this could be stated on: no sigma, no weights, no rows.
+| row | meaning |
+| --- | --- |
+| `slope <= oldpeak` | slope only together with oldpeak |
+| `thal + ca <= 1` | not both |
+| `2 thal + ca <= 2` | coefficients, with or without `*` |
+| `1 <= age + sex + chol <= 2` | one or two of three features |
+| `slope == oldpeak` | both or none |
+| `age == 1` | age is selected |
+| `w[age] >= 0` | the weight of age is not negative |
+| `w[age] == w[chol]` | equal weights |
+| `` `mean radius` <= area `` | a name that is no identifier, as in `DataFrame.query` |
 
-After the word: the solver, where it is not the first that the row names.
+The relations are `<=`, `>=` and `==`. Both sides may contain names and constants. A backtick in a name is doubled.
+
+```python
+import fsmodels as fs
+
+data = fs.load_dataset("cleveland")
+found = fs.select(data, max_features=4, rows=["slope <= oldpeak", "2 thal + ca <= 2", "w[age] >= 0"])
+
+model = fs.fsp.fsp_m(data.scaled("standard"), max_features=4)
+model.mine = fs.rows.parse("slope <= oldpeak", model)  # a pyo.Constraint
+```
+
+`rows=` is a keyword of every function that takes side constraints (`path`, `compare`, `cross_validate`, `explore`,
+`necessity`, ...) and a parameter of the estimators. On the command line it is `--row "slope <= oldpeak"`, which may
+be repeated. The other keywords (`requires=`, `budget=`, `signs=`, ...) are [short forms of rows](edit-a-model.md).
+Reports and JSON contain the text. In messages, and as a component of the model, a row is `rows`, `rows_2`, ...
+
+## What each family does
+
+`python scripts/draw_rows.py` writes this page. It makes every edit on every family of the command line and solves by
+the default of the family; `tests/fsmodels/test_edit_matrix.py` compares the page with the results. The data are
+small, so that each answer can be compared with the best of all selections.
+
+- **proven**: the answer satisfies the edit, and the status `optimal` is correct.
+- honoured: the answer satisfies the edit, and its objective follows from the data; optimality is not proven.
+- refused: an error names the edit and an alternative.
+- –: the model has no variables for the edit: no sigma, no weights, no rows.
+
+After the result: the solver, if it is not the first of the line.
 
 """
 
