@@ -23,7 +23,7 @@ from types import SimpleNamespace
 from typing import Any
 
 AT_ONCE = ("list", "describe", "predict")  # commands that solve nothing
-MODULES = {"describe": "listing", "list": "listing", "path": "repeated", "stability": "repeated", "compare": "repeated"}
+MODULES = {"describe": "listing", "list": "listing"} | dict.fromkeys(["path", "stability", "compare"], "resampled")
 MODULES |= dict.fromkeys(["certify", "near-optimal", "necessity", "price", "verify"], "questions")
 
 

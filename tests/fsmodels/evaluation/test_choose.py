@@ -104,7 +104,7 @@ def test_ctrl_c_before_a_choice_is_ctrl_c(data, stopped_after):
         fs.choose(data, "rfe", GRID, cv=3)
 
 
-def test_without_outer_folds_there_is_no_honest_error(data, chosen, counted):
+def test_without_outer_folds_there_is_no_error_of_the_procedure(data, chosen, counted):
     found = fs.choose(data, "rfe", GRID, rule="best", cv=3, nested=False)
     assert len(counted) == 18
     assert (found.values, found.error, found.standard_error) == (chosen.values, None, None)

@@ -1,4 +1,4 @@
-"""``fsmodels path``, ``stability`` and ``compare``: many solves, told as a table, a sentence and a picture."""
+"""Commands ``path``, ``stability`` and ``compare``: many solves, reported as a table, a sentence and a picture."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(asked: SimpleNamespace) -> int:
 
 
 def check(asked: SimpleNamespace) -> None:
-    """Refuse before the run what could not be done after it."""
+    """Raise ParameterError before the run for a picture that cannot be drawn, or a rule without folds."""
     file = asked.picture
     if file is not None:
         if file.suffix.lower() not in PICTURES:
@@ -45,7 +45,7 @@ def check(asked: SimpleNamespace) -> None:
         check_target("--picture", file, [] if asked.json is None else [asked.json])
     rule = getattr(asked, "choose", None)
     if rule in ("one-se", "best") and asked.folds is None:
-        raise ParameterError(f"--choose {rule} goes by held-out errors: give --folds 5 with it.")
+        raise ParameterError(f"--choose {rule} needs held-out errors: give --folds 5 with it.")
 
 
 def _path(task: Task) -> int:
@@ -80,7 +80,7 @@ def _path(task: Task) -> int:
 
 
 def _chosen(found: SelectionPath, rule: str) -> Selection | None:
-    """Return the point that a rule chooses; None where it finds none, which is told, and the path is there."""
+    """Return the point that a rule chooses; None, with a note, if it finds none."""
     try:
         return found.knee() if rule == "knee" else found.choose(rule)
     except (ModelError, ParameterError) as error:
@@ -89,7 +89,7 @@ def _chosen(found: SelectionPath, rule: str) -> Selection | None:
 
 
 def _ends(found: SelectionPath) -> str:
-    """Return a line about a path."""
+    """Return a path in one line."""
     return f"{found.title}: objective {report.number(found['objective'].iloc[0])} to " + report.number(
         found["objective"].iloc[-1]
     )
@@ -121,7 +121,7 @@ def _compare(asked: SimpleNamespace) -> int:
     models = [name.strip() for name in (asked.models or COMPARED).split(",") if name.strip()]
     given = dict(task.given)
     if not any(find(name).runs_solver for name in models) and "time_limit" not in asked.given:
-        given.pop("time_limit", None)  # the default, which nobody takes
+        given.pop("time_limit", None)  # the default; no model takes it
     most, C = given.pop("max_features"), given.pop("C")
     task.announce("each fold of each model", f"{len(models)} models on {asked.cv} folds")
     with progress.shown(task.shows):
@@ -162,7 +162,7 @@ def written(task: Task, content: dict[str, Any], drawn: Any, solved: bool) -> in
 
 
 def _draw(found: Any, file: Path) -> None:
-    """Draw a path's objective beside its errors, frequencies, or a comparison, without a window."""
+    """Draw the objective and the errors of a path, frequencies, or a comparison, without a window."""
     from matplotlib.figure import Figure
 
     if isinstance(found, SelectionPath):
@@ -179,7 +179,7 @@ def _draw(found: Any, file: Path) -> None:
 
 
 def tell_files(task: Task) -> None:
-    """Say what was written."""
+    """Report the written files."""
     for file in (task.asked.json, task.asked.picture):
         if file is not None:
             show(f"\nWritten to {file}")
