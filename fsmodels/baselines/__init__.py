@@ -201,9 +201,9 @@ def mutual_information(
     max_features, C, rows
         As in ``information_gain``.
     n_neighbors : int
-        Of the estimate.
+        Neighbours of the estimate.
     seed : int
-        Of the noise that scikit-learn adds to break ties between equal values.
+        Seed of the noise with which scikit-learn breaks ties between equal values.
 
     Returns
     -------

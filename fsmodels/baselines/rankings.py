@@ -99,9 +99,9 @@ def mutual_information(data: Dataset, *, n_neighbors: int = 3, seed: int = 0) ->
     data : Dataset
         Dense.
     n_neighbors : int
-        Of the estimate, 1..n_samples - 1.
+        Neighbours of the estimate, 1..n_samples - 1.
     seed : int
-        Of the noise that scikit-learn adds to break ties between equal values.
+        Seed of the noise with which scikit-learn breaks ties between equal values.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The same selection over a grid of parameters, each solve starting from what the earlier ones learnt."""
+"""``fs.path``: a selection over a grid of parameters, in which each solve reuses the memory of earlier solves."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def path(
 ) -> SelectionPath:
     """Solve a model for each combination of values, and report them as one table.
 
-    The model is built once; a kernel model for each point, which all begin at the same start. A driver that can
-    (``branch-and-cut``) re-uses cuts, values of supports, pseudo-costs and incumbents from one point to the next: none
-    of them depends on ``max_features`` or ``penalty``; for another C the supports alone are tried again. Where
-    a point stopped at a limit, the table also uses what others prove about it: the optimal objective never rises with
-    ``max_features``, and never falls with C or a penalty.
+    The model is built once; a kernel model for each point, always with the same start. ``branch-and-cut`` reuses cuts,
+    values of supports, pseudo-costs and incumbents of earlier points: none of them depends on ``max_features`` or
+    ``penalty``; for another C only the supports are tried again. If a point stopped at a limit, the table also uses
+    the bounds of other points: the optimal objective never rises with ``max_features``, and never falls with C or a
+    penalty.
 
     Parameters
     ----------
@@ -57,18 +57,18 @@ def path(
     model : str
         As in ``select``.
     max_features, C, penalty : a value, or several
-        At least one of them is a sequence; their product is the grid. Of fsmulti ``budget`` may be one too.
+        At least one of them is a sequence; the grid is their product. For fsmulti ``budget`` may be one too.
     budget, scale
         As in ``select``.
     validation : Dataset, optional
-        Each optimum is scored on it; it chooses nothing.
+        Other data, for the error of each optimum. They do not change the selections.
     folds : int or splitter of scikit-learn, optional
-        Walk the path on each fold too, scaled there, and report the error on what it leaves out: ``cv_error`` and its
-        standard error ``cv_se``, by which ``choose`` goes. A number is of stratified folds drawn by ``seed``.
+        Solve the path on each fold too, scaled there, and report the error on the held-out samples: ``cv_error`` and
+        its standard error ``cv_se``, which ``choose`` uses. A number means stratified folds drawn with ``seed``.
     n_jobs : int
-        Workers for the folds, by joblib; the answers do not depend on it.
+        Workers for the folds, by joblib; the results do not depend on it.
     progress : bool
-        Show which point is being solved, and how it stands.
+        Show the point that is being solved, and its state.
     **words
         As in ``select``: the side constraints, ``sample_weight``, ``class_weight``, ``solver``, options; ``time_limit``
         is for each point.
@@ -81,7 +81,7 @@ def path(
         ``training_error``, ``validation_error`` (with ``validation``), ``cv_error`` and ``cv_se`` (with ``folds``),
         ``seconds``; for rfe, filters and one-norm-svm also ``fsp_objective``; for the family of FS ``fs_objective``
         and, where there is a refit, ``refit_training_error`` and ``refit_validation_error``. After Ctrl-C, the points
-        finished until then.
+        that are finished.
 
     Raises
     ------
@@ -190,7 +190,7 @@ def _is_grid(value: Any) -> bool:
 
 
 def _values(name: str, given: Any, data: Dataset, recipe: Recipe) -> list[Any]:
-    """Return the values in ascending order, so that incumbents carry over, mappings in the order given."""
+    """Return the values in ascending order, so that incumbents remain feasible; mappings in the order given."""
     values = [v.item() if isinstance(v, np.generic) else v for v in given]
     if not values:
         raise ParameterError(f"{name} has no values: give at least one.")
@@ -215,13 +215,13 @@ def _change(model: pyo.ConcreteModel, name: str, value: Any, data: Dataset) -> N
 
 
 def _named(point: dict[str, Any]) -> str:
-    """Return a point in words for whoever watches."""
+    """Return a point as text for progress lines."""
     said = {name: "prices" if isinstance(value, Mapping) else f"{value:g}" for name, value in point.items()}
     return ", ".join(f"{name}={value}" for name, value in said.items())
 
 
 def _label(point: dict[str, Any]) -> dict[str, Any]:
-    """Return the point with values that can stand in an index."""
+    """Return the point with values for an index."""
     return {name: str(value) if isinstance(value, Mapping) else value for name, value in point.items()}
 
 
@@ -246,7 +246,7 @@ def _row(found: Selection, validation: Dataset | None) -> dict[str, Any]:
 
 
 def _share_bounds(rows: list[dict[str, Any]], grid: dict[str, list[Any]], direction: Mapping[str, int]) -> None:
-    """Raise each bound to those of points whose optimum cannot be larger."""
+    """Raise each bound to the bounds of points whose optimum cannot be larger."""
     if any(isinstance(value, Mapping) for values in grid.values() for value in values):
         return
     proven = [row["bound"] for row in rows]

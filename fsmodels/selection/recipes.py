@@ -60,10 +60,10 @@ def used_parameters(recipe: Recipe, given: Mapping[str, Any], others: Iterable[s
     for name, required in known.items():
         other = recipe.instead.get(name)
         if required and given.get(name) is None and (other is None or given.get(other) is None):
-            what = _meaning(recipe, name)
+            what = meaning(recipe, name)
             near = difflib.get_close_matches(name, list(others), n=1, cutoff=0.75)
             hint = f' "{near[0]}" is no parameter of it: did you mean {name}?' if near else ""
-            rival = f"; or {other}, {_meaning(recipe, other)}" if other else ""
+            rival = f"; or {other}, {meaning(recipe, other)}" if other else ""
             raise ParameterError(f'Model "{recipe.name}" needs {name}: {what}{rival}.{hint}', parameter=name)
     used = {name: given[name] for name in known if given.get(name) is not None}
     if "C" in known:
@@ -73,7 +73,7 @@ def used_parameters(recipe: Recipe, given: Mapping[str, Any], others: Iterable[s
     return used
 
 
-def _meaning(recipe: Recipe, parameter: str) -> str:
+def meaning(recipe: Recipe, parameter: str) -> str:
     """Return the first clause about a parameter in the docstring of the builder, else the help of its option."""
     known = PARAMETERS.get(parameter)
     text = docstrings.parameter(recipe.build, parameter) or (known.help if known else "see its documentation")

@@ -1,12 +1,16 @@
-"""From data to a reported selection in one call, with an objective that is recomputed from data."""
+"""``fs.select``: build a model by name, solve it, and report the selection with an objective recomputed from data."""
 
 from __future__ import annotations
 
+import inspect
+import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.rows import Row
+from fsmodels.selection.parameters import PARAMETERS
+from fsmodels.selection.recipes import MODELS, meaning
 from fsmodels.selection.request import Request
 from fsmodels.selection.rows import say_apart
 from fsmodels.selection.selection import Selection
@@ -53,85 +57,79 @@ def select(
     Parameters
     ----------
     data : Dataset
-        Scaled here, by ``scale``, unless it is already; ``data.scaled("none")`` counts as that too.
+        Scaled by ``scale``, unless the data are scaled already; ``data.scaled("none")`` counts as scaled.
     model : str
         One of ``recipes.MODELS``: svm, one-norm-svm, fsp-m, fsp-lambda, robust-lp, fs, fsl, fsv, fss, fsb,
         obd, gmeb, gmeb-dual, gmeb-nonconvex, fsmulti, full-fs, ao-simple, ao-margin, ao-efs, gmkl, rfe,
         information-gain, mutual-information, relief.
     max_features : int, optional
-        The most features, of any model with a selection; of fsmulti with the bound of (5), which more may share.
+        The maximum number of features, for every model with a selection. For fsmulti in addition to (5), whose budget
+        of shares more features may have.
     C : float, optional
-        The weight of the sum of slacks (of squared slacks with ``loss="squared-hinge"``, of svm, fsp-m and fsp-lambda);
-        1 where it is left out. The kernel models ask for it.
+        The weight of the sum of slacks (of squared slacks with ``loss="squared-hinge"``, for svm, fsp-m and
+        fsp-lambda); default 1. The kernel models require it.
     penalty : float or mapping feature -> float, optional
         The price of a feature in the objective (fsp-lambda); lambda in [0, 1) (fs, fsl, fsv, fss, fsb); the share of
-        the largest derivative below which a feature is dropped (obd); what (7) is evaluated with (robust-lp); mu, the
-        price of a unit of kernel weight (full-fs, ao-simple, ao-margin, ao-efs, gmkl).
+        the largest derivative below which a feature is dropped (obd); the value at which (7) is evaluated (robust-lp);
+        mu, the price of a unit of kernel weight (full-fs, ao-simple, ao-margin, ao-efs, gmkl).
     budget : (costs, limit), or several of them; a whole number for fsmulti
-        ``sum of costs of the selected features <= limit``; a feature without a cost is free. Of fsmulti B, the sum of
-        shares that more features may have, in place of ``max_features``.
+        ``sum of costs of the selected features <= limit``; a feature without a cost is free. For fsmulti B, the sum of
+        the shares of the features, as an alternative to ``max_features``.
     requires, excludes : pairs of features
         ``("a", "b")``: a only together with b; not both a and b.
     force_in, force_out : features
-        These are selected; these are not.
+        Features that are selected; features that are not selected.
     all_or_none : groups of features
-        The whole group is selected or nothing of it.
+        All features of the group are selected, or none.
     at_most, at_least : pairs of a group and a number
         ``(["a", "b", "c"], 2)``: at most, or at least, two of them. All of these are rows on ``model.sigma``
-        (``fs.side_constraints``); models whose sigma is made on demand are built with ``sigma=True`` for them.
+        (``fs.side_constraints``); models without sigma by default are built with ``sigma=True``.
     at_most_of_group : (groups, number), or several of them
-        Groups as feature -> group: at most so many features of each; a mapping group -> number says it for each.
+        Groups as feature -> group: at most this number of features of each group; a mapping group -> number gives each
+        group its own.
     hierarchy : {"strong", "weak"}, optional
-        Products of features (``data.with_interactions``) only with both of these, or with one at least.
+        Products of features (``data.with_interactions``) only with both features, or with at least one.
     signs : mapping feature -> "+" or "-"
-        The direction in which a feature may speak: w_j >= 0, w_j <= 0.
+        The sign of a weight: w_j >= 0, w_j <= 0.
     fair : (groups, limit), or several of them
         ``("sex", 0.1)``: the mean scores w.x + b of any two groups of samples differ by at most 0.1. Groups are a
-        column that lies aside (``data.set_aside``), a feature, which is then none, or one value a sample. This and
-        ``signs`` are rows on ``model.w``.
+        column aside (``data.set_aside``), a feature, which is then removed from the features, or one value for each
+        sample. This and ``signs`` are rows on ``model.w``.
     rows : str or Row, or several of them
         Linear rows over features by name (``fs.rows``): ``["slope <= oldpeak", "2 thal + ca <= 2", "w[age] >= 0"]``. A
         name is 1 for a selected feature, ``w[name]`` is its weight in the scaled data. The other keywords are short
         forms of such rows.
     sample_weight : array_like of shape (n_samples,), or str, optional
-        How often each row counts, 0 leaving it out: one number a sample, or the column of these, which is then no
-        feature. The slack of a sample is multiplied by it, and the constants of the scaling count it.
+        Weight of each sample; 0 excludes the sample. One number for each sample, or the name of their column, which is
+        then removed from the features. The slack of a sample is multiplied by its weight, and the constants of the
+        scaling are weighted.
     class_weight : "balanced" or mapping label -> number, optional
-        What a mistake costs in a class, by which slacks are multiplied too; "balanced": n / (2 n_c), of the rows of a
-        fold within one. As ``data.weighted``, and what is given there and not here stays. Models that are no sum of
-        slacks refuse both. Errors are shares of wrong labels all the same.
+        Weight of errors in a class, which multiplies the slacks too; "balanced": n / (2 n_c), within a fold for the
+        samples of the fold. As ``data.weighted``; weights of the data that are not given here remain. Models whose
+        objective is no sum of slacks reject both. Reported errors are unweighted shares of wrong labels.
     scale : {"standard", "none", "unit-ball", "minmax"}, optional
-        By default "standard": mean 0 and deviation 1 in each column. Data that are already scaled are taken as they
-        are, and so are sparse data unless ``scale`` is given, as a shift would fill every cell.
+        By default "standard": mean 0 and deviation 1 in each column. Scaled data are not scaled again. Sparse data are
+        scaled only if ``scale`` is given, because a shift would fill every cell.
     solver : str or Pyomo solver, optional
         Any of ``fs.available()``; by default the one that the model's structure names, or one for its class. A solver
-        that takes the whole model gets fsp-m and fsp-lambda with ``form="big-m"``, unless ``form`` is given; a driver
-        gets ``form="rmp"`` where the data have more than five million cells.
+        of the whole model gets fsp-m and fsp-lambda with ``form="big-m"``, unless ``form`` is given; a driver
+        gets ``form="rmp"`` if the data have more than five million cells.
     validation : Dataset, optional
-        Other data; the error on them is reported, and nothing else changes.
+        Other data, whose error is reported. They do not change the selection.
     choose_by : {"objective", "validation"}
-        "validation" is Aytug's rule: of the classifiers that a Benders driver meets, keep that of least error on
-        ``validation`` and not the optimum. The report says so, and that its validation error was chosen by.
+        "validation" is Aytug's rule: of the classifiers that a Benders driver finds, return the one with the lowest
+        error on ``validation`` instead of the optimum. The report states this rule.
     progress : bool
-        Show how things stand while they change, with the iteration table of a driver (``tee=True`` shows a solver's own
-        log). In a terminal and in Jupyter; elsewhere a line every ten seconds goes to standard error.
+        Show the state of the run, with the iteration table of a driver (``tee=True`` shows the log of a solver). In a
+        terminal and in Jupyter; elsewhere a line is written to standard error every ten seconds.
     **options
-        Further parameters of the model, as ``fs.describe(model)`` tells them; kernels are full-fs, ao-simple,
+        Further parameters of the model, described by ``fs.describe(model)``; "kernels" are full-fs, ao-simple,
         ao-margin, ao-efs and gmkl:
 
-        - ``loss`` (svm, fsp-m, fsp-lambda: "hinge", "squared-hinge"; fsmulti: "f1", "prbep", "rec@10", "auc", ...)
-        - ``form`` (fsp-m, fsp-lambda, fs, gmeb, fsmulti, kernels): how the model is written; ``intercept`` (fsp-m,
-          fsp-lambda): False for b = 0; ``sigma`` (all but fsp-m, fsp-lambda, fs, fsl, filters and rfe): binaries for
-          rows on features, which the words above set by themselves
-        - ``R_plus``, ``R_minus`` (gmeb, gmeb-dual, gmeb-nonconvex): bounds on the second moments of each class, above 0
-        - ``alpha`` (fsv, fss): steepness of the smoothed step; ``mu`` (fsb): price of complementarity; ``delta`` (obd):
-          step of the differences
-        - ``offset`` (fsmulti: True for a column of ones; kernels: constant of a polynomial), ``start``, ``kernel``,
-          ``eps``, ``degree`` (kernels), ``svm`` (kernels but gmkl), ``stop`` (ao-efs)
-        - ``step`` (rfe), ``n_neighbors`` (mutual-information, relief), ``seed`` (mutual-information)
+        {parameters}
 
-        And options of the solver: ``gap``, ``time_limit`` (s), ``iteration_limit``, ``threads``, ``seed``, ``tee``,
-        ``callback``, those of its own by its own names, and of drivers:
+        Options of the solver: ``gap``, ``time_limit`` (s), ``iteration_limit``, ``threads``, ``seed``, ``tee``,
+        ``callback``, further options of a solver by its own names, and options of drivers:
 
         - benders, branch-and-cut, single-tree: ``sub_solver``, ``sub_options``, ``oracle``, ``complicating``,
           ``blocks``, ``subproblem``, ``coupling``, ``assume_convex``; benders, single-tree: ``master_solver``,
@@ -153,9 +151,9 @@ def select(
     Raises
     ------
     ParameterError
-        The model is unknown, a parameter is missing, out of range, or one that this model does not use.
+        The model is unknown, or a parameter is missing, out of range, or not used by this model.
     DataError
-        A name is no feature.
+        A name is not a feature.
     ModelError
         Side constraints for a model without ``sigma``.
     SolverError, OptionError
@@ -175,3 +173,27 @@ def select(
             request = Request.of(**words).build()
             say_apart(request.recipe.name, request.data, request.stated or {})
         return request.solve(validation, choose_by)
+
+
+def _parameters() -> str:
+    """Return the list of the parameters of the builders that are no keywords of ``select``, with their models."""
+    kernels = [name for name, recipe in MODELS.items() if "kernel" in recipe.parameters]
+    users: dict[str, list[str]] = {}
+    for model, recipe in MODELS.items():
+        for parameter in recipe.parameters.keys() - inspect.signature(select).parameters.keys():
+            users.setdefault(parameter, []).append(model)
+    lines = []
+    for parameter, models in sorted(users.items()):
+        others = [model for model in MODELS if model not in models]
+        names = ["all but " + others[0], *others[1:]] if len(others) < len(models) else models
+        if set(kernels) <= set(names):
+            names = [*(name for name in names if name not in kernels), "kernels"]
+        known = PARAMETERS.get(parameter)
+        about = known.help if known else meaning(MODELS[models[0]], parameter)
+        text = f"- ``{parameter}`` ({', '.join(names)}): {about}"
+        lines += textwrap.wrap(text, 110, subsequent_indent="  ", break_on_hyphens=False)
+    return "\n        ".join(lines)
+
+
+if select.__doc__:  # python -OO has none
+    select.__doc__ = select.__doc__.replace("{parameters}", _parameters())

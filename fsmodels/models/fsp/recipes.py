@@ -75,7 +75,7 @@ def _absolutes(c: LinearClassifier, given: Given, model: Any) -> float:
 def _svm(data: Dataset, *, C: float = 1.0, loss: str = HINGE, sigma: bool = False) -> pyo.ConcreteModel:
     """Build the SVM (1), for rows on sigma as FSP-lambda without a price: the best SVM on what they allow.
 
-    ``C``, ``loss`` as for ``fsp_lambda``. ``sigma``: Build that, for rows on what is selected.
+    ``C``, ``loss`` as for ``fsp_lambda``. ``sigma``: Add binaries, for rows on features.
     """
     return fsp_lambda(data, penalty=0.0, C=C, loss=loss) if choosing(sigma) else svm.l2_svm(data, C=C, loss=loss)
 

@@ -154,9 +154,9 @@ def full_fs(
         First weights: min(1, 2 / sqrt(2 d)), the paper's ones, or given. They are values of ``model.z``, so that a
         second solve goes on from where the first one ended.
     kernel : {"rbf", "polynomial", "linear"}
-        On the weighted features; a polynomial has ``degree`` and ``offset``.
+        Kernel on the weighted features; a polynomial has ``degree`` and ``offset``.
     degree : int
-        Of a polynomial kernel, at least 1.
+        Degree of a polynomial kernel, at least 1.
     offset : float
         What a polynomial kernel adds to the product of two samples, at least 0.
     eps : float

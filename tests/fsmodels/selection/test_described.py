@@ -150,7 +150,7 @@ KERNELS = {"full-fs", "ao-simple", "ao-margin", "ao-efs", "gmkl"}
 
 def told_of_options():
     text = " ".join(inspect.getdoc(select).split("**options")[1].split("\nReturns\n")[0].split())
-    return text.split("And options of the solver:")
+    return text.split("Options of the solver:")
 
 
 def names_in(text):
