@@ -554,7 +554,7 @@ def test_scips_log_is_shown_on_request_only_and_never_blocks(tee):
         spec.loader.exec_module(models)
         import solvers
         solvers.solve(models.market_split(), "scip", tee=sys.argv[2] == "True", time_limit=600,
-                      **{"display/freq": 1, "limits/nodes": 1500})
+                      **{"display/freq": 1, "limits/nodes": 500})
         print("ended")
     """
     models = str(Path(__file__).parents[1] / "conftest.py")
