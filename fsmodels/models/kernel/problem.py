@@ -24,8 +24,7 @@ import pyomo.environ as pyo
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.kernel.kernels import FloatArray, Kernel
-from fsmodels.models.kernel.loss import hinge
-from fsmodels.models.kernel.objective import Objective, places
+from fsmodels.models.kernel.objective import Objective, hinge, places
 from fsmodels.models.kernel.value_function import SVM_TOLERANCE, ValueFunction, solved
 from fsmodels.models.libsvm import seconds
 from fsmodels.models.shares import slack_weights

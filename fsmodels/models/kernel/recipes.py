@@ -15,7 +15,7 @@ from fsmodels.models import kernel
 from fsmodels.models.kernel.build import MU_MEANING
 from fsmodels.models.kernel.fitted import KernelClassifier, classifier
 from fsmodels.models.kernel.kernels import FloatArray
-from fsmodels.models.kernel.loss import hinge
+from fsmodels.models.kernel.objective import hinge
 from fsmodels.models.kernel.problem import Problem, used
 from fsmodels.models.recipe import AGREEMENT, STEPS, Given, Ladder, Reading, Recipe
 from fsmodels.models.shares import slack_weights

@@ -12,8 +12,7 @@ from scipy.optimize import minimize
 import fsmodels as fs
 from fsmodels import kernel
 from fsmodels.models.kernel.kernels import Polynomial, Rbf, as_kernel
-from fsmodels.models.kernel.loss import hinge, hinge_curvature, hinge_slope
-from fsmodels.models.kernel.objective import Objective, places
+from fsmodels.models.kernel.objective import Objective, hinge, hinge_curvature, hinge_slope, places
 from fsmodels.models.kernel.value_function import ValueFunction, libsvm, solved
 
 KERNELS = {"rbf": Rbf(), "linear": Polynomial(1, 0.0), "quadratic": Polynomial(2, 1.0), "cubic": Polynomial(3, 0.5)}

@@ -11,7 +11,7 @@ from pyomo.repn import generate_standard_repn
 import fsmodels as fs
 from fsmodels import kernel
 from fsmodels.models.kernel.algebra import _put_slacks
-from fsmodels.models.kernel.loss import hinge_slope
+from fsmodels.models.kernel.objective import hinge_slope
 from solvers import StopReason
 from solvers.drivers.alternating.driver import Alternating
 from solvers.model.classes import violation
