@@ -1,17 +1,17 @@
-"""Selections that rows allow, for methods that only rank features.
+"""Selections that satisfy rows, for methods that rank features.
 
-A model of the rows holds a binary ``sigma`` over the features and any rows on it that a MILP solver takes. Both rules
-ask it the same question, a small MILP: is there an allowed selection of at most K features that has these and has not
-those?
+The model of the rows has a binary ``sigma`` over the features and any rows that a MILP solver accepts. A selection is
+allowed if it satisfies the rows and has at most K features. Both rules solve small MILPs: is there an allowed selection
+that contains these features and not those?
 
-``best_first``: the ranking is gone through from its best feature on; a feature is taken unless no allowed selection
-has it together with those taken before it. The outcome is the allowed selection that is first in the order of the
-ranking (lexicographically), the plain filter's own where no row is broken.
+``best_first`` takes features in the order of the ranking, and skips a feature if no allowed selection contains it
+together with those already taken. The result is the lexicographically first allowed selection. It is the selection of
+the plain filter if that satisfies the rows.
 
-``eliminated``: the worst feature is dropped unless no allowed selection is left without it. It ends at a set that is
-itself allowed and has at most K features; there is one, as each drop keeps one inside the set. Where it has
-fewer than K, features are taken up again as by ``best_first``, those dropped last first: else a budget that dear
-features exceed together would be met by the few that are left of them, or by none.
+``eliminated`` drops the worst feature, unless every allowed selection within the remaining features contains it. It
+stops at an allowed selection; each step keeps at least one within the remaining features. Then it adds features again
+as ``best_first`` does, those dropped last first. Without this step, a budget could leave few expensive features, or
+none.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ class Allowed:
                 f"No selection of at most {most} features satisfies the rows {listed(names)}: allow more features, or "
                 "relax one."
             )
-        self.known = found  # an allowed selection that agrees with all that is fixed
+        self.known = found  # an allowed selection with the fixed values
 
     def take(self, name: str) -> bool:
-        """Fix a feature in, where some allowed selection has it besides what is fixed; tell whether it was."""
+        """Fix a feature in if an allowed selection with the fixed values contains it; return True if it is fixed."""
         return self._fix(name, 1)
 
     def drop(self, name: str) -> bool:
-        """Fix a feature out in the same way."""
+        """Fix a feature out if an allowed selection with the fixed values omits it; return True if it is fixed."""
         return self._fix(name, 0)
 
     def allows(self, selection: set[str]) -> bool:
-        """Tell whether this very selection is allowed; it agrees with what is fixed."""
+        """Return True if the selection, which has the fixed values, is allowed."""
         if selection == self.known:
             return True
         before = {j: s.fixed for j, s in self.sigma.items()}
@@ -116,11 +116,11 @@ def eliminated(
     most: int,
     step: int,
 ) -> tuple[list[str], dict[str, int]]:
-    """Drop ``step`` features a round, the worst of those left, until what is left is allowed and has at most ``most``.
+    """Drop the ``step`` worst features in each round until an allowed selection of at most ``most`` features is left.
 
-    Of those dropped, the last first, are then taken up again those that some allowed selection has besides.
+    Then add dropped features again, the last first, if an allowed selection contains them too.
 
-    ``worst_first``: the features left -> the same in order. Returns what is left, and how many rounds each feature
+    ``worst_first`` sorts the remaining features. Returns the selection, and the number of rounds that each feature
     survived.
     """
     allowed, left, rounds = Allowed(features, rows, most), list(features), 0

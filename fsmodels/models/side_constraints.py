@@ -1,36 +1,34 @@
-"""What a selection must also satisfy, as ordinary Pyomo constraints on ``model.sigma``.
+"""Short forms of common rows over features, as Pyomo constraints.
 
-Each function returns a new constraint that belongs to no model yet. Assign it, under a name of your choice, and treat
-it as any other Pyomo constraint: print it, deactivate it, delete it. With sigma_j = 1 for a selected feature:
+Each function returns a new constraint that belongs to no model yet. Assign it to the model under any name; then it can
+be printed, deactivated and deleted as any other constraint. A row is written as ``fs.rows`` reads it:
 
-=================  =========================================  ======================================
-function           in words                                   constraint
-=================  =========================================  ======================================
-``budget``         what is selected costs ``limit`` at most   sum_j cost_j sigma_j <= limit
-``requires``       a only together with b                     sigma_a <= sigma_b
-``excludes``       not both a and b                           sigma_a + sigma_b <= 1
-``all_or_none``    the whole group or nothing of it           sigma_j == sigma_first for j in group
-``at_most``        at most k of a group                       sum_{j in group} sigma_j <= k
-``at_least``       at least k of a group                      sum_{j in group} sigma_j >= k
-``force_in``       these are selected                         sigma_j == 1
-``force_out``      these are not                              sigma_j == 0
-=================  =========================================  ======================================
+=====================  =====================================  ========================================
+function               rows                                   meaning
+=====================  =====================================  ========================================
+``budget``             ``2.5 a + 4 b + c <= 5``               limit on the cost of the selection
+``requires``           ``a <= b``                             a only together with b
+``excludes``           ``a + b <= 1``                         not both a and b
+``all_or_none``        ``b == a``, ``c == a``                 the whole group or none of it
+``at_most``            ``a + b + c <= 2``                     at most k features of a group
+``at_least``           ``a + b + c >= 2``                     at least k features of a group
+``at_most_of_group``   ``a + b <= 1``, ``c + d <= 1``         ``at_most`` for each group of a mapping
+``hierarchy``          ``product <= a``, ``product <= b``     products of features only with these
+``force_in``           ``a == 1``                             selected
+``force_out``          ``a == 0``                             not selected
+``signs``              ``w[a] >= 0``, ``w[b] <= 0``           signs of weights
+``fair``               ``-0.1 <= 3 w[a] - w[b] <= 0.1``       limit on differences of mean scores
+=====================  =====================================  ========================================
 
-``at_most_of_group`` states ``at_most`` for each group of a mapping, ``hierarchy`` says which features products of
-features need. Rows on the weights ``model.w``, from ``weight_rows``: ``signs``, w_j >= 0 or w_j <= 0, and ``fair``, a
-limit on the difference of mean scores between groups.
+``sigma`` must be binary. The variable r of FSL is accepted too: it is 1 if a feature is used, and may be a fraction
+otherwise. Rounding fractions down to 0 violates none of these rows except ``at_least`` with 0 < k < size of the group
+and the weak hierarchy; these make r of their features binary.
 
-``sigma`` must be binary. FSL's r is taken too: it is 1 where a feature is used, may be a fraction where it is not, and
-rounding it down keeps every row above but those of ``at_least`` with 0 < k < the size of the group, and of a weak
-hierarchy. There fractions would count (three overlapping pairs, each satisfied by two halves), so that these make the
-group's r binary.
+All raise ``DataError`` if a name is no feature or is repeated, or if there are too few names, ``ParameterError`` if a
+number is out of range, and ``ModelError`` if the model has no ``sigma`` (or no ``w``).
 
-All raise ``DataError`` where a name is no feature, stands twice (the same a and b) or there are too few,
-``ParameterError`` where k is no whole number from 0 on (``at_least``: to the size of the group), and ``ModelError``
-where the model has no ``sigma``.
-
-Anything else linear in ``model.sigma`` is stated in Pyomo itself: ``model.odd = pyo.Constraint(expr=...)``. Solvers and
-drivers honour such rows, or refuse them by name.
+Other linear rows: ``fs.rows.parse(text, model)``, or a constraint of Pyomo on ``model.sigma`` and ``model.w``. Solvers
+and drivers honour such rows, or refuse them by name.
 
 Examples
 --------
@@ -83,31 +81,31 @@ __dir__ = __all__.copy  # what <TAB> offers
 
 
 def budget(model: pyo.ConcreteModel, costs: Mapping[str, float], limit: float) -> pyo.Constraint:
-    """Bound what the selected features cost together.
+    """Limit the cost of the selected features.
 
     Parameters
     ----------
     model : pyo.ConcreteModel
         A model with ``sigma`` over features.
     costs : mapping feature -> number
-        At least 0 each, in any unit; a feature that is left out is free.
+        At least 0 each, in any unit; a feature without a cost is free.
     limit : float
         At least 0, in the unit of the costs.
 
     Returns
     -------
     pyo.Constraint
-        ``sum_j cost_j sigma_j <= limit``, to be assigned to the model. Of costs above a million times the limit it
-        has twice the limit, which forbids a binary as well, and where numbers are above 1e9 it is divided by a power
-        of two: solvers drop rows with coefficients of 1e15.
+        ``sum_j cost_j sigma_j <= limit``, to be assigned to the model. Costs above a million times the limit are
+        replaced by twice the limit, which also excludes the feature. Numbers above 1e9 are divided by a power of two,
+        because solvers drop rows with coefficients of 1e15.
 
     Raises
     ------
     DataError
         A cost for something that is no feature.
     ParameterError
-        A cost or the limit is negative or not finite, or there are no costs; costs are so far apart that the small
-        ones are lost.
+        A cost or the limit is negative or not finite; there are no costs; costs differ so much that the small ones are
+        lost by rounding.
     ModelError
         The model has no ``sigma``.
 
@@ -140,7 +138,7 @@ def budget(model: pyo.ConcreteModel, costs: Mapping[str, float], limit: float) -
 
 
 def _within_range(costs: dict[str, float], limit: float, *, binary: bool) -> tuple[dict[str, float], float]:
-    """Return costs and limit of the same selections, of sizes that solvers take."""
+    """Return costs and a limit that allow the same selections, with numbers in the range of solvers."""
     if binary:
         dear = [name for name, cost in costs.items() if cost > DEAR * limit and cost > DEAR]
         costs = costs | dict.fromkeys(dear, 2 * limit or 1.0)
@@ -184,7 +182,7 @@ def excludes(model: pyo.ConcreteModel, a: str, b: str) -> pyo.Constraint:
 
 
 def hierarchy(model: pyo.ConcreteModel, parents: Mapping[str, Iterable[str]], kind: str = "strong") -> pyo.Constraint:
-    """Select products of features only with these.
+    """Select products of features only together with their factors.
 
     Parameters
     ----------
@@ -193,7 +191,7 @@ def hierarchy(model: pyo.ConcreteModel, parents: Mapping[str, Iterable[str]], ki
     parents : mapping feature -> features
         ``data.parents`` of data with ``with_interactions``.
     kind : {"strong", "weak"}
-        Only with all of its parents, or with one of them at least.
+        With all parents, or with at least one.
 
     Returns
     -------
@@ -263,16 +261,16 @@ def at_most(model: pyo.ConcreteModel, features: Iterable[str], k: int) -> pyo.Co
 def at_most_of_group(
     model: pyo.ConcreteModel, groups: Mapping[str, Any], most: int | Mapping[Any, int]
 ) -> pyo.Constraint:
-    """Select at most so many features of each group.
+    """Select at most ``most`` features of each group.
 
     Parameters
     ----------
     model : pyo.ConcreteModel
         A model with ``sigma`` over features.
     groups : mapping feature -> group
-        Such as the laboratory that measures it, or ``data.correlated(0.95)``; a feature without a group is free.
+        For example the laboratory that measures it, or ``data.correlated(0.95)``; other features are not limited.
     most : int, or mapping group -> int
-        One number for all groups, or one for each that has a limit.
+        One number for all groups, or a number for each group with a limit.
 
     Returns
     -------
@@ -282,9 +280,9 @@ def at_most_of_group(
     Raises
     ------
     DataError
-        A group for something that is no feature, or a number for something that is no group.
+        A name is no feature, or a limit is for an unknown group.
     ParameterError
-        A number that is not whole or negative; limits that no group can exceed.
+        A limit is negative or no integer; no group has more features than its limit.
 
     Examples
     --------
@@ -323,7 +321,7 @@ def at_most_of_group(
 def at_least(model: pyo.ConcreteModel, features: Iterable[str], k: int) -> pyo.Constraint:
     """Select at least ``k`` features of a group: ``sum sigma_j >= k``.
 
-    FSL's r becomes binary for the group, which costs no optimum: see the module.
+    The variables r of FSL become binary for the group; see the module docstring.
 
     Examples
     --------
@@ -372,10 +370,10 @@ def _forced(model: pyo.ConcreteModel, what: str, features: tuple[Any, ...], valu
 
 
 def signs(model: pyo.ConcreteModel, signs: Mapping[str, str]) -> pyo.Constraint:
-    """Say in which direction features may speak: "+" for w_j >= 0, "-" for w_j <= 0.
+    """Fix the signs of weights: "+" for w_j >= 0, "-" for w_j <= 0.
 
-    The sign of a weight is the same for the scaled data and in original units. A feature that is not selected has the
-    weight 0, which satisfies both.
+    Scaling does not change the sign of a weight. A feature that is not selected has weight 0, which satisfies both
+    rows.
 
     Parameters
     ----------
@@ -386,14 +384,14 @@ def signs(model: pyo.ConcreteModel, signs: Mapping[str, str]) -> pyo.Constraint:
     Returns
     -------
     pyo.Constraint
-        Indexed by the features that have a sign, to be assigned to the model.
+        Indexed by these features, to be assigned to the model.
 
     Raises
     ------
     DataError
-        A sign for something that is no feature.
+        A name is no feature.
     ParameterError
-        Another word than "+" or "-", or no sign at all.
+        A sign is neither "+" nor "-", or there is no sign.
     ModelError
         The model has no weights ``w``.
 
@@ -418,25 +416,24 @@ def signs(model: pyo.ConcreteModel, signs: Mapping[str, str]) -> pyo.Constraint:
 
 
 def fair(model: pyo.ConcreteModel, data: Dataset, groups: Any, limit: float) -> pyo.Constraint:
-    r"""Bound how far the mean scores of groups of samples may be apart.
+    r"""Limit the difference between the mean scores of groups of samples.
 
     With the score :math:`w \cdot x_i + b` and the means :math:`\bar x_A, \bar x_B` of two groups
 
     .. math:: -\epsilon \le w \cdot (\bar x_A - \bar x_B) \le \epsilon,
 
-    one row on w, as b cancels. Of more than two groups every pair has its row. Samples count as often as their weights
-    say that were given one by one.
+    is one row on w, because b cancels. Each pair of groups has a row. Means are weighted by ``sample_weight``.
 
     Parameters
     ----------
     model : pyo.ConcreteModel
         A model with weights ``w`` over features.
     data : Dataset
-        What it was built from, scaled as it was.
+        The data of the model, with the same scaling.
     groups : str, or one value a sample
-        A column that lies aside in the data (``Dataset.set_aside``), or the group of each sample.
+        A column aside of the features (``Dataset.set_aside``), or the group of each sample.
     limit : float
-        At least 0, in the unit of scores, in which the margin is 1.
+        At least 0, in units of the score; the margin is 1.
 
     Returns
     -------
@@ -446,7 +443,8 @@ def fair(model: pyo.ConcreteModel, data: Dataset, groups: Any, limit: float) -> 
     Raises
     ------
     DataError
-        No such column, not one value a sample, one group only or more than 20, or data of other features.
+        The column does not exist, the number of values is not the number of samples, there is one group or more than
+        20, or the data have other features.
     ParameterError
         The limit is negative or no number.
     ModelError

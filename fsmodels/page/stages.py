@@ -248,7 +248,7 @@ def _rivals(done: Findings) -> list[tuple[str, dict[str, Any]]]:
         rivals.append(("svm", {**C, "time_limit": plan.time_limit}))
     size, small = len(done.found.selected), plan.data.n_features <= SLOW[0] and plan.data.n_samples <= SLOW[1]
     if plan.model != "rfe" and small and not plan.data.is_sparse and 0 < size < plan.data.n_features:
-        rows = rows_on_switches(plan.rows, plan.data.features)
+        rows = rows_on_switches(plan.rows, plan.data)
         rivals.append(("rfe", {**C, "max_features": size, **rows}))
     return rivals
 

@@ -212,10 +212,10 @@ KEYWORDS: dict[str, Keyword] = {
 
 
 def beside(data: Dataset, fair: Any) -> tuple[Dataset, list[tuple[str, Any]]]:
-    """Return the data with the groups of ``fair`` aside, and ``fair`` by their names.
+    """Return the data with the groups of ``fair`` as columns aside, and the pairs of ``fair`` with their names.
 
-    A feature that gives the groups is none any more; ``data.set_aside(name, keep=True)`` beforehand keeps it.
-    Raises ParameterError: no pair of groups and a limit. Raises DataError: no such column.
+    The column of the groups is removed from the features, unless ``data.set_aside(name, keep=True)`` was called before.
+    Raises ParameterError: a value is no pair of groups and a limit. Raises DataError: the column does not exist.
     """
     example = '("sex", 0.1)'
     single = isinstance(fair, tuple) and len(fair) == 2 and not all(isinstance(part, tuple) for part in fair)
@@ -239,19 +239,18 @@ def beside(data: Dataset, fair: Any) -> tuple[Dataset, list[tuple[str, Any]]]:
 
 
 def able(recipe: Recipe) -> bool:
-    """Tell whether rows on the selection can be stated on what this recipe builds."""
+    """Return True if rows on switches can be stated for this model."""
     return recipe.selects or recipe.rows or "sigma" in recipe.parameters
 
 
 def read_rows(recipe: Recipe, given: Mapping[str, Any], data: Dataset, *, limited: bool = False) -> list[Declaration]:
-    """Return the declarations of what was given by keyword; None counts as nothing.
+    """Return the declarations of what was given by keyword; None means no declaration.
 
-    ``fair`` is by names of what lies aside in ``data``, as ``beside`` returns it. ``limited``: whether a model whose
-    sigma is made on demand gets one, for a limit on it. The 0/1 features of a category come together where there is a
-    sigma that something limits: elsewhere all of them may be 1.
+    ``fair`` has the form that ``beside`` returns. ``limited``: whether the number of features is limited by a row. The
+    0/1 features of a category are selected together if any row or limit is on the switches.
 
-    Raises ParameterError, DataError: a value has not the form of its keyword. Raises ModelError: the model has no
-    selection to constrain.
+    Raises ParameterError, DataError: a value does not have the form of its keyword. Raises ModelError: the model has no
+    switches, or no weights, to constrain.
     """
     found = [
         declaration
@@ -280,7 +279,7 @@ def _is_weighed(recipe: Recipe) -> bool:
 
 
 def say_apart(name: str, data: Dataset, stated: Mapping[str, Any]) -> None:
-    """Warn where a model drops features, and no row keeps those of a category together."""
+    """Warn if a model selects the features of a category separately."""
     columns = [column for column, category in data.categories.items() if category.together and len(category.levels) > 2]
     recipe = MODELS[name]
     if columns and name != "svm" and "all_or_none" not in stated:
@@ -314,7 +313,7 @@ def _several(what: str, given: Any, example: str) -> list[Any]:
 
 
 def number_and_rows(budget: Any) -> tuple[Any, Any]:
-    """Return the number among several budgets, None where there is none, and the rows of costs."""
+    """Return the number among several budgets, None if there is none, and the pairs of costs and a limit."""
     if not isinstance(budget, list):
         return None, budget
     counts = [part for part in budget if isinstance(part, numbers.Number)]
@@ -326,7 +325,7 @@ def number_and_rows(budget: Any) -> tuple[Any, Any]:
 
 
 def prices(budget: Any) -> bool:
-    """Tell whether a budget is rows of costs, and not the number of fsmulti or a grid of these."""
+    """Return True if a budget consists of pairs of costs and a limit, False for numbers (fsmulti)."""
     parts = budget if isinstance(budget, list) else [budget]
     return any(isinstance(part, tuple) and part and isinstance(part[0], Mapping) for part in parts)
 
@@ -356,12 +355,14 @@ def declared(reported: Mapping[str, Any]) -> dict[str, Any]:
     return words
 
 
-def rows_on_switches(given: Mapping[str, Any], features: Sequence[str]) -> dict[str, Any]:
+def rows_on_switches(given: Mapping[str, Any], data: Dataset) -> dict[str, Any]:
     """Return the side constraints by keyword without those that contain weights, for methods that have none."""
-    kept = {name: value for name, value in given.items() if name not in ("signs", "fair")}
-    if "rows" in kept:
-        rows = KEYWORDS["rows"].values("rows", kept["rows"])
-        kept["rows"] = [row for row in rows if not Row.parse(str(row), features).on_weights]
+    kept: dict[str, Any] = {}
+    for name, keyword in KEYWORDS.items():
+        values = keyword.values(name, given.get(name))
+        values = [value for value in values if not any(row.on_weights for row in keyword.read(value, data))]
+        if values:
+            kept[name] = values[0] if keyword.is_one is None else values
     return kept
 
 
@@ -375,7 +376,7 @@ def rows_on_weights(reported: Mapping[str, Any], features: Sequence[str], select
 
 
 def state_most(model: pyo.ConcreteModel, most: int) -> None:
-    """Add "at most that many features" as ``cardinality``; ``model.max_features`` can be changed between solves."""
+    """Add the limit on the number of features, ``cardinality``; ``model.max_features`` is a mutable parameter."""
     sigma = list(model.sigma.values())
     checked = partial(feature_count, n_features=len(sigma))
     model.max_features = changeable(checked, most, "most features")
@@ -383,7 +384,7 @@ def state_most(model: pyo.ConcreteModel, most: int) -> None:
 
 
 def rows_model(features: Iterable[str]) -> pyo.ConcreteModel:
-    """Return a model of a binary sigma alone, for a method that has no model: rows on it say what is allowed."""
+    """Return a model with a binary sigma only: the side constraints of a method without a model."""
     model = pyo.ConcreteModel(name="selections")
     model.features = pyo.Set(initialize=list(features), doc="features, in the order of the data's columns")
     model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="1 where a feature is selected")
@@ -394,9 +395,9 @@ ROW = re.compile(r'"([^"]+)"')
 
 
 def as_words(text: str, parameters: Mapping[str, Any]) -> str:
-    """Return a message with ``force_in=["a"]`` for ``"force_in[a]"``, and so on; the rest as it is.
+    """Return a message in which names of rows are replaced by what the user wrote.
 
-    ``parameters``: of a selection, with its side constraints.
+    For example ``"force_in[a]"`` becomes ``force_in=["a"]``. ``parameters``: of a selection, with its side constraints.
     """
     words = dict(_rows(parameters))
     told = ROW.sub(lambda found: words.get(found[1]) or words.get(found[1].partition("[")[0], found[0]), text)
@@ -404,7 +405,7 @@ def as_words(text: str, parameters: Mapping[str, Any]) -> str:
 
 
 def words_of(parameters: Mapping[str, Any]) -> dict[str, str]:
-    """Return component of the model -> the words of ``select`` for it."""
+    """Return what the user wrote for each component of the model."""
     return {row: words for row, words in _rows(parameters) if "[" not in row}
 
 
