@@ -85,8 +85,8 @@ def words_of(estimator: Any, recipe: Recipe, n_features: int) -> dict[str, Any]:
     if (most := _most(estimator.max_features, recipe, words, n_features)) is not None:
         words["max_features"] = most
     choice("scale", estimator.scale, list(SCALINGS))
-    options = _options(estimator, recipe, words, who)
-    return {"model": recipe.name, "scale": estimator.scale, "solver": estimator.solver, **words, **options}
+    words |= _options(estimator, recipe, who)
+    return {"model": recipe.name, "scale": estimator.scale, "solver": estimator.solver, **words}
 
 
 def _same(value: Any, default: Any) -> bool:
@@ -104,31 +104,25 @@ def _most(given: Any, recipe: Recipe, words: Mapping[str, Any], n_features: int)
     return whole("max_features", given, 1, n_features, f"the data have {n_features} features to select from")
 
 
-def _options(estimator: Any, recipe: Recipe, words: dict[str, Any], who: str) -> dict[str, Any]:
-    """Return the options of the solver; a seed is a parameter of the model if the model draws at random."""
+def _options(estimator: Any, recipe: Recipe, who: str) -> dict[str, Any]:
+    """Return the options of the solver; gap and seed are parameters of the model if it has them."""
     given = {} if estimator.solver_options is None else estimator.solver_options
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
         raise ParameterError(
             f'solver_options={short(repr(given))} is not allowed: give a mapping, such as {{"threads": 2}}.'
         )
-    options = dict(given)
-    for name in ("gap", "seed"):
-        value = getattr(estimator, name)
-        if value is None:
-            continue
-        if name in recipe.parameters:
-            words[name] = value
-        elif name in options:
-            raise ParameterError(f"{name} is given twice, as {name}={value!r} and in solver_options: leave one out.")
-        else:
-            options[name] = value
+    own = {name: getattr(estimator, name) for name in ("gap", "seed") if getattr(estimator, name) is not None}
+    if twice := [name for name in own if name in given]:
+        name = twice[0]
+        raise ParameterError(f"{name} is given twice, as {name}={own[name]!r} and in solver_options: leave one out.")
     if estimator.time_limit is not None:
         positive("time_limit", estimator.time_limit, "it is the seconds that a fit may take", any_size=True)
-    limited = {**options, **({} if estimator.time_limit is None else {"time_limit": estimator.time_limit})}
-    idle = [*(["solver"] if estimator.solver is not None else []), *limited]
+    idle = ["solver"] if estimator.solver is not None else []
+    idle += [name for name in (*given, *own) if name not in recipe.parameters]
+    idle += ["time_limit"] if estimator.time_limit is not None else []
     if idle and not recipe.runs_solver:
         raise ParameterError(f"{who} runs no solver, so it does not use {listed(idle)}: leave it out.")
-    return options
+    return {**given, **own}
 
 
 LIMITS = (StopReason.TIME_LIMIT, StopReason.ITERATION_LIMIT, StopReason.INTERRUPTED)
