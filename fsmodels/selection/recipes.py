@@ -1,7 +1,7 @@
-"""The models by name, gathered from the rooms that declare them: ``MODELS`` is the only table of names.
+"""The models by name, from the folders that declare them: ``MODELS`` is the only table of names.
 
-Which parameters a model takes is read from its builder's signature, and which solver it runs from the structure that
-the builder attaches. A new formulation is one new recipe in its room.
+The signature of a builder defines the parameters of its model, and the structure that the builder attaches defines the
+default solver. A new formulation is one new recipe in its folder.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MODELS: dict[str, Recipe] = {recipe.name: recipe for room in ROOMS for recipe in
 
 
 def find(name: str) -> Recipe:
-    """Return the model of a name. Raises ParameterError, with the nearest name and the list."""
+    """Return the model with a name. Raises ParameterError, with the nearest name and the list of models."""
     if isinstance(name, str) and name in MODELS:
         return MODELS[name]
     if told := built_model(name):
@@ -45,8 +45,8 @@ def find(name: str) -> Recipe:
 def used_parameters(recipe: Recipe, given: Mapping[str, Any], others: Iterable[str] = ()) -> dict[str, Any]:
     """Return the parameters for the builder; None counts as not given, C defaults to 1.
 
-    ``others`` are words that were given besides: a missing parameter may be among them, misspelt. Raises
-    ParameterError: one that the model does not use (naming those it does), or a missing one.
+    ``others``: further keywords, among which a misspelt parameter is searched. Raises ParameterError: a parameter that
+    the model does not use, or a missing one.
     """
     known = recipe.parameters
     for name, value in given.items():

@@ -1,4 +1,4 @@
-"""Selections from files: what ``Selection.save`` and ``--json`` wrote, and the live model that is built again."""
+"""Selections from files of ``Selection.save`` and ``--json``, which classify and rebuild their models."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ NEEDED = ("model", "data", "parameters", "selected", "weights", "bias", "status"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SavedSelection(Deciding):
-    """A selection from a file: it decides, and knows what was proven of it.
+    """Selection from a file, with its classifier and its proven bound.
 
     Attributes
     ----------
     content : dict
-        What the file holds.
+        The content of the file.
     data : Dataset
-        Features, labels and scaling of the data that it was found on, without their samples.
+        Features, labels and scaling of the data of the selection, without the samples.
     machine : LinearClassifier, KernelClassifier or None
     """
 
@@ -57,7 +57,7 @@ class SavedSelection(Deciding):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Those of the model, and the side constraints."""
+        """The parameters of the model, and the side constraints."""
         return dict(self.content["parameters"])
 
     @property
@@ -67,51 +67,51 @@ class SavedSelection(Deciding):
 
     @property
     def weights(self) -> dict[str, float]:
-        """Feature -> weight on the data as scaled."""
+        """Feature -> weight on the scaled data."""
         return dict(self.content["weights"] or {})
 
     @property
     def bias(self) -> float | None:
-        """The offset on the data as scaled."""
+        """The offset on the scaled data."""
         return self.content["bias"]
 
     @property
     def objective(self) -> float | None:
-        """The formulation's objective."""
+        """The objective of the formulation."""
         return self.content.get("objective")
 
     @property
     def bound(self) -> float | None:
-        """What was proven of the best objective."""
+        """The proven bound on the best objective."""
         return self.content.get("bound")
 
     @property
     def gap(self) -> float | None:
-        """How far the two are apart, relative."""
+        """The relative gap between objective and bound."""
         return self.content.get("gap")
 
     @property
     def status(self) -> str:
-        """What the run held."""
+        """The status of the result."""
         return str(self.content["status"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the file holds."""
+        """Return the content of the file."""
         return self.content
 
     def table(self) -> pd.DataFrame:
-        """Return a frame of the selected features, the largest weight first: ``weight``, ``weight_original``."""
+        """Return a frame of the selected features by descending weight: ``weight``, ``weight_original``."""
         return weights_table(self.selected, self.weights, self.content.get("weights_original") or {})
 
     def rebuild(self, data: Dataset) -> pyo.ConcreteModel | None:
-        """Build the live model again, with its side constraints, from the data that it was made of.
+        """Build the live model with its side constraints again, from the data of the selection.
 
-        Samples, features and scaling must be those of then; None for a method that has no model.
+        Return None for a method without a model.
 
         Raises
         ------
         DataError
-            The data have other features, or another number of samples.
+            The data have other features or another number of samples.
         """
         return Request.from_dict(self.content, self.data, data).build().model
 
@@ -124,12 +124,12 @@ class SavedSelection(Deciding):
 
 
 def load_selection(path: str | Path) -> SavedSelection:
-    """Read a selection that ``Selection.save`` or ``fsmodels select --json`` wrote.
+    """Read a file of ``Selection.save`` or ``fsmodels select --json``.
 
     Raises
     ------
     DataError
-        There is no such file, or it is none of these; a kernel's file that has no support vectors.
+        The file does not exist or is no selection, or the file of a kernel has no support vectors.
 
     Examples
     --------
