@@ -30,34 +30,32 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import pyomo.environ as pyo
 
-from fsmodels.errors import DataError, ModelError, ParameterError
+from fsmodels.errors import DataError, InfeasibleParameter, ModelError, ParameterError
 from fsmodels.words import check_known_features
 
 __all__ = ["Row", "parse"]
 __dir__ = __all__.copy  # what <TAB> offers
 
-NAME = re.compile(r"[^\W\d]\w*")
-TOKEN = re.compile(
-    r"(?P<space>\s+)"
-    r"|(?P<number>(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)"
-    r"|(?P<quoted>`(?:[^`]|``)+`)"
-    r"|(?P<name>[^\W\d]\w*)"
-    r"|(?P<relation><=|>=|==|<|>|!=|=)"
-    r"|(?P<sign>[-+*\[\]])"
+NAME = r"[^\W\d]\w*"
+QUOTED = rf"(?:{NAME}|`(?:[^`]|``)+`)"
+TERM = re.compile(
+    r"\s*(?P<sign>[-+])?\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(?P<times>\*)?)?\s*"
+    rf"(?:(?P<variable>w|sigma)\s*(?P<open>\[)\s*(?P<inside>{QUOTED})?\s*(?P<close>\])?|(?P<name>{QUOTED}))?\s*"
 )
-RELATIONS = ("<=", ">=", "==")
+RELATION = re.compile("<=|>=|==|<|>|!=|=")
 INSTEAD = {
     "<": "strict inequalities are not supported: write <=",
     ">": "strict inequalities are not supported: write >=",
     "=": "an equation is written ==",
     "!=": "!= is not linear: use <=, >= or ==",
+    "*": "a coefficient stands before the name: write 2 name",
     "(": "parentheses are not supported: multiply out",
     ")": "parentheses are not supported: multiply out",
     "/": "division is not supported: write a decimal number",
@@ -99,7 +97,7 @@ class Row:
         ...
         fsmodels.errors.ParameterError: Row "a < b", position 3: strict inequalities are not supported: write <=.
         """
-        return _Parser(text, list(features)).row()
+        return _Reader(text, list(features)).row()
 
     @staticmethod
     def of(
@@ -201,7 +199,7 @@ def _text(side: Expression) -> str:
     words = ""
     for term in side:
         sign = ("-" if not words else " - ") if term.coefficient < 0 else (" + " if words else "")
-        name = term.feature if NAME.fullmatch(term.feature) else f"`{term.feature.replace('`', '``')}`"
+        name = term.feature if re.fullmatch(NAME, term.feature) else f"`{term.feature.replace('`', '``')}`"
         name = f"w[{name}]" if term.variable == "w" else name
         size = abs(term.coefficient)
         number = repr(size).removesuffix(".0") if size != 1 or not term.variable else ""
@@ -209,125 +207,92 @@ def _text(side: Expression) -> str:
     return words
 
 
-class _Parser:
-    """Recursive descent over the tokens of one text."""
+class _Reader:
+    """Reader of one text, term by term."""
 
-    def __init__(self, text: str, features: list[str]) -> None:
+    def __init__(self, text: str, features: Sequence[str]) -> None:
         if not isinstance(text, str):
             raise ParameterError(f'rows: got {type(text).__name__}: give text, for example "slope <= oldpeak".')
         self.text, self.features = text, features
-        self.tokens = list(self._tokens())
-        self.next = 0
 
     def row(self) -> Row:
         """Return the row. Raises ParameterError, DataError."""
-        sides, relations = [self._side()], list[str]()
-        while self._kind() == "relation":
-            relations.append(self._take())
-            sides.append(self._side())
-        if self._kind() != "end":
-            raise self._error("a sign (+ or -) or a relation (<=, >= or ==) is missing" + self._quotes())
+        sides: list[list[Term]] = [[]]
+        relations, at = [], 0
+        while True:
+            term, end = self._term(at)
+            sides[-1].append(term)
+            if end == len(self.text):
+                break
+            if relation := RELATION.match(self.text, end):
+                if relation[0] in INSTEAD:
+                    raise self._error(INSTEAD[relation[0]], end)
+                relations.append(relation[0])
+                sides.append([])
+                end = relation.end()
+            elif self.text[end] not in "+-":
+                missing = "a sign (+ or -) or a relation (<=, >= or ==) is missing" + self._backticks(at)
+                raise self._error(self._instead(end) or missing, end)
+            at = end
         if not relations:
-            raise self._error("there is no relation: write <=, >= or == and the other side")
+            raise self._error("there is no relation: write <=, >= or == and the other side", len(self.text))
+        row = Row(tuple(map(tuple, sides)), relations[0])
         constant = [not any(term.variable for term in side) for side in sides]
-        if len(sides) > 2 and (
-            len(sides) > 3 or len(set(relations)) > 1 or "==" in relations or constant != [True, False, True]
-        ):
+        chain = constant == [True, False, True] and relations in (["<="] * 2, [">="] * 2)
+        if len(sides) > 2 and not chain:
             raise self._error("a chain has the form 1 <= a + b <= 2: write several rows", 0)
-        row = Row(tuple(sides), relations[0])
-        if not any(any(_difference(one, other)[0].values()) for one, other in pairwise(sides)):
+        ends = [sum(term.coefficient for term in row.sides[k]) for k in (0, -1)]
+        if chain and (ends[0] > ends[1] if row.relation == "<=" else ends[0] < ends[1]):
+            raise InfeasibleParameter(f"{self._where(0)}: no number is between {ends[0]:g} and {ends[1]:g}.")
+        if not any(any(_difference(one, other)[0].values()) for one, other in pairwise(row.sides)):
             raise self._error("no feature remains in the row", 0)
         return row
 
-    def _side(self) -> Expression:
-        terms, sign = [], 1.0
-        if self._now() in ("+", "-"):
-            sign = -1.0 if self._take() == "-" else 1.0
-        terms.append(self._term(sign))
-        while self._now() in ("+", "-"):
-            sign = -1.0 if self._take() == "-" else 1.0
-            terms.append(self._term(sign))
-        return tuple(terms)
+    def _term(self, at: int) -> tuple[Term, int]:
+        """Return the term at a position, and the position after it."""
+        found = TERM.match(self.text, at)
+        assert found is not None  # the pattern also matches empty text
+        part, end = found.groupdict(), found.end()
+        sign, number = -1.0 if part["sign"] == "-" else 1.0, float(part["number"] or 1)
+        if not math.isfinite(number):
+            raise self._error("the number is too large", found.start("number"))
+        if part["open"] and not part["inside"]:
+            raise self._error("a feature is missing", found.end("open"))
+        if part["open"] and not part["close"]:
+            raise self._error(f"the ] after {part['variable']}[{part['inside']} is missing", end)
+        quoted = part["inside"] or part["name"]
+        if quoted:
+            name = quoted[1:-1].replace("``", "`") if quoted.startswith("`") else quoted
+            start = found.start("inside" if part["inside"] else "name")
+            if name not in self.features:
+                if hint := self._backticks(start):
+                    raise DataError(f'{self._where(start)}: "{name}" is not a feature of the data{hint}.')
+                check_known_features([name], self.features, self._where(start))
+            return Term(sign * number, part["variable"] or "sigma", name), end
+        if not part["number"] or part["times"]:
+            missing = "a feature is missing" if part["number"] else "a feature or a number is missing"
+            raise self._error(self._instead(end) or missing, end)
+        return Term(sign * number), end
 
-    def _term(self, sign: float) -> Term:
-        number = None
-        if self._kind() == "number":
-            number = float(self._now())
-            if not math.isfinite(number):
-                raise self._error("the number is too large")
-            self._take()
-            if self._now() == "*":
-                self._take()
-            elif self._kind() not in ("name", "quoted"):
-                return Term(sign * number)
-        if self._kind() not in ("name", "quoted"):
-            raise self._error("a feature is missing" if number is not None else "a feature or a number is missing")
-        variable = "sigma"
-        if self._now() in ("w", "sigma") and self._now(1) == "[":
-            variable = self._take()
-            self._take()
-            name = self._feature()
-            if self._now() != "]":
-                raise self._error(f"the ] after {variable}[{name} is missing" + self._quotes())
-            self._take()
-        else:
-            name = self._feature()
-        if self._now() == "*":
-            raise self._error("a coefficient stands before the name: write 2 name")
-        return Term(sign * (1.0 if number is None else number), variable, name)
+    def _instead(self, at: int) -> str:
+        """Return what to write for a character that is not allowed; empty for other characters."""
+        character = self.text[at : at + 1]
+        if character in ("*", "(", ")", "/", "`"):
+            return INSTEAD[character]
+        allowed = not character or character.isalnum() or character in "_.+-<>=!"
+        return "" if allowed else f'"{character}" is not allowed'
 
-    def _feature(self) -> str:
-        if self._kind() not in ("name", "quoted"):
-            raise self._error("a feature is missing")
-        name = self._now()
-        if self._kind() == "quoted":
-            name = name[1:-1].replace("``", "`")
-        if name not in self.features:
-            at = self.tokens[self.next][2]
-            if hint := self._quotes():
-                raise DataError(f'Row "{self.text}", position {at + 1}: "{name}" is not a feature of the data{hint}.')
-            check_known_features([name], self.features, f'Row "{self.text}", position {at + 1}')
-        self._take()
-        return name
-
-    def _quotes(self) -> str:
+    def _backticks(self, at: int) -> str:
         """Return a hint if the text continues with a feature that needs backticks."""
-        at = min((token[2] for token in self.tokens[max(self.next - 1, 0) : self.next + 1]), default=0)
-        for name in self.features:
-            if not NAME.fullmatch(name) and self.text.startswith(name, at):
-                return f": write `{name}` in backticks"
-        return ""
+        text = self.text[at:].lstrip("+- ")
+        names = (name for name in self.features if not re.fullmatch(NAME, name) and text.startswith(name))
+        return next((f": write `{name}` in backticks" for name in names), "")
 
-    def _tokens(self) -> Iterator[tuple[str, str, int]]:
-        at = 0
-        while at < len(self.text):
-            found = TOKEN.match(self.text, at)
-            kind = found.lastgroup if found else None
-            if found and kind == "relation" and found[0] not in RELATIONS:
-                raise self._wrong(INSTEAD[found[0]], at)
-            if found is None or kind is None:
-                character = self.text[at]
-                raise self._wrong(INSTEAD.get(character, f'"{character}" is not allowed'), at)
-            if kind != "space":
-                yield kind, found[0], at
-            at = found.end()
-        yield "end", "", len(self.text)
+    def _where(self, at: int) -> str:
+        return f'Row "{self.text}", position {at + 1}'
 
-    def _kind(self) -> str:
-        return self.tokens[self.next][0]
-
-    def _now(self, later: int = 0) -> str:
-        return self.tokens[min(self.next + later, len(self.tokens) - 1)][1]
-
-    def _take(self) -> str:
-        self.next += 1
-        return self.tokens[self.next - 1][1]
-
-    def _error(self, what: str, at: int | None = None) -> ParameterError:
-        return self._wrong(what, self.tokens[self.next][2] if at is None else at)
-
-    def _wrong(self, what: str, at: int) -> ParameterError:
-        return ParameterError(f'Row "{self.text}", position {at + 1}: {what}.')
+    def _error(self, what: str, at: int) -> ParameterError:
+        return ParameterError(f"{self._where(at)}: {what}.")
 
 
 def parse(text: str, model: pyo.ConcreteModel) -> pyo.Constraint:

@@ -78,6 +78,16 @@ def test_printed_rows_are_read_again(sides, relation):
     assert str(read) == str(row)
 
 
+@given(st.text(alphabet="ab w[]`<>=+-*2.e(!", max_size=12))
+def test_any_text_is_read_or_refused_with_a_position(text):
+    try:
+        row = Row.parse(text, ["a", "b", "e", "w", "a b"])
+    except fs.errors.Error as error:
+        assert str(error).startswith(f'Row "{text}", position ')  # noqa: PT017
+    else:
+        assert Row.parse(str(row), ["a", "b", "e", "w", "a b"]) == row
+
+
 @pytest.mark.parametrize(
     ("text", "printed"),
     [
@@ -116,6 +126,7 @@ def test_a_row_prints_its_text(text, printed):
         ("w[] <= 1", fs.ParameterError, "position 3: a feature is missing"),
         ("slope <= ca <= 1", fs.ParameterError, "position 1: a chain has the form"),
         ("1 <= slope >= 0", fs.ParameterError, "position 1: a chain has the form"),
+        ("2 <= slope <= 1", fs.InfeasibleParameter, "position 1: no number is between 2 and 1"),
         ("1 <= 2", fs.ParameterError, "position 1: no feature remains in the row"),
         ("slope <= slope", fs.ParameterError, "position 1: no feature remains in the row"),
         ("slope <= 1e999", fs.ParameterError, "position 10: the number is too large"),
