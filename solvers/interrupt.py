@@ -154,7 +154,7 @@ def raising() -> Iterator[None]:
 
 
 def _from_press(error: BaseException | None) -> bool:
-    """Tell whether a ``KeyboardInterrupt`` is behind an error."""
+    """Return whether a ``KeyboardInterrupt`` is behind an error."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None
@@ -188,7 +188,7 @@ def finishing() -> Iterator[None]:
 
 
 def pressed() -> bool:
-    """Tell whether Ctrl-C was pressed in this run: where an exception was lost in a callback, this remains."""
+    """Return whether Ctrl-C was pressed in this run: where an exception was lost in a callback, this remains."""
     return _watch is not None and _hears() and _watch.last is not None
 
 

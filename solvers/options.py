@@ -140,7 +140,7 @@ class Config:
         return dict(getattr(self, f"{slot}_options", None) or {})
 
     def shows(self, what: str) -> bool:
-        """Tell whether to show the table, or the log of the solver in a slot."""
+        """Return whether to show the table, or the log of the solver in a slot."""
         words = [self.tee] if isinstance(self.tee, str) else self.tee
         return what == TABLE and bool(words) if isinstance(words, bool | np.bool_) else what in words
 

@@ -56,5 +56,5 @@ def _ours(name: str) -> bool:
 
 
 def _users(name: str) -> bool:
-    """Tell whether a file is of the user's own code: a script, a notebook's cell, a prompt."""
+    """Return whether a file is of the user's own code: a script, a notebook's cell, a prompt."""
     return not (_ours(name) or name.startswith((*LIBRARIES, "<frozen")))

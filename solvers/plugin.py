@@ -1,7 +1,7 @@
 """The drivers as Pyomo solvers: ``pyo.SolverFactory("fsmodels.benders").solve(model, solver_options={...})``.
 
 Each driver is registered in Pyomo's second-generation factory, and under the same name in the first generation's
-(``solvers.announced``: importing ``solvers`` is enough). What Pyomo's results say is what ``solvers.Result`` says:
+(``solvers.import_hook``: importing ``solvers`` is enough). What Pyomo's results say is what ``solvers.Result`` says:
 "optimal" with a proof alone. A stationary point is ``convergenceCriteriaSatisfied`` with the solution status
 ``feasible``, any other point without a proof ``unknown`` and ``feasible``; in the first generation both are
 ``feasible``, as its ``locallyOptimal`` counts as optimal.
@@ -197,7 +197,7 @@ class DriverPlugin(SolverBase):
         return results
 
     def available(self) -> Availability:
-        """Tell whether the driver runs here: what it cannot do without is installed."""
+        """Return whether the driver runs here: what it cannot do without is installed."""
         needed = getattr(self.driver.options_type, "master_solver", None)
         if not isinstance(needed, str) or needed not in SOLVERS:
             return Availability.FullLicense

@@ -208,7 +208,7 @@ def _mine() -> Scene | None:
 
 
 def watched() -> bool:
-    """Tell whether anybody watches what this thread does."""
+    """Return whether anybody watches what this thread does."""
     return _mine() is not None
 
 

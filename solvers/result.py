@@ -68,7 +68,7 @@ def relative_gap(
 
 
 def is_closed(objective: float | None, bound: float | None, gap: float, resolution: float = 0.0) -> bool:
-    """Tell whether a lower bound has met an objective: within the gap asked for, or 1e-9 where that is smaller.
+    """Return whether a lower bound has met an objective: within the gap asked for, or 1e-9 where that is smaller.
 
     >>> is_closed(1.0, 0.99995, 1e-4), is_closed(1e-7, 0.0, 1e-4), is_closed(1e-7, 0.0, 1e-4, resolution=1e-6)
     (True, False, True)
@@ -80,7 +80,7 @@ def is_closed(objective: float | None, bound: float | None, gap: float, resoluti
 def contradicts(
     objective: float | None, bound: float | None, gap: float, *, minimize: bool = True, resolution: float = 0.0
 ) -> bool:
-    """Tell whether a bound lies beyond an attained objective by more than rounding: one of the two is wrong.
+    """Return whether a bound lies beyond an attained objective by more than rounding: one of the two is wrong.
 
     What a solver's tolerances let it overstate (1e-6, relative) is rounding where a larger gap was asked for.
 

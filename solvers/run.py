@@ -19,22 +19,22 @@ from solvers.drivers.catalogue import DRIVERS
 from solvers.drivers.penalty import by_values, penalty_of
 from solvers.errors import Error, ModelError, SolverError, SolverFailure
 from solvers.facts.base import Facts, always_on, built_of, facts_of
+from solvers.facts.equivalent import EquivalentModel
 from solvers.facts.stages import stages_of
 from solvers.facts.structure import Structure
-from solvers.facts.twin import Twin
 from solvers.interfaces.registry import SOLVERS, default_solver, find, names, recognise
 from solvers.interfaces.registry import Capability as C
 from solvers.model.classes import needs
 from solvers.model.convexity import is_convex
 from solvers.model.duals import dual_suffix
 from solvers.model.finite import refuse_nonfinite
-from solvers.model.unseen import unseen
+from solvers.model.unsupported import unseen
 from solvers.names import PREFIX
 from solvers.reading import ModelReading, read
 from solvers.result import Result
 from solvers.values import fixed, put_back
-from solvers.whole.failed import without_solver
-from solvers.whole.solve import solve_by_class, solve_whole
+from solvers.whole_model.failed import without_solver
+from solvers.whole_model.solve import solve_by_class, solve_whole
 
 _logger = logging.getLogger("solvers")
 
@@ -118,13 +118,13 @@ def _otherwise(model: pyo.ConcreteModel, facts: Facts, options: dict[str, Any], 
     """Solve by the model's class where the solver that its builder names refuses it, for an edit or an installation.
 
     What the builder leaves to a driver no other solver sees; options that only the driver has were meant for it. What
-    has a twin is a choice, which a solver with ordered sets makes, and a local one does not.
+    has an equivalent model is a choice, which a solver with ordered sets makes, and a local one does not.
     """
     if facts.implicit:
         raise refusal
     _logger.info("Not by %s: %s", facts.default_solver, refusal)
     try:
-        result = _valued(model, default_solver([C.SOS]).name if _twin(facts) is not None else None, options)
+        result = _valued(model, default_solver([C.SOS]).name if _equivalent(facts) is not None else None, options)
     except Error:
         raise refusal from None
     why = f"Not by {facts.default_solver}: {refusal}"
@@ -155,33 +155,33 @@ def _once(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Res
 
 
 def _driven(model: pyo.ConcreteModel, driver: type[Driver], options: dict[str, Any]) -> Result:
-    """Solve by a driver; by its twin what the driver cannot take apart as it is."""
-    target, twin = model, _twin(facts_of(model))
-    if twin is not None and _declared(model, options):
-        twin = None
+    """Solve by a driver; by its equivalent model what the driver cannot take apart as it is."""
+    target, equivalent = model, _equivalent(facts_of(model))
+    if equivalent is not None and _declared(model, options):
+        equivalent = None
     with garbage.put_off():  # while the model is taken apart
-        if twin is not None and issubclass(driver, DecompositionDriver):
-            target = twin.exact(model, built_of(model))
+        if equivalent is not None and issubclass(driver, DecompositionDriver):
+            target = equivalent.exact(model, built_of(model))
             if (stale := dual_suffix(model)) is not None:
                 stale.clear()
                 target.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)  # for what is said of it
         with watching.doing(f"{driver.name}: taking the model apart"):
             run = driver.kind_for(target, options)(target, **options)
     result = run.solve()
-    if twin is not None and target is not model and result.has_solution:
-        twin.load(model, target)
+    if equivalent is not None and target is not model and result.has_solution:
+        equivalent.load(model, target)
     return result
 
 
 def _declared(model: pyo.ConcreteModel, options: dict[str, Any]) -> bool:
-    """Tell whether the user says how to take a model apart."""
+    """Return whether the user says how to take a model apart."""
     given = any(options.get(option) is not None for option in ("complicating", "blocks"))
     return given or stages_of(model) is not None
 
 
-def _twin(facts: Facts | None) -> Twin | None:
-    """Return the twin by which decomposition drivers solve a model that has no structure of its own."""
-    return None if facts is None or isinstance(facts, Structure) else facts.twin
+def _equivalent(facts: Facts | None) -> EquivalentModel | None:
+    """Return the equivalent model by which decomposition drivers solve a model that has no structure of its own."""
+    return None if facts is None or isinstance(facts, Structure) else facts.equivalent
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ def takers(model: Any) -> Takers:
 
 
 def _takes(name: str, model: Any) -> bool:
-    """Tell whether a driver takes a model apart; it solves nothing."""
+    """Return whether a driver takes a model apart; it solves nothing."""
     try:
         DRIVERS[name].kind_for(model, {})(model)
     except Error:

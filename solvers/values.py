@@ -144,7 +144,7 @@ def plain_domains(variables: Iterable[Any], *, continuous: bool) -> Iterator[Non
 
 
 def is_fraction(v: Any) -> bool:
-    """Tell whether an integer variable has a value that is none: to some interfaces it is infeasible when fixed."""
+    """Return whether an integer variable has a value that is none: to some interfaces it is infeasible when fixed."""
     return not v.is_continuous() and v.value is not None and v.value != round(v.value)
 
 

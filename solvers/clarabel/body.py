@@ -322,7 +322,7 @@ class _Visitor(pyomo_quadratic.QuadraticRepnVisitor):
 
 
 def is_conic(expression: Any) -> bool:
-    """Tell whether an expression is quadratic but for quotients by linear expressions; convexity is not asked.
+    """Return whether an expression is quadratic but for quotients by linear expressions; convexity is not asked.
 
     >>> import pyomo.environ as pyo
     >>> m = pyo.ConcreteModel()

@@ -365,7 +365,7 @@ EIGEN_ROUNDING = 1e-10
 
 
 def is_psd(quad: Quadratic) -> bool:
-    """Tell whether a quadratic form is convex."""
+    """Return whether a quadratic form is convex."""
     return all(psd_factor(matrix) is not None for _, matrix in blocks(quad))
 
 

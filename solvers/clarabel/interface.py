@@ -155,7 +155,7 @@ class Clarabel(SolverBase):
         return self._engine.updates
 
     def available(self) -> Availability:
-        """Tell whether the package ``clarabel`` is there."""
+        """Return whether the package ``clarabel`` is there."""
         return Availability.NotFound if clarabel is None else Availability.FullLicense
 
     def version(self) -> tuple[int, ...] | None:

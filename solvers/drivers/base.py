@@ -26,7 +26,7 @@ from solvers.model.duals import dual_suffix
 from solvers.model.expressions import variables
 from solvers.model.finite import refuse_nonfinite
 from solvers.model.logic import written_rows
-from solvers.model.unseen import refuse_unseen
+from solvers.model.unsupported import refuse_unseen
 from solvers.options import TABLE, Config, check_limits, check_types, listed
 from solvers.reading import ModelReading
 from solvers.result import (

@@ -8,6 +8,7 @@ from solvers.facts.blocks import Block, Blocks, PenaltyValues
 from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change
 from solvers.facts.composite import CompositeRisk, RiskRow
+from solvers.facts.equivalent import EquivalentModel
 from solvers.facts.k_support import half_conjugate, half_norm, vertices
 from solvers.facts.oracle_blocks import Inside, Moved, OracleBlock, OracleBlocks
 from solvers.facts.row_bound import RowBound
@@ -15,7 +16,6 @@ from solvers.facts.row_cut import RowCut
 from solvers.facts.separable import Cuts, Separable, no_cuts
 from solvers.facts.stages import stages_of
 from solvers.facts.structure import Adapted, Cut, EditedSub, Inexpressible, RelaxedAnswer, Structure, SubAnswer
-from solvers.facts.twin import Twin
 from solvers.model.known_rows import keep
 from solvers.model.linear import LinearRows
 
@@ -29,6 +29,7 @@ __all__ = [
     "Cut",
     "Cuts",
     "EditedSub",
+    "EquivalentModel",
     "Facts",
     "Inexpressible",
     "Inside",
@@ -44,7 +45,6 @@ __all__ = [
     "Separable",
     "Structure",
     "SubAnswer",
-    "Twin",
     "facts_of",
     "half_conjugate",
     "half_norm",

@@ -11,14 +11,14 @@ import pyomo.environ as pyo
 from pyomo.common.collections import ComponentMap
 
 from solvers.errors import ModelError
-from solvers.facts.as_built import AsBuilt, data_of
 from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change
-from solvers.facts.twin import Twin
+from solvers.facts.equivalent import EquivalentModel
+from solvers.facts.snapshot import AsBuilt, data_of
 from solvers.model.classes import single_objective, violation
 from solvers.model.cloning import Attached
 from solvers.model.expressions import largest_slope
-from solvers.model.unseen import unseen
+from solvers.model.unsupported import unseen
 from solvers.reading import read
 from solvers.result import FEASIBLE, ROUNDING
 from solvers.values import INSIDE, may_be_zero, value_or_none
@@ -43,7 +43,7 @@ class Facts(Attached):
         How answers are proven from the data, whatever a solver's tolerances.
     change : Change, optional
         A change of variables under which the numbers are of one size; solvers of the whole model see the new ones.
-    twin : Twin, optional
+    equivalent : EquivalentModel, optional
         The same problem for a decomposition driver, whose proof counts in place of a solver's word; with a
         certificate.
     switches : list of (binary, variable)
@@ -64,7 +64,7 @@ class Facts(Attached):
     resolution: Callable[[Any], float] | None = field(default=None, kw_only=True)
     certificate: Certificate | None = field(default=None, kw_only=True)
     change: Change | None = field(default=None, kw_only=True)
-    twin: Twin | None = field(default=None, kw_only=True)
+    equivalent: EquivalentModel | None = field(default=None, kw_only=True)
     switches: list[tuple[Any, Any]] = field(default_factory=list, kw_only=True)
     default_solver: str = field(default="", kw_only=True)
     implicit: str = field(default="", kw_only=True)

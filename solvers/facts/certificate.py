@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from solvers.facts.as_built import AsBuilt
 from solvers.facts.change import Change
+from solvers.facts.snapshot import AsBuilt
 from solvers.model.choices import choose
 from solvers.model.classes import rows_violation, violation
 from solvers.model.expressions import largest_coefficient
@@ -75,7 +75,7 @@ class Certificate:
         return [row for component in self.rows for row in component.values()]
 
     def untouched(self, model: Any) -> bool:
-        """Tell whether the model is as built, but for the values of its parameters."""
+        """Return whether the model is as built, but for the values of its parameters."""
         return self.built is not None and self.built.untouched(model)
 
     def at_hand(self, model: Any) -> float | None:

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from solvers.facts.as_built import AsBuilt
 from solvers.facts.base import Facts
+from solvers.facts.snapshot import AsBuilt
 from solvers.model.convexity import is_linear
 from solvers.model.expressions import variables
 from solvers.reading import ModelReading, read

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from solvers.box.minimise import Minimum
 from solvers.box.polyhedron import Polyhedron
-from solvers.facts.as_built import AsBuilt, data_of
 from solvers.facts.base import Facts
+from solvers.facts.snapshot import AsBuilt, data_of
 from solvers.model.convexity import is_linear
 from solvers.model.expressions import variables
 from solvers.reading import read
@@ -175,7 +175,7 @@ class OracleBlocks(Facts):
         return [*(edit for edit in self.built.additions(model) if edit not in seen), *changed]
 
     def _is_kept(self, row: Any) -> bool:
-        """Tell whether the steps, or the search over what is switched, keep to a row."""
+        """Return whether the steps, or the search over what is switched, keep to a row."""
         mine, rowed = {id(v) for v in self.variables()}, {id(v) for v in data_of(self.rowed)}
         held = list(variables(row.body))
         inside = [v for v in held if id(v) in mine]

@@ -10,8 +10,8 @@ import numpy as np
 import pyomo.environ as pyo
 from scipy import sparse
 
-from solvers.facts.as_built import AsBuilt, data_of
 from solvers.facts.base import Facts
+from solvers.facts.snapshot import AsBuilt, data_of
 from solvers.model.expressions import variables
 
 

@@ -18,8 +18,8 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.gdp import Disjunction
 
-from solvers.facts.as_built import AsBuilt, data_of
 from solvers.facts.base import Facts
+from solvers.facts.snapshot import AsBuilt, data_of
 from solvers.model.curves import Curve
 from solvers.model.expressions import holds, terms
 from solvers.model.linear import LinearRows

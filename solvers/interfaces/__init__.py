@@ -1,4 +1,4 @@
-"""Every Pyomo solver by name: what each can, its options in one language, its quirks, one runner.
+"""Every Pyomo solver by name: what each can, its options in one language, adapters, one runner.
 
 May import ``solvers.clarabel`` and the ground files.
 """

@@ -407,5 +407,5 @@ def _named(options: dict[str, Any], text: str) -> str | None:
 
 
 def _doubtful(answer: Answer) -> bool:
-    """Tell whether an answer has no point, and no limit is why."""
+    """Return whether an answer has no point, and no limit is why."""
     return not answer.has_point and answer.stop_reason in (StopReason.CONVERGED, StopReason.SOLVER_ERROR)

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
-from solvers.interfaces import quirks
+from solvers.interfaces import adapters
 
 
 class Capability(enum.Flag):
@@ -48,7 +48,7 @@ class SolverSpec:
     - ``checks_options``: the solver refuses unknown options itself.
     - ``accept``: tries one option on the solver itself: returns its value as the solver takes it, or raises
       ``ValueError`` with the solver's words.
-    - ``around``: a context around each solve (see ``quirks``).
+    - ``around``: a context around each solve (see ``adapters``).
     - ``seconds``: a time limit as it takes it.
     - ``pace``: seconds a term of a dense row, from writing it in other variables to the solver's first step: measured
       on 2000 rows of 400 terms. A limit that ends before that ends the run at once.
@@ -91,7 +91,7 @@ class SolverSpec:
     option_names: Callable[[], list[str]] | None = None
     checks_options: bool = False
     accept: Callable[[str, Any], Any] | None = None
-    around: Callable[..., AbstractContextManager[quirks.Attempt]] = quirks.plain
+    around: Callable[..., AbstractContextManager[adapters.Attempt]] = adapters.plain
     seconds: Callable[[float], float] = float
     pace: float = 2e-6
     steep: float = 1e8

@@ -248,11 +248,11 @@ class HighsLP:
         return _MEANING.get(self._highs.getModelStatus(), LpStatus.FAILED)
 
     def _circling(self) -> bool:
-        """Tell whether the last run used up its iterations, which rounding can make the simplex method repeat."""
+        """Return whether the last run used up its iterations, which rounding can make the simplex method repeat."""
         return self._watched and self._highs.getModelStatus() == highspy.HighsModelStatus.kIterationLimit
 
     def _contradiction(self) -> bool:
-        """Tell whether a row without columns keeps 0 out: HiGHS does not look at one."""
+        """Return whether a row without columns keeps 0 out: HiGHS does not look at one."""
         lp = self._highs.getLp()
         return bool(np.any(np.array(lp.row_lower_) > LP_TOLERANCE) or np.any(np.array(lp.row_upper_) < -LP_TOLERANCE))
 

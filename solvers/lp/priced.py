@@ -55,7 +55,7 @@ class _Prices:
 
 
 def pays(matrix: sparse.csr_matrix) -> bool:
-    """Tell whether the dual of these rows is the smaller program, and one that takes long enough to matter."""
+    """Return whether the dual of these rows is the smaller program, and one that takes long enough to matter."""
     return bool(matrix.nnz >= LONG and (np.diff(matrix.tocsc().indptr) > 1).sum() < matrix.shape[0])
 
 

@@ -257,7 +257,7 @@ class PyomoLP:
         return answer
 
     def _contradiction(self) -> bool:
-        """Tell whether bounds or sides cross, or a row without coefficients keeps 0 out: writers choke on these."""
+        """Return whether bounds or sides cross, or a row without coefficients keeps 0 out: writers choke on these."""
         empty = np.diff(self._matrix.indptr) == 0
         low, up = self._sides.T
         crossed = bool(np.any(low > up) or np.any(self._lower > self._upper))

@@ -45,7 +45,7 @@ def needs(model: Any) -> list[C]:
 
 
 def has_integers(model: Any) -> bool:
-    """Tell whether an active row or the objective holds an integer variable that is free."""
+    """Return whether an active row or the objective holds an integer variable that is free."""
     model = read(model)
     integer = {id(v) for v in model.variables if not v.is_continuous() and not v.fixed}
     return bool(integer) and any(id(v) in integer for v in used_variables(model))
@@ -109,7 +109,7 @@ def _row_degree(row: Any) -> int:
 
 
 def _conic(expression: Any) -> bool:
-    """Tell whether the conic walker, which knows quotients x**2/y, can read the expression."""
+    """Return whether the conic walker, which knows quotients x**2/y, can read the expression."""
     from solvers.clarabel.body import is_conic
 
     return is_conic(expression)

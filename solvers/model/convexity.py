@@ -69,7 +69,7 @@ class ConvexFunction:
 
 
 def is_linear(expression: Any) -> bool:
-    """Tell whether an expression is affine in its free variables; a dense row is not walked."""
+    """Return whether an expression is affine in its free variables; a dense row is not walked."""
     return type(expression) is LinearExpression or all(map(_is_linear_term, terms(expression)))
 
 
@@ -81,7 +81,7 @@ def _is_linear_term(term: Any) -> bool:
 
 
 def is_convex(expression: Any, sign: float = 1.0) -> bool | None:
-    """Tell whether sign times an expression is convex; None where it is not quadratic."""
+    """Return whether sign times an expression is convex; None where it is not quadratic."""
     held = list(variables(expression))
     found = Quadratic.read(expression, {id(v): k for k, v in enumerate(held)}, len(held))
     return None if found is None else found.is_convex(sign)

@@ -19,7 +19,7 @@ from solvers.interfaces.spec import describe
 from solvers.model.classes import has_integers
 from solvers.model.expressions import variables
 from solvers.model.rewriting import Visible
-from solvers.model.unseen import unseen
+from solvers.model.unsupported import unseen
 from solvers.reading import read
 from solvers.result import Result, SolutionStatus
 
@@ -83,7 +83,7 @@ class Multipliers:
 
 
 def is_constant(row: Any) -> bool:
-    """Tell whether a row has no free variable: solvers leave it out, and nothing depends on its right-hand side."""
+    """Return whether a row has no free variable: solvers leave it out, and nothing depends on its right-hand side."""
     return all(v.fixed for v in variables(row.body))
 
 

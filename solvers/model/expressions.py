@@ -83,7 +83,7 @@ def variables(expression: Any, atoms: Sequence[Any] = ()) -> Iterator[Any]:
 
 
 def holds(expression: Any, inside: set[int], atoms: Sequence[Any] = ()) -> bool:
-    """Tell whether an expression holds any variable of a set of ids."""
+    """Return whether an expression holds any variable of a set of ids."""
     return any(id(v) in inside for v in variables(expression, atoms))
 
 

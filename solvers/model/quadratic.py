@@ -108,7 +108,7 @@ class Quadratic:
         return found
 
     def is_convex(self, sign: float) -> bool:
-        """Tell whether sign times f is convex; products are multiplied out only where they are no squares of it."""
+        """Return whether sign times f is convex; products are multiplied out only where they are no squares of it."""
         body = self.body.times(sign)
         squares = tuple(p for p in body.products if squares_of(p) is not None)
         others = tuple(p for p in body.products if squares_of(p) is None)

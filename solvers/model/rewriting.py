@@ -22,7 +22,7 @@ from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import SolverSpec, names
 from solvers.model.cloning import clone_of
 from solvers.model.expressions import variables
-from solvers.model.unseen import unknown_components, unseen
+from solvers.model.unsupported import unknown_components, unseen
 from solvers.reading import ModelReading, read
 from solvers.values import INSIDE
 

@@ -59,7 +59,7 @@ class SmoothObjective:
         return generate_standard_repn(self._expression, compute_values=True, quadratic=False).nonlinear_expr
 
     def is_convex(self) -> bool | None:
-        """Tell whether it is convex; None where it is not quadratic."""
+        """Return whether it is convex; None where it is not quadratic."""
         return None if self.quadratic is None else self.quadratic.is_convex(self._sign)
 
     def value(self, x: np.ndarray) -> float:

@@ -7,7 +7,7 @@ import pytest
 from pyomo.gdp import Disjunction
 from pyomo.mpec import Complementarity, complements
 
-from solvers import Facts, ModelError, announced, show
+from solvers import Facts, ModelError, import_hook, show
 from solvers.html import escaped, mathematics, table
 from solvers.model_page import symbol
 
@@ -158,13 +158,13 @@ def test_jupyter_shows_models_that_carry_facts_and_leaves_others(monkeypatch, fa
 
     shell = type("Shell", (), {"display_formatter": DisplayFormatter()})()
     monkeypatch.setattr("IPython.get_ipython", lambda: shell)
-    announced.enter()
+    import_hook.enter()
     html = shell.display_formatter.formatters["text/html"]
     assert html(facilities) is None
     Facts().seal(facilities)
     assert html(facilities) == show(facilities)._repr_html_()
     monkeypatch.setattr("IPython.get_ipython", lambda: None)
-    announced.enter()  # IPython imported, none running
+    import_hook.enter()  # IPython imported, none running
     assert InteractiveShell is not None
 
 

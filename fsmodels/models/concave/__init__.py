@@ -26,7 +26,7 @@ Why FSL is FS
     u'(e - r), the sum of the products that complementarity sets to 0, and at least 0: FSB is FSL with an exact penalty.
     Where r_j < 1, u_j and with it v_j is 0, so rounding r down gives a point of FS that costs no more, and u = v = |w|,
     r = sigma one of FSL: with the same data and lambda both have one optimum, and FS's tree solves and proves FSL.
-    Rows of yours on r keep that if rounding down keeps them (``solvers.facts.twin``), as ``side_constraints`` do.
+    Rows of yours on r keep that if rounding down keeps them (``solvers.facts.equivalent``), as ``side_constraints`` do.
 Why FSV and FSS can be linearised
     On v >= 0, where all feasible points lie, 1 - e^(-alpha v) and the sigmoid are concave. A concave objective over a
     polyhedron without lines has a vertex solution; successive linearisation goes from vertex to better vertex and
@@ -121,7 +121,7 @@ from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.sample_rows import latex_of
 from fsmodels.models.shares import class_shares
 from fsmodels.weights import column_sizes
-from solvers.facts import Block, Blocks, Facts, PenaltyValues, Structure, Twin
+from solvers.facts import Block, Blocks, EquivalentModel, Facts, PenaltyValues, Structure
 
 __all__ = ["FORMS", "MU", "fs", "fs_objective", "fsb", "fsl", "fss", "fsv"]
 __dir__ = __all__.copy  # what <TAB> offers
@@ -256,7 +256,9 @@ def fsl(data: Dataset, *, penalty: float) -> pyo.ConcreteModel:
     model.sigma = pyo.Reference(model.r)
     model.features_used = pyo.Expression(expr=pyo.quicksum(model.r.values()), doc=r"(13) e'r \(\sum_j r_j\)")
     price_features(model, "(13)")
-    return certified(model, data, Facts(selected=by_sigma, default_solver="branch-and-cut", twin=_twin(data)))
+    return certified(
+        model, data, Facts(selected=by_sigma, default_solver="branch-and-cut", equivalent=_equivalent(data))
+    )
 
 
 def fsb(data: Dataset, *, penalty: float, mu: float | None = None, sigma: bool = False) -> pyo.ConcreteModel:
@@ -401,14 +403,14 @@ def _structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> Structure:
         floor=0.0,
         parameters=sub.parameters,
         selected=by_sigma,
-        twin=_twin(data),
+        equivalent=_equivalent(data),
         default_solver="branch-and-cut",
     )
 
 
-def _twin(data: Dataset) -> Twin:
+def _equivalent(data: Dataset) -> EquivalentModel:
     """Return how FS is built anew for a model of FS or FSL."""
-    return Twin(partial(_as_fs, data), _sigma, _load)
+    return EquivalentModel(partial(_as_fs, data), _sigma, _load)
 
 
 def _sigma(model: pyo.ConcreteModel) -> list[Any]:
@@ -419,18 +421,18 @@ def _as_fs(data: Dataset, model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     """Return FS for drivers, whose oracle has the rows of the data: to state those once more takes the time of all."""
     most = model.component("max_features")
     told = data if data.scale.chosen else data.scaled("none")  # of its units the user has been told
-    twin = bounded_plane("FS", told, pyo.value(model.penalty), stated=False)
-    by_ordered_sets(twin, twin.v)
-    return _chosen_among(twin, told, None if most is None else int(pyo.value(most)), FORMS[0])
+    equivalent = bounded_plane("FS", told, pyo.value(model.penalty), stated=False)
+    by_ordered_sets(equivalent, equivalent.v)
+    return _chosen_among(equivalent, told, None if most is None else int(pyo.value(most)), FORMS[0])
 
 
-def _load(model: pyo.ConcreteModel, twin: pyo.ConcreteModel) -> None:
-    """Write the point of a twin on FSL."""
-    said = chosen(twin)
+def _load(model: pyo.ConcreteModel, equivalent: pyo.ConcreteModel) -> None:
+    """Write the point of an equivalent model on FSL."""
+    said = chosen(equivalent)
     assert said is not None
-    slacks = {i: slack.value for part in (twin.y, twin.z) for i, slack in part.items()}
+    slacks = {i: slack.value for part in (equivalent.y, equivalent.z) for i, slack in part.items()}
     xi = np.array([slacks[i] for i in sorted(slacks)])
-    put_point(says_selected(model), model, Point(said[0], -twin.gamma.value, xi, said[1]))
+    put_point(says_selected(model), model, Point(said[0], -equivalent.gamma.value, xi, said[1]))
 
 
 def _steps(model: pyo.ConcreteModel) -> None:

@@ -50,10 +50,10 @@ from solvers.drivers.penalty import inexact
 from solvers.drivers.slots import lp_words
 from solvers.drivers.starts import StartsConfig, spread, table
 from solvers.errors import OptionError
-from solvers.facts.as_built import data_of
 from solvers.facts.base import facts_of, told_violation
 from solvers.facts.blocks import Blocks
 from solvers.facts.oracle_blocks import OracleBlocks
+from solvers.facts.snapshot import data_of
 from solvers.interfaces.runner import SolveOptions
 from solvers.model.classes import single_objective, violation
 from solvers.model.smooth import SmoothObjective

@@ -52,9 +52,9 @@ from solvers.box.minimise import BY_PROJECTION, check_method
 from solvers.box.polyhedron import Polyhedron
 from solvers.drivers.base import Driver
 from solvers.errors import ModelError, OptionError
-from solvers.facts.as_built import data_of
 from solvers.facts.base import facts_of
 from solvers.facts.oracle_blocks import Inside, Moved, OracleBlock, OracleBlocks
+from solvers.facts.snapshot import data_of
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.classes import violation

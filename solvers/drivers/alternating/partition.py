@@ -11,8 +11,8 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import AbsExpression, Expr_ifExpression, MaxExpression, MinExpression
 
 from solvers.errors import OptionError
-from solvers.facts.as_built import data_of
 from solvers.facts.blocks import Block
+from solvers.facts.snapshot import data_of
 from solvers.model.components import flat
 from solvers.model.expressions import variables
 from solvers.values import INSIDE, put_back

@@ -22,8 +22,8 @@ import pyomo.environ as pyo
 from pyomo.gdp import Disjunction
 
 from solvers.errors import OptionError
-from solvers.facts.as_built import data_of
 from solvers.facts.base import facts_of
+from solvers.facts.snapshot import data_of
 from solvers.facts.stages import stages_of
 from solvers.facts.structure import Structure
 from solvers.model.classes import used_variables

@@ -20,7 +20,7 @@ from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
 from solvers.model.convexity import is_linear
 from solvers.model.logic import written_rows
-from solvers.model.unseen import others
+from solvers.model.unsupported import others
 from solvers.reading import ModelReading
 
 SHOWN = 6  # reasons, and blocks at either end of the table, that are printed

@@ -34,7 +34,7 @@ from pyomo.contrib.fbbt.expression_bounds_walker import ExpressionBoundsVisitor
 from pyomo.gdp import Disjunct, Disjunction
 
 from solvers.errors import ModelError
-from solvers.facts.as_built import AsBuilt
+from solvers.facts.snapshot import AsBuilt
 from solvers.facts.structure import EditedSub, Inexpressible, Structure
 from solvers.model.classes import single_objective
 from solvers.model.convexity import is_linear

@@ -39,10 +39,10 @@ from solvers.drivers.cutting_plane.column_lp import ColumnLP, sized
 from solvers.drivers.cutting_plane.convex_parts import ConvexParts
 from solvers.drivers.slots import lp_words
 from solvers.errors import ModelError, OptionError, SolverFailure
-from solvers.facts.as_built import data_of
 from solvers.facts.base import facts_of
 from solvers.facts.certificate import Certificate
 from solvers.facts.separable import Cuts, Separable, no_cuts, stacked
+from solvers.facts.snapshot import data_of
 from solvers.interfaces.registry import called, find, for_cones
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.lp.highs import LpAnswer, LpStatus

@@ -34,10 +34,10 @@ from scipy import sparse
 from solvers.drivers.base import Driver
 from solvers.drivers.slots import slot_words
 from solvers.errors import ModelError
-from solvers.facts.as_built import data_of
 from solvers.facts.base import facts_of, worst_violation
 from solvers.facts.change import Change, Changed
 from solvers.facts.separable import Cuts, Separable
+from solvers.facts.snapshot import data_of
 from solvers.interfaces.registry import SolverSpec, default_solver, listed, names
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.interfaces.spec import describe

@@ -20,7 +20,7 @@ from solvers.drivers.sla import driver as sla
 from solvers.lp import highs as lp
 from solvers.model.known_rows import hand_over
 from solvers.result import StopReason
-from solvers.whole import solve as whole
+from solvers.whole_model import solve as whole
 
 KERNELS = {name: {"C": 1.0, "penalty": 1.0} for name in ("full-fs", "ao-simple", "ao-margin", "ao-efs", "gmkl")}
 R = {"R_plus": 1.0, "R_minus": 1.0}

@@ -13,7 +13,7 @@ from fsmodels import side_constraints as sides
 from solvers.facts.base import facts_of
 from solvers.interfaces.runner import Answer
 from solvers.model.classes import violation
-from solvers.whole.solve import _Whole
+from solvers.whole_model.solve import _Whole
 
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 OPTIMAL, FEASIBLE = fs.SolutionStatus.OPTIMAL, fs.SolutionStatus.FEASIBLE

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 import fsmodels as fs
 from solvers.facts.base import facts_of
-from solvers.whole.ordered_products import products_as_sets
+from solvers.whole_model.ordered_products import products_as_sets
 
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 

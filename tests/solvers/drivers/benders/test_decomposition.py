@@ -12,7 +12,7 @@ from solvers import Benders, ModelError, OptionError, Structure
 from solvers.drivers.benders.declared import structure_of
 from solvers.drivers.benders.master import Master
 from solvers.drivers.benders.split import split
-from solvers.facts.as_built import data_of
+from solvers.facts.snapshot import data_of
 from solvers.facts.structure import Cut
 from solvers.values import fixed
 

@@ -12,9 +12,9 @@ import solvers
 from solvers import SolutionStatus
 from solvers.interfaces.registry import SOLVERS, Capability
 from solvers.model.classes import violation
-from solvers.whole import solve, units
-from solvers.whole.settling import Settled
-from solvers.whole.units import factor
+from solvers.whole_model import solve, units
+from solvers.whole_model.fix_and_polish import Settled
+from solvers.whole_model.units import factor
 
 UNITS = [(1e8, 1.0), (1e-5, 1.0), (1.0, 1e-6), (1.0, 1e-9), (1e8, 1e-9), (1.0, 1e12)]
 

@@ -40,7 +40,7 @@ from solvers.model.duals import Multipliers, dual_suffix, is_constant, why_no_du
 from solvers.model.finite import has_poles
 from solvers.model.known_rows import hand_over
 from solvers.model.rewriting import Visible, visible
-from solvers.model.unseen import unseen
+from solvers.model.unsupported import unseen
 from solvers.options import check_limits
 from solvers.reading import ModelReading, read
 from solvers.result import (
@@ -55,10 +55,10 @@ from solvers.result import (
     verdict,
 )
 from solvers.values import kept, plain_domains, put_back
-from solvers.whole.ordered_products import products_as_sets
-from solvers.whole.settling import CHOICES, Settled, cut_off, never_off, settle
-from solvers.whole.twin_proof import Proof, prove
-from solvers.whole.units import change_of
+from solvers.whole_model.equivalent_proof import Proof, prove
+from solvers.whole_model.fix_and_polish import CHOICES, Settled, cut_off, never_off, settle
+from solvers.whole_model.ordered_products import products_as_sets
+from solvers.whole_model.units import change_of
 
 ALMOST_INTEGER = 1e-4
 SMALL = 0.1  # an objective, as a solver sees it, of which its absolute tolerance of 1e-6 is a tenth of the usual gap
@@ -104,7 +104,7 @@ class _Whole:
     multipliers: Multipliers | None  # that the user wants
     most: float | None = None  # the objective of an earlier solve, if its units did not fit
     cuts: list[Settled] = field(default_factory=list)  # that the solver sees as rows
-    proofs: list[Proof] = field(default_factory=list)  # what the twin proves, once it has been asked
+    proofs: list[Proof] = field(default_factory=list)  # what the equivalent model proves, once it has been asked
 
     @property
     def model(self) -> Any:
@@ -153,7 +153,7 @@ class _Whole:
         return replace(answer, bound=None)
 
     def in_time(self, spec: SolverSpec) -> bool:
-        """Tell whether a solver could be handed the model in what is left of the time."""
+        """Return whether a solver could be handed the model in what is left of the time."""
         return self.clock.left is None or self.clock.left > hand_over(self.model, spec.pace)
 
     def _asked(self) -> list[Any]:
@@ -205,9 +205,13 @@ class _Whole:
         return None if self.structure is None else self.structure.certificate
 
     def too_small(self, result: Result) -> bool:
-        """Tell whether an objective by the solver's word was below its tolerances, which are absolute."""
-        if self.structure is not None and self.structure.twin is not None and result.status is SolutionStatus.OPTIMAL:
-            return False  # by the twin's
+        """Return whether an objective by the solver's word was below its tolerances, which are absolute."""
+        if (
+            self.structure is not None
+            and self.structure.equivalent is not None
+            and result.status is SolutionStatus.OPTIMAL
+        ):
+            return False  # by the equivalent model's
         if not self.in_time(self.spec) or self.structure is None or self._proving():
             return False
         if self.spec.local or not result.minimize:
@@ -274,9 +278,9 @@ class _Whole:
             return self._weighed(answer, doubt, before, proof)
 
     def _by_twin(self) -> Proof | None:
-        """Return what the model's twin proves, within what is left of the time; None where a word has to do."""
+        """Return what the equivalent model proves, within what is left of the time; None where a word has to do."""
         facts = self.structure
-        if facts is None or facts.twin is None or facts.certificate is None:
+        if facts is None or facts.equivalent is None or facts.certificate is None:
             return None
         if self.spec.local:  # which claims nothing
             return Proof(None, "")

@@ -1,4 +1,4 @@
-"""What a model's twin proves of it: the bound that stands in place of a solver's word."""
+"""What an equivalent model proves of it: the bound that stands in place of a solver's word."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Proof:
 
 def prove(model: Any, facts: Facts, *, gap: float, time_limit: float | None, in_time: bool) -> Proof:
     """Prove what can be within a time limit, which counts as the whole run's does; values stay as they are."""
-    twin, built = facts.twin, built_of(model)
-    assert twin is not None
+    equivalent, built = facts.equivalent, built_of(model)
+    assert equivalent is not None
     restricted = built.restricted(model)
-    floor = twin.floor if restricted else None
+    floor = equivalent.floor if restricted else None
     if not in_time:
-        return Proof(floor, f"but no time was left for {twin.driver} to prove it from the data.")
+        return Proof(floor, f"but no time was left for {equivalent.driver} to prove it from the data.")
 
-    driver = DRIVERS[twin.driver]
+    driver = DRIVERS[equivalent.driver]
 
     def solved(build: Callable[[Any, AsBuilt], Any] | None) -> Result:
         with kept(model.component_data_objects(pyo.Var, descend_into=INSIDE)), garbage.put_off():
@@ -42,16 +42,18 @@ def prove(model: Any, facts: Facts, *, gap: float, time_limit: float | None, in_
             return driver(target, gap=gap, time_limit=time_limit).solve()
 
     try:
-        result = solved(None if isinstance(facts, Structure) else twin.exact)
+        result = solved(None if isinstance(facts, Structure) else equivalent.exact)
     except Error as refusal:
-        why = f"Not by {twin.driver}: {refusal}"
+        why = f"Not by {equivalent.driver}: {refusal}"
         if not restricted:
             return Proof(None, f"which is not proven from the data. {why}")
-        result = solved(twin.relaxed)
-        rest = twin.floor if result.bound is None else max(twin.floor, result.bound)
+        result = solved(equivalent.relaxed)
+        rest = equivalent.floor if result.bound is None else max(equivalent.floor, result.bound)
         return Proof(rest, f"but from the data only the bound without that edit is proven. {why}")
     bound = result.bound if floor is None else max(floor, result.bound or floor)
     distance = relative_gap(result.objective, bound, resolution=result.resolution)
     if result.objective is None or distance is None:
-        return Proof(bound, f"but {twin.driver} does not prove it from the data. {result.message}".strip())
-    return Proof(bound, f"but {twin.driver} finds {result.objective:.9g}, proven from the data to {distance:.1e}.")
+        return Proof(bound, f"but {equivalent.driver} does not prove it from the data. {result.message}".strip())
+    return Proof(
+        bound, f"but {equivalent.driver} finds {result.objective:.9g}, proven from the data to {distance:.1e}."
+    )

@@ -212,7 +212,7 @@ class Gurobi(GurobiPersistent):
 
 
 def _is_zero(expression: Any) -> bool:
-    """Tell whether an expression is 0 by a factor that is the number 0, whatever its parameters and variables are."""
+    """Return whether an expression is 0 by a factor that is the number 0, whatever its parameters and variables are."""
     if type(expression) in native_numeric_types:
         return bool(expression == 0)
     if isinstance(expression, ProductExpression):

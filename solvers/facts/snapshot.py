@@ -9,7 +9,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from solvers.model.classes import single_objective
-from solvers.model.unseen import UNSEEN
+from solvers.model.unsupported import UNSEEN
 from solvers.reading import ModelReading, read
 from solvers.values import same, state
 
@@ -73,14 +73,14 @@ class AsBuilt:
         )
 
     def untouched(self, model: Any) -> bool:
-        """Tell whether the whole model is as built, nothing added and nothing changed but values of parameters."""
+        """Return whether the whole model is as built, nothing added and nothing changed but values of parameters."""
         model, kinds = read(model), ([pyo.Constraint], [pyo.Var], [pyo.Expression], UNSEEN)
         counts = [len(model.data(*kind)) for kind in kinds]
         as_built = [len(parts) for parts in (self.rows, self.variables, self.named, self.others)]
         return not self.changed_variables() and counts == as_built and self.restricted(model)
 
     def restricted(self, model: Any) -> bool:
-        """Tell whether every point of the model is one of the whole model as built, with the same objective."""
+        """Return whether every point of the model is one of the whole model as built, with the same objective."""
         return next(self.loosened(model), None) is None
 
     def loosened(self, model: Any) -> Iterator[str]:
@@ -100,7 +100,7 @@ class AsBuilt:
         yield from (f'the bounds, domain or fixing of "{v.name}" were widened' for v in self._widened())
 
     def has_rows(self, model: Any) -> bool:
-        """Tell whether all rows and other components as built are in the model still, and say the same."""
+        """Return whether all rows and other components as built are in the model still, and say the same."""
         return next(self._lost(read(model)), None) is None
 
     def _lost(self, model: ModelReading) -> Iterator[str]:
@@ -111,14 +111,14 @@ class AsBuilt:
                 yield f'row "{row.name}" was changed'
 
     def narrowed(self) -> bool:
-        """Tell whether no variable may take a value now that it could not take before."""
+        """Return whether no variable may take a value now that it could not take before."""
         return next(self._widened(), None) is None
 
     def _widened(self) -> Iterator[Any]:
         return (v for v, before in zip(self.variables, self.states, strict=True) if not _within(v, before))
 
     def same_cost(self) -> bool:
-        """Tell whether the objective's expression and sense are as built."""
+        """Return whether the objective's expression and sense are as built."""
         return self.objective.expr is self.cost and self.objective.sense == self.sense
 
     def same_named(self) -> list[Any]:
@@ -209,7 +209,7 @@ def _same_set(now: Any, before: tuple[int, list[Any], list[float]]) -> bool:
 
 
 def _within(v: Any, before: tuple[Any, ...]) -> bool:
-    """Tell whether a variable may take no value now that it could not take before."""
+    """Return whether a variable may take no value now that it could not take before."""
     if same(state(v), before):
         return True
     lower, upper, domain, fixed, _ = before

@@ -12,7 +12,7 @@ from solvers import SolutionStatus
 from solvers.interfaces.registry import SOLVERS
 from solvers.interfaces.registry import Capability as C
 from solvers.values import put_on_bounds
-from solvers.whole.ordered_products import products_as_sets
+from solvers.whole_model.ordered_products import products_as_sets
 
 
 def bilinear(seed, n=3, rows=5, sense=pyo.minimize):

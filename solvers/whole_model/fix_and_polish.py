@@ -37,11 +37,11 @@ from solvers.interfaces.registry import SolverSpec, default_solver, find
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.model.classes import has_integers, needs, used_variables
 from solvers.model.rewriting import Visible
-from solvers.model.unseen import others, unseen
+from solvers.model.unsupported import others, unseen
 from solvers.reading import ModelReading, read
 from solvers.result import FEASIBLE, SolutionStatus
 from solvers.values import fixed, may_be_zero, put_back, without_domains
-from solvers.whole.units import change_of
+from solvers.whole_model.units import change_of
 
 CHOICES = 100  # without a point, before the solver is no longer asked for another
 WHOLE = 1e-3  # how far from whole the integers may be to say what is chosen

@@ -1,8 +1,9 @@
 r"""The same problem once more, on components of its own, which a decomposition driver solves and proves.
 
-A builder whose model is a choice in other words, continuous r in [0, 1] for sigma in {0, 1}, says how to build the
-model of sigma. It vouches for this: of every point of its model, sigma_j = 1 where r_j = 1 and 0 where r_j < 1, with
-the rest as it is, is a point of the twin that costs no more; and every point of the twin is one of the model.
+A builder whose model writes a choice with continuous r in [0, 1] in place of sigma in {0, 1} declares how to build the
+model with sigma. It guarantees that every point of its model gives a point of the equivalent model at no higher cost,
+with sigma_j = 1 where r_j = 1, sigma_j = 0 where r_j < 1 and all else equal, and that every point of the equivalent
+model is a point of the model.
 
 Rows on r
     of the user's own hold for sigma too if rounding a fraction down keeps them: all of their r are binary; or it is an
@@ -10,8 +11,8 @@ Rows on r
     r_a <= r_b or r_a = r_b, where one may be integer; or it is on r alone, with coefficients of one sign, and the other
     side is 0 at most or as large as can be. Fractions could satisfy any other row at a lower cost.
 Bounds
-    Where every point of the edited model is one of the model as built, the twin with those rows that hold for sigma is
-    a relaxation of it, so the twin's bound holds.
+    Where every point of the edited model is one of the model as built, the equivalent model with the rows that hold for
+    sigma is a relaxation of it, so its bound holds.
 """
 
 from __future__ import annotations
@@ -26,21 +27,21 @@ from pyomo.core.expr.visitor import replace_expressions
 from pyomo.repn import generate_standard_repn
 
 from solvers.errors import ModelError
-from solvers.facts.as_built import AsBuilt
+from solvers.facts.snapshot import AsBuilt
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
 from solvers.model.expressions import variables
-from solvers.model.unseen import others
+from solvers.model.unsupported import others
 from solvers.values import INSIDE, same, state
 
 
 @dataclass(frozen=True)
-class Twin:
+class EquivalentModel:
     """How a model is built anew as one that ``driver`` proves.
 
-    - ``build``: model -> the twin with the model's parameters as they are now, and none of the user's edits.
-    - ``choices``: model or twin -> the variables that choose, in one order for both.
-    - ``load``: (model, twin): write the twin's point on the model as built.
+    - ``build``: model -> the equivalent model with the current values of parameters, without the user's edits.
+    - ``choices``: model or equivalent model -> the variables that choose, in one order for both.
+    - ``load``: (model, equivalent): write the equivalent model's point on the model as built.
     - ``driver``: str.
     - ``floor``: no point of the model as built costs less.
     """
@@ -51,28 +52,28 @@ class Twin:
     driver: str = "branch-and-cut"
     floor: float = 0.0
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Twin:
+    def __deepcopy__(self, memo: dict[int, Any]) -> EquivalentModel:
         """Return this object, which holds nothing of the model: its clone shares it."""
         return self
 
     def exact(self, model: Any, built: AsBuilt) -> Any:
-        """Return the twin with the user's rows on the choices.
+        """Return the equivalent model with the user's rows on the choices.
 
-        Raises ModelError, naming an edit that the twin cannot have.
+        Raises ModelError, naming an edit that the equivalent model cannot have.
         """
         for edit in self._edits(model, built):
             raise ModelError(
                 f"{edit}: {self.driver} solves a 0/1 choice in place of this model, which does not have that. State it "
                 f"on a binary sigma, or solve the model by name: {either(C.SOS)}."
             )
-        return self._twin(model, built)
+        return self._equivalent(model, built)
 
     def relaxed(self, model: Any, built: AsBuilt) -> Any:
         """Return a relaxation of a model whose points are all points of the model as built."""
-        return self._twin(model, built)
+        return self._equivalent(model, built)
 
     def _edits(self, model: Any, built: AsBuilt) -> Iterator[str]:
-        """Yield, in words, what of the user's edits the twin leaves out."""
+        """Yield, in words, what of the user's edits the equivalent model leaves out."""
         choices = {id(v) for v in self.choices(model)}
         if not built.restricted(model):
             yield "A row, bound or objective is no longer as built"
@@ -88,9 +89,9 @@ class Twin:
             if not self._holds(model, built, row):
                 yield f'Row "{row.name}" is not on sigma alone, or a fraction of it may satisfy it'
 
-    def _twin(self, model: Any, built: AsBuilt) -> Any:
-        twin = self.build(model)
-        pairs = list(zip(self.choices(model), self.choices(twin), strict=True))
+    def _equivalent(self, model: Any, built: AsBuilt) -> Any:
+        equivalent = self.build(model)
+        pairs = list(zip(self.choices(model), self.choices(equivalent), strict=True))
         for given, chosen in pairs:  # above a bound below 1 there is no 1, and no fraction is above 1
             least, most = (given.value, given.value) if given.fixed else given.bounds
             if most < 1:
@@ -100,7 +101,7 @@ class Twin:
         rows = [row for row in _added(model, built) if self._holds(model, built, row)]
         known = {id(given) for given, _ in pairs}
         own = {id(v): v for row in rows for v in variables(row.body) if id(v) not in known}
-        twin.own_variables = pyo.Reference(dict(enumerate(own.values())), ctype=pyo.Var)
+        equivalent.own_variables = pyo.Reference(dict(enumerate(own.values())), ctype=pyo.Var)
         there = {id(given): chosen for given, chosen in pairs}
         parts: dict[int, Any] = {}  # under the names they have, for the message that says which of them clash
         for row in rows:
@@ -109,13 +110,13 @@ class Twin:
                 parts[id(part)][row.index()] = sides
                 continue
             parts[id(part)] = same = pyo.Constraint(pyo.Any) if part.is_indexed() else pyo.Constraint(expr=sides)
-            twin.add_component(unique_component_name(twin, part.local_name), same)
+            equivalent.add_component(unique_component_name(equivalent, part.local_name), same)
             if part.is_indexed():
                 same[row.index()] = sides
-        return twin
+        return equivalent
 
     def _holds(self, model: Any, built: AsBuilt, row: Any) -> bool:
-        """Tell whether a row is on the choices and variables of the user's own, and holds for whole choices too."""
+        """Return whether a row is on the choices and variables of the user's own, and holds for whole choices too."""
         choices = {id(v): v for v in self.choices(model)}
         inside = {id(v) for v in built.variables} - set(choices)
         held = list(variables(row.body))
@@ -132,7 +133,7 @@ def _added(model: Any, built: AsBuilt) -> list[Any]:
 
 
 def _rounds_down(row: Any, fractions: set[int]) -> bool:
-    """Tell whether a row still holds where some of these variables, in [0, 1), are put to 0."""
+    """Return whether a row still holds where some of these variables, in [0, 1), are put to 0."""
     if not fractions:
         return True
     repn = generate_standard_repn(row.body, compute_values=True)
