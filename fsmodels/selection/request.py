@@ -82,7 +82,7 @@ class Request:
     stated: Mapping[str, Any] | None = None
 
     @classmethod
-    def of(cls, data: Dataset, model: str = "fsp-m", **words: Any) -> Request:
+    def of(cls, /, data: Dataset, model: str = "fsp-m", **words: Any) -> Request:
         """Return the request of the arguments of ``select``; errors are those of ``select``."""
         data, words = data_and_words(data, words)
         if not isinstance(words.get("progress", False), bool):
@@ -113,7 +113,7 @@ class Request:
         ran = content["solver"] if recipe.runs_solver and "solver" in content else {"name": None, "options": {}}
         return cls.of(scaled, recipe.name, **{**ran["options"], "solver": ran["name"], **own, **rows})
 
-    def changed(self, **words: Any) -> Request:
+    def changed(self, /, **words: Any) -> Request:
         """Return the request with other parameters, side constraints and options of the solver, by their names."""
         number, costs = words.pop("budget", None), None
         if not isinstance(number, numbers.Number):
