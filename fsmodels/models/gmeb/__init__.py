@@ -102,17 +102,20 @@ from fsmodels.models.gmeb.build import (
     add_scaled_classifier,
     bounds_on_moments,
     centred_model,
+    dual_change,
     leave_out,
     moment_rows,
+    nonconvex_change,
     price_of,
     proof_of,
+    root_size,
     second_moments,
+    without_choice,
 )
 from fsmodels.models.gmeb.columns import Centred, centred
 from fsmodels.models.gmeb.grid import path
 from fsmodels.models.gmeb.primal import FORMS, primal
 from fsmodels.models.gmeb.proof import of_dual, of_nonconvex, resolution
-from fsmodels.models.gmeb.selecting import without_choice
 from fsmodels.models.gmeb.solution import (
     by_multiplier,
     by_weight,
@@ -123,7 +126,6 @@ from fsmodels.models.gmeb.solution import (
     scaling,
 )
 from fsmodels.models.gmeb.svm import svm_ratio, svm_unsquared
-from fsmodels.models.gmeb.units import dual_change, nonconvex_change, root_size
 from fsmodels.models.proofs.equilibration import powers
 from fsmodels.models.sample_rows import keep_rows, latex_of, rows_of
 from solvers.facts import Facts

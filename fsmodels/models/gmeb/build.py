@@ -1,4 +1,22 @@
-"""What the forms of GMEB share: sets and moments, the classifier and its margins, and the rows on second moments."""
+r"""What the forms of GMEB share: sets and moments, the classifier and its margins, and the rows on second moments.
+
+Which features the convex primal of GMEB (15) may use: binaries, and rows by which sigma_j = 0 forces w_j = 0.
+
+Problem
+    .. math::
+        |w_j| \le M_j \sigma_j,\quad v^+_j s_j \le R_+ \sigma_j,\quad v^-_j s_j \le R_- \sigma_j,\quad
+        \sigma_j \in \{0, 1\}
+Why M_j is a bound
+    All terms of the rows of (15) are at least 0. So ``w_j^2 / s_j <= 1``, which is ``w_j^2 <= s_j t_j`` with t_j <= 1,
+    and ``v+_j s_j <= R+``, ``v-_j s_j <= R-``, the rows above at sigma_j = 1. Together ``w_j^2 <= s_j <= min(R+ / v+_j,
+    R- / v-_j) = M_j^2``, of classes with v_j > 0; columns that do not vary have w_j = 0. It is attained, at s_j = w_j^2
+    = M_j^2 with all other weights 0: no smaller number will do. It follows from the rows and not from the optimum, so
+    it holds beside any rows of the user, and M is an expression of R+ and R-, which may change.
+Form
+    ``min(1 / a, 1 / b)`` is ``2 / (a + b + |a - b|)`` for a = v+_j / R+ and b = v-_j / R-, which solvers' writers read
+    as a number. The rows on s are for the conic form: a cone ``w_j^2 <= s_j t_j`` at s_j = 0 is a tighter relaxation
+    than a big-M. The form of quotients keeps s_j > 0.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +27,19 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
-from fsmodels.checks import positive
+from fsmodels.checks import choosing, positive
 from fsmodels.datasets.checks import as_given
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.errors import ParameterError
 from fsmodels.models.gmeb.columns import Centred, centred
 from fsmodels.models.gmeb.norm import Moments
 from fsmodels.models.gmeb.proof import MomentProof
 from fsmodels.models.parameters import changeable
+from fsmodels.models.proofs.equilibration import powers
 from fsmodels.models.sample_rows import keep_rows, rows_of, slack_sum, weighted_sum
 from fsmodels.models.shares import slack_weights
+from fsmodels.weights import FloatArray
+from solvers.facts import Change
 
 
 def proof_of(columns: Centred) -> MomentProof:
@@ -129,3 +151,108 @@ def leave_out(columns: Centred, *variables: Any) -> None:
     for j in set(columns.features) - set(columns.varying()):
         for part in variables:
             part[j].fix(0.0)
+
+
+def primal_change(
+    model: pyo.ConcreteModel, columns: Centred, factor: FloatArray, R: tuple[float, float]
+) -> Change | None:
+    """Return w = f w', s = f^2 s' and rows of one size; None where they are of one size as they are."""
+    sides = powers(np.array(R))
+    if np.all(factor == 1.0) and np.all(sides == 1.0):
+        return None
+    factors = [(model.w[j], f) for j, f in zip(columns.features, factor.tolist(), strict=True)]
+    factors += [(model.s[j], f * f) for j, f in zip(columns.features, factor.tolist(), strict=True)]
+    rows = [(row, side) for row, side in zip((model.second_plus, model.second_minus), sides.tolist(), strict=True)]
+    if model.component("cone") is not None:
+        sizes = powers((columns.v_plus + columns.v_minus) * factor**2)
+        rows += [(model.cone[j], f) for j, f in zip(columns.features, sizes.tolist(), strict=True) if j in model.cone]
+    if model.component("M") is not None:
+        inverse = dict(zip(columns.features, (1.0 / factor).tolist(), strict=True))
+        rows += [
+            (row, inverse[j]) for part in (model.only_selected, model.only_selected_below) for j, row in part.items()
+        ]
+    if model.component("cap_plus") is not None:
+        for part, side in zip((model.cap_plus, model.cap_minus), sides.tolist(), strict=True):
+            rows += [(row, side) for row in part.values()]
+    return Change(factors, rows=rows)
+
+
+def nonconvex_change(
+    model: pyo.ConcreteModel, columns: Centred, factor: FloatArray, R: tuple[float, float]
+) -> Change | None:
+    """Return w = f w', sigma = f sigma' and rows of one size; None where they are of one size as they are.
+
+    The rows ``effective`` become w' = u sigma', and those on second moments sum_j v_j f_j^2 sigma'_j^2 / R <= 1.
+    """
+    sides = powers(np.array(R))
+    if np.all(factor == 1.0) and np.all(sides == 1.0):
+        return None
+    by_feature = dict(zip(columns.features, factor.tolist(), strict=True))
+    factors = [(part[j], f) for part in (model.w, model.sigma) for j, f in by_feature.items()]
+    rows = [(row, 1.0 / by_feature[j]) for j, row in model.effective.items()]
+    rows += list(zip((model.second_plus, model.second_minus), sides.tolist(), strict=True))
+    return Change(factors, rows=rows)
+
+
+def root_size(R_plus: float, R_minus: float) -> float:
+    """Return a power of two near sqrt(R), 1 / R = 1 / R+ + 1 / R-, and 1 where that is within a factor of 8 of 1."""
+    return 1.0 / float(powers(np.array([1.0 / R_plus + 1.0 / R_minus]) ** -0.5)[0])
+
+
+def dual_change(model: pyo.ConcreteModel, columns: Centred, R_plus: float, R_minus: float) -> Change | None:
+    """Return multipliers and rows of one size; None where they are of one size as they are.
+
+    k of ``gmeb.proof`` is in the order of n sqrt(R) at most, mu_1 and R+ mu_+ of k, and r_j of k / R.
+    """
+    g = root_size(R_plus, R_minus)
+    of_plus, of_minus = (1.0 / powers(g / np.array([R_plus, R_minus]))).tolist()
+    size = powers(np.sqrt(columns.v_plus + columns.v_minus))
+    if g == of_plus == of_minus == 1.0 and np.all(size == 1.0):
+        return None
+    factors = [(model.mu_1, g), (model.mu_plus, of_plus), (model.mu_minus, of_minus)]
+    factors += [(r, 1.0 / g) for r in model.r.values()]
+    rows = []
+    for j, f in zip(columns.features, size.tolist(), strict=True):
+        if j in model.weight:
+            rows += [(model.weight[j], f), (model.moment[j], f * f * g)]
+    return Change(factors, rows=rows)
+
+
+def add_choice(model: pyo.ConcreteModel, columns: Centred, *, cones: bool) -> None:
+    """Add sigma, M and the rows that join them to w, and with ``cones`` to s."""
+    varying = columns.varying()
+    model.sigma = pyo.Var(model.features, domain=pyo.Binary, initialize=1, doc="1 if feature j may have a weight")
+
+    def most(m: pyo.ConcreteModel, j: str) -> Any:
+        a, b = pyo.value(m.v_plus[j]) / m.R_plus, pyo.value(m.v_minus[j]) / m.R_minus
+        return (2.0 / (a + b + ((a - b) ** 2) ** 0.5)) ** 0.5  # scip's writer knows no abs
+
+    M = {j: most(model, j) for j in varying}
+    model.M = pyo.Expression(varying, rule=lambda m, j: M[j], doc="(15) |w_j| <= M_j; 1/unit of feature j")
+    doc = r"w_j = 0 unless sigma_j = 1 \(w_j \le M_j \sigma_j \quad \forall\, j\)"
+    model.only_selected = pyo.Constraint(varying, rule=lambda m, j: m.w[j] - M[j] * m.sigma[j] <= 0, doc=doc)
+    doc = r"w_j = 0 unless sigma_j = 1 \(-M_j \sigma_j \le w_j \quad \forall\, j\)"
+    model.only_selected_below = pyo.Constraint(varying, rule=lambda m, j: m.w[j] + M[j] * m.sigma[j] >= 0, doc=doc)
+    if not cones:
+        return
+
+    def cap(label: str) -> pyo.Constraint:
+        v, R = getattr(model, f"v_{label}"), getattr(model, f"R_{label}")
+
+        def row(m: pyo.ConcreteModel, j: str) -> Any:
+            return pyo.value(v[j]) * m.s[j] - R * m.sigma[j] <= 0
+
+        sign = "+" if label == "plus" else "-"
+        doc = rf"s_j = 0 unless sigma_j = 1 \(v^{sign}_j s_j \le R_{sign} \sigma_j \quad \forall\, j\)"
+        return pyo.Constraint([j for j in varying if pyo.value(v[j]) > 0], rule=row, doc=doc)
+
+    model.cap_plus, model.cap_minus = cap("plus"), cap("minus")
+
+
+def without_choice(form: str, sigma: bool, why: str) -> None:
+    """Refuse ``sigma=True`` for a form that has no binaries, and say which has."""
+    if choosing(sigma):
+        raise ParameterError(
+            f"Rows on what is selected (sigma=True) are not allowed by gmeb.{form}: {why}. State them on the model "
+            '"gmeb", which is gmeb.primal(data, R_plus=, R_minus=, sigma=True); without rows its optimum is the same.'
+        )

@@ -12,6 +12,11 @@ there are samples and rows.
        too where neither has gained for a while and no row is missed by more than LPs resolve.
 
 Columns are multiplied by powers of two first, and weights with them, so that LPs meet numbers of one size.
+
+GMEB over a grid with rows on what is selected: one model, whose separator keeps the rows that it has found.
+
+A row of ``gmeb.norm`` for (p, q) holds at every (R+, R-), with another side: the next point of the grid starts from
+what the last one needed.
 """
 
 from __future__ import annotations
@@ -32,20 +37,79 @@ from scipy import sparse
 from fsmodels.checks import positive
 from fsmodels.datasets.checks import dataset, on_one_footing
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.errors import ParameterError
+from fsmodels.errors import ModelError, ParameterError
 from fsmodels.models.classifier import linear_decision
 from fsmodels.models.gmeb.columns import Centred, centred
-from fsmodels.models.gmeb.grid_rows import Found, RowsLine
 from fsmodels.models.gmeb.norm import STARTS, VIOLATED, Moments
+from fsmodels.models.gmeb.primal import primal
 from fsmodels.models.gmeb.proof import Attained, MomentProof, resolution
+from fsmodels.models.gmeb.solution import classifier
 from fsmodels.models.proofs.equilibration import powers
 from fsmodels.models.shares import slack_weights
 from fsmodels.words import iterable
-from solvers import SolverError, interrupt
+from solvers import SolutionStatus, SolverError, StopReason, interrupt, solve
+from solvers.facts import Separable, facts_of
 from solvers.lp.highs import FINEST, HighsLP, LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program, require_lp_solver
 from solvers.options import check_limits
 from solvers.result import is_closed, relative_gap, verdict
+
+
+@dataclass
+class Found:
+    """A point of the grid: weights and offset for the data, loss, bound, and what it took."""
+
+    w: NDArray[np.float64]
+    b: float
+    loss: float
+    bound: float
+    names: list[str]
+    rows: int
+    lps: int
+    iterations: int | None = None
+
+
+class RowsLine:
+    """The primal with binaries and the user's rows, solved at one (R+, R-) after the other.
+
+    ``state``: called with the model, to state rows on ``model.sigma``.
+    """
+
+    def __init__(
+        self, data: Dataset, state: Callable[[pyo.ConcreteModel], Any], largest: tuple[float, float], lp_solver: str
+    ) -> None:
+        if not callable(state):
+            raise ParameterError(
+                f"rows is {type(state).__name__}: give a function of the model that states rows on model.sigma, "
+                "for example def rows(model): model.budget = fs.side_constraints.budget(model, costs, 20)."
+            )
+        self.model, self._lp_solver = primal(data, R_plus=largest[0], R_minus=largest[1], sigma=True), lp_solver
+        state(self.model)
+        facts = facts_of(self.model)
+        assert isinstance(facts, Separable)
+        self._kept: list[tuple[float, float]] = []
+        facts.separator.kept = self._kept  # type: ignore[attr-defined]
+
+    def solve(self, R_plus: float, R_minus: float, gap: float, end: float | None) -> Found | None:
+        """Return the optimum of a pair, or None at the time limit. Raises ModelError where no selection is allowed."""
+        left = None if end is None else end - time.perf_counter()
+        if left is not None and left <= 0:
+            return None
+        model = self.model
+        model.R_plus, model.R_minus = R_plus, R_minus
+        result = solve(model, "cutting-plane", gap=gap, time_limit=left, lp_solver=self._lp_solver)
+        if result.stop_reason is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt
+        if result.stop_reason is StopReason.TIME_LIMIT:
+            return None
+        if result.status is SolutionStatus.INFEASIBLE:
+            raise ModelError(result.message)
+        if result.objective is None or result.bound is None:
+            raise SolverError(f"cutting-plane failed on a point of the path: {result.message}")
+        w, b = classifier(model)
+        names = result.selected or []
+        return Found(w, b, result.objective, result.bound, names, len(STARTS) + len(self._kept), len(result.iterations))
+
 
 __all__ = ["path", "selected"]
 

@@ -10,18 +10,18 @@ import pyomo.environ as pyo
 from fsmodels.checks import choice, choosing
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.gmeb.build import (
+    add_choice,
     add_classifier,
     bounds_on_moments,
     centred_model,
     leave_out,
+    primal_change,
     proof_of,
     second_moments,
 )
 from fsmodels.models.gmeb.norm import separable
 from fsmodels.models.gmeb.proof import of_primal, resolution
-from fsmodels.models.gmeb.selecting import add_choice
 from fsmodels.models.gmeb.solution import by_weight, norm_violation
-from fsmodels.models.gmeb.units import primal_change
 from fsmodels.models.proofs.certified import by_sigma
 from fsmodels.models.proofs.equilibration import powers
 from fsmodels.models.sample_rows import latex_of
