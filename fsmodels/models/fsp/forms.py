@@ -19,7 +19,7 @@ from pyomo.gdp import Disjunct, Disjunction
 from fsmodels.checks import choice, switch
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.models.fsp.cuts import FastSub, Reweighting, carry, error_rate
+from fsmodels.models.fsp.sub import FastSub, Reweighting, carry, error_rate
 from fsmodels.models.proofs.certified import Classified, Point, by_sigma, chosen, write
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.proofs.losses import HINGE, LOSSES, SQUARED, LossKind

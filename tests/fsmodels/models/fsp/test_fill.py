@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fsmodels.models.fsp.cuts import fill
+from fsmodels.models.fsp.sub import fill
 
 
 @pytest.mark.parametrize("total", [1, 2, 3, 4])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import fsmodels as fs
 from fsmodels.errors import ModelError, SolverError
-from fsmodels.models.fsp.cuts import fill
+from fsmodels.models.fsp.sub import fill
 from solvers.drivers.benders.split import floor_of, split
 from solvers.drivers.benders.subproblem import OracleSubproblem
 from solvers.drivers.benders.switched import SwitchedSubproblem

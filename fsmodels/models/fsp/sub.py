@@ -15,17 +15,37 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+import scipy.sparse as sp
 from scipy import sparse
 
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.errors import DataError
 from fsmodels.models.classifier import linear_decision
-from fsmodels.models.fsp.edited_sub import EditedFast
+from fsmodels.models.fsp.edits import Reader
 from fsmodels.models.fsp.oracle import SvmOracle, SvmSolution
+from fsmodels.models.fsp.oracle.editable import EditableOracle, EditedSolution
+from fsmodels.models.fsp.oracle.edited import Clash
+from fsmodels.models.fsp.oracle.problem import Rows
 from fsmodels.models.fsp.oracle.relaxation import Rows
-from fsmodels.models.fsp.rows import one_sided
 from fsmodels.models.proofs.losses import LossKind
 from fsmodels.models.shares import slack_weights
-from solvers.facts import Adapted, Cut, EditedSub, LinearRows, RelaxedAnswer, SubAnswer
+from solvers.facts import Adapted, Cut, EditedSub, Inexpressible, LinearRows, RelaxedAnswer, SubAnswer
+
+BORDER = 200  # rows of the master beside which the joint relaxation is still fast
+
+
+def one_sided(master: LinearRows) -> Rows | None:
+    """Return the master's rows as <= and =; None where there are too many to border a system with."""
+    lower, upper = master.lower, master.upper
+    equal = lower == upper
+    below, above = np.isfinite(lower) & ~equal, np.isfinite(upper)
+    if int(below.sum() + above.sum()) > BORDER:
+        return None
+    matrix = np.vstack([master.matrix[above].toarray(), -master.matrix[below].toarray()])
+    return Rows(
+        matrix, np.append(upper[above], -lower[below]), np.append(equal[above], np.zeros(int(below.sum()), bool))
+    )
+
 
 NEGLIGIBLE = 1e-5  # a suggested sigma below this is 0: SUB costs what its support costs
 
@@ -192,3 +212,108 @@ def error_rate(model: pyo.ConcreteModel, data: Dataset) -> float:
 def _set(variable: Any, values: np.ndarray) -> None:
     for v, x in zip(variable.values(), values.tolist(), strict=True):
         v.set_value(x, skip_validation=True)
+
+
+WHOLE = 1e-6  # from 1; what solvers leave
+
+
+class EditedFast:
+    """Answers for SUB with the edits that it was made for; raises Inexpressible where the oracle takes them not."""
+
+    def __init__(
+        self, model: Any, X: Any, y: np.ndarray, s: np.ndarray, form: str, kind: LossKind, sub: EditedSub
+    ) -> None:
+        self._model, self._form, self._X, self._y = model, form, X, y
+        read = self._read = Reader(model, X, y, s, form, sub, kind=kind).read()
+        columns = X[read.samples]
+        plain = bool((read.root == 1.0).all())
+        scaled = columns if plain else sp.csc_array(columns / read.root) if sp.issparse(X) else columns / read.root
+        try:
+            self._svm = EditableOracle(scaled, y[read.samples], read.C, read.edits, kind.loss, free_b=kind.free_b)
+        except DataError as error:
+            raise Inexpressible(str(error)) from None
+        self._rows: tuple[LinearRows, Rows | None] | None = None  # of the master asked about last
+
+    def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer:
+        """Answer at a point of the complicating variables; sigma within [0, 1]."""
+        read, n = self._read, self._read.root.size
+        missing = np.flatnonzero(read.must & (point[:n] < 1 - WHOLE))
+        if missing.size:
+            return SubAnswer(None, np.inf, Cut(1.0, -1.0 * (np.arange(point.size) == missing[0])), _nothing)
+        answer = self._svm.answer(point, tolerance, time_limit)
+        if isinstance(answer, Clash):
+            return SubAnswer(None, np.inf, Cut(answer.constant, answer.coefficients), _nothing)
+        cut = Cut(answer.constant + read.constant, answer.slopes)
+        value, bound = answer.value + read.constant, answer.bound + read.constant
+        return SubAnswer(value, bound, cut, lambda: self._load(point, answer), answer)
+
+    def relax(
+        self,
+        master: LinearRows,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        *,
+        accuracy: float,
+        enough: float,
+        time_limit: float | None,
+    ) -> RelaxedAnswer | None:
+        """Solve the continuous relaxation of the master with SUB: ``facts.structure.Relaxation``."""
+        if self._rows is None or self._rows[0] is not master:
+            self._rows = master, one_sided(master)
+        rows, read = self._rows[1], self._read
+        if read.must.any():
+            lower = np.maximum(lower, np.append(read.must, np.zeros(lower.size - read.must.size)))
+        if rows is None or np.any(lower > upper) or not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+            return None
+        apart = master.constant + read.constant
+        found = self._svm.relaxed(
+            master.cost, rows, lower, upper, accuracy=accuracy, enough=enough - apart, time_limit=time_limit
+        )
+        if found is None:
+            return None
+        answer, constant, slopes = found
+        # With sigma_j at 1 the bound says nothing of 0: no cost, as it is infeasible there, but none to fix it by.
+        reduced_costs = answer.reduced_costs.copy()
+        reduced_costs[: read.must.size][read.must] = 0.0
+        return RelaxedAnswer(answer.bound + apart, answer.x, reduced_costs, Cut(constant + read.constant, slopes))
+
+    def detached(self) -> EditedFast:
+        """Return what answers as this one does, and knows no model: for other processes."""
+        copy = EditedFast.__new__(EditedFast)
+        copy.__dict__ = self.__dict__ | {"_rows": None, "_model": SimpleNamespace()}
+        return copy
+
+    def adapted(self) -> Adapted:
+        """Return what drivers ask."""
+        return Adapted(self, self.relax, self.detached)
+
+    def _load(self, point: np.ndarray, answer: EditedSolution) -> None:
+        model, read = self._model, self._read
+        sigma = point[: read.root.size]
+        w, b = answer.w / read.root + read.at, answer.b
+        _set(model.w, w)
+        if not model.b.fixed:
+            model.b.set_value(float(b), skip_validation=True)
+        if self._form == "rmp":
+            model.eta.set_value(0.5 * float(w @ w) + self._loss_of(w, b), skip_validation=True)
+            return
+        short = 1.0 - self._y * (np.asarray(self._X @ w).ravel() + b)
+        _set(model.xi, np.where(read.held, np.maximum(read.floor_of_slack, short), read.floor_of_slack))
+        if self._form == "perspective":
+            _set(model.t, np.divide(w**2, sigma, out=np.zeros_like(w), where=sigma > 0))
+        elif self._form == "bilinear":
+            _set(model.u, w)
+
+    def _loss_of(self, w: np.ndarray, b: float) -> float:
+        slacks = np.maximum(0.0, 1.0 - self._y * (np.asarray(self._X @ w).ravel() + b))
+        return float(self._svm.cost_of_slacks(slacks))
+
+
+def _nothing() -> None:
+    """Load nothing: there is no point."""
+
+
+def _set(variable: Any, values: np.ndarray) -> None:
+    for v, x in zip(variable.values(), values.tolist(), strict=True):
+        if not v.fixed:
+            v.set_value(x, skip_validation=True)
