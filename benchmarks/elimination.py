@@ -17,7 +17,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dsyr
 
 from fsmodels.models.fsp.oracle import SvmOracle
-from fsmodels.models.fsp.oracle.gram import Backoff
+from fsmodels.models.fsp.oracle.svm_solvers import Backoff
 from fsmodels.models.proofs.losses import Hinge
 from fsmodels.models.proofs.svm import SvmProof
 

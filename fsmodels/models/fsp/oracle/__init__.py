@@ -50,10 +50,9 @@ import scipy.sparse as sp
 from fsmodels.checks import number
 from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.models.fsp.oracle import gram, interior_point, newton, relaxation
-from fsmodels.models.fsp.oracle.neighbours import Neighbours, Solved
-from fsmodels.models.fsp.oracle.pricing import Pricing
+from fsmodels.models.fsp.oracle.neighbours import Neighbours, Pricing, Solved
+from fsmodels.models.fsp.oracle.problem import Guide, Screen
 from fsmodels.models.fsp.oracle.relaxation import Relaxed, Rows, Terms
-from fsmodels.models.fsp.oracle.screening import Guide, Screen
 from fsmodels.models.proofs.losses import HINGE, loss_of
 from fsmodels.models.proofs.svm import Array, SvmProof, lost, norms, relative, unit
 from fsmodels.words import shown

@@ -56,8 +56,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fsmodels.models.fsp.oracle.iterates import Iterates
-from fsmodels.models.fsp.oracle.problem import JointProblem, Relaxed, Rows, Terms, lost, narrowed
-from fsmodels.models.fsp.oracle.screening import Screened
+from fsmodels.models.fsp.oracle.problem import JointProblem, Relaxed, Rows, Screened, Terms, lost, narrowed
 from fsmodels.models.proofs.svm import TINY, Array
 
 try:

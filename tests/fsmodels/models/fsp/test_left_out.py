@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from fsmodels.models.fsp.oracle import SvmOracle, relaxation
-from fsmodels.models.fsp.oracle.neighbours import Neighbours, Solved
-from fsmodels.models.fsp.oracle.pricing import Pricing
-from fsmodels.models.fsp.oracle.problem import JointProblem, Terms
+from fsmodels.models.fsp.oracle.neighbours import Neighbours, Pricing, Solved
+from fsmodels.models.fsp.oracle.problem import JointProblem, Screen, Screened, Terms
 from fsmodels.models.fsp.oracle.relaxation import Rows, at_once, minimise
-from fsmodels.models.fsp.oracle.screening import Screen, Screened
 from fsmodels.models.proofs.losses import loss_of
 from loops import LOOPS, needs_compiled
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-import fsmodels.models.fsp.oracle.gram
 import fsmodels.models.fsp.oracle.interior_point
+import fsmodels.models.fsp.oracle.svm_solvers
 import fsmodels.models.proofs.svm
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.models.fsp.oracle import SvmOracle, relaxation
@@ -352,7 +352,7 @@ def test_large_supports_go_to_libsvm_and_its_answer_is_certified(rows, k, C):
 
 def test_what_libsvm_leaves_open_the_interior_point_closes(monkeypatch):
     X, y = overlapping(200, 150, seed=3)
-    monkeypatch.setattr(fsmodels.models.fsp.oracle.gram, "PASSES", 0)  # stops after 2 l iterations
+    monkeypatch.setattr(fsmodels.models.fsp.oracle.svm_solvers, "PASSES", 0)  # stops after 2 l iterations
     answer = SvmOracle(X, y, 100.0).solve(np.full(150, 0.5), 1e-6)
     assert answer.method == "interior-point"
     assert answer.gap <= 1e-6
