@@ -75,18 +75,27 @@ from fsmodels.datasets.checks import as_given, dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.models.multivariate.extended import add_scores, program_of, why_lazy
-from fsmodels.models.multivariate.groups import OFFSET, Groups, group_dual, group_primal, groups_of
+from fsmodels.models.multivariate.groups import (
+    OFFSET,
+    Groups,
+    chosen,
+    group_dual,
+    group_primal,
+    groups_of,
+    put_lazy,
+    selection,
+)
 from fsmodels.models.multivariate.labellings import Worst
 from fsmodels.models.multivariate.measures import Loss
 from fsmodels.models.multivariate.measures import loss as loss_of
-from fsmodels.models.multivariate.proof import MarginRows, resolution
-from fsmodels.models.multivariate.selecting import chosen, put_lazy, selection
-from fsmodels.models.multivariate.solution import (
+from fsmodels.models.multivariate.proof import (
     OF_FIVE,
     FloatArray,
+    MarginRows,
     classifier,
     objective,
     regulariser,
+    resolution,
     risk,
     used_features,
 )

@@ -13,8 +13,8 @@ from fsmodels.checks import choosing, feature_count
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.models.multivariate import classifier, fsmulti, risk
+from fsmodels.models.multivariate.groups import chosen, drop_idle
 from fsmodels.models.multivariate.measures import Loss
-from fsmodels.models.multivariate.selecting import chosen, drop_idle
 from fsmodels.weights import column_sizes
 from solvers import Result, StopReason, SupportFound, SupportSearch, facts_of, solve
 from solvers.clock import Clock, one_clock
