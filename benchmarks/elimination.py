@@ -18,8 +18,7 @@ from scipy.linalg.blas import dsyr
 
 from fsmodels.models.fsp.oracle import SvmOracle
 from fsmodels.models.fsp.oracle.svm_solvers import Backoff
-from fsmodels.models.proofs.losses import Hinge
-from fsmodels.models.proofs.svm import SvmProof
+from fsmodels.models.proofs.svm import Hinge, SvmProof
 
 TOLERANCE = 1e-7  # of the cost of an SVM: its weights miss the root of that
 ROUNDS = 20

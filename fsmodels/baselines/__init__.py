@@ -47,7 +47,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from fsmodels.baselines import rankings
-from fsmodels.baselines.rows import best_first, eliminated
+from fsmodels.baselines.rankings import best_first, eliminated
 from fsmodels.checks import feature_count, positive
 from fsmodels.datasets.checks import as_given
 from fsmodels.datasets.dataset import Dataset

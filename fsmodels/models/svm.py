@@ -82,7 +82,7 @@ from fsmodels.models.plane import (
 from fsmodels.models.proofs.bounds import one_norm_bound, svm_bound
 from fsmodels.models.proofs.certified import Classified, Point, by_sigma, chosen, weights, write
 from fsmodels.models.proofs.equilibration import Columns, powers
-from fsmodels.models.proofs.losses import HINGE, LOSSES, PLAIN, SQUARED, LossKind
+from fsmodels.models.proofs.svm import HINGE, LOSSES, PLAIN, SQUARED, LossKind
 from fsmodels.models.sample_rows import (
     index_sets,
     keep_rows,

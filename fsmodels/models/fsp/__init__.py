@@ -99,8 +99,7 @@ from fsmodels.models.fsp.forms import FORMS, RMP, selecting_svm, svm_cost, weigh
 from fsmodels.models.fsp.oracle import SvmOracle
 from fsmodels.models.parameters import changeable
 from fsmodels.models.proofs.equilibration import Columns
-from fsmodels.models.proofs.losses import HINGE, LOSSES, LossKind
-from fsmodels.models.proofs.svm import repaired
+from fsmodels.models.proofs.svm import HINGE, LOSSES, LossKind, repaired
 from fsmodels.models.sample_rows import latex_of
 from fsmodels.models.shares import slack_weights
 from fsmodels.models.svm import C_MEANING, cost_of_nothing, least_cost, put, soft_margin, with_proof

@@ -39,7 +39,7 @@ import pyomo.environ as pyo
 
 from fsmodels.models.fsp.oracle.editable import Edits
 from fsmodels.models.fsp.oracle.problem import Rows
-from fsmodels.models.proofs.losses import SQUARED, LossKind
+from fsmodels.models.proofs.svm import SQUARED, LossKind
 from solvers.facts import EditedSub, Inexpressible
 
 MOST_ROWS = 200  # on weights, beside which the oracle is still fast

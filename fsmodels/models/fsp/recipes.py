@@ -15,7 +15,7 @@ from fsmodels.models import svm
 from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.fsp import fsp_lambda, fsp_m, penalties
 from fsmodels.models.fsp.forms import RMP
-from fsmodels.models.proofs.losses import HINGE, SQUARED
+from fsmodels.models.proofs.svm import HINGE, SQUARED
 from fsmodels.models.recipe import STEPS, Given, Linear
 from solvers import DRIVERS
 

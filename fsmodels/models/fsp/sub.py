@@ -27,7 +27,7 @@ from fsmodels.models.fsp.oracle.editable import EditableOracle, EditedSolution
 from fsmodels.models.fsp.oracle.edited import Clash
 from fsmodels.models.fsp.oracle.problem import Rows
 from fsmodels.models.fsp.oracle.relaxation import Rows
-from fsmodels.models.proofs.losses import LossKind
+from fsmodels.models.proofs.svm import LossKind
 from fsmodels.models.shares import slack_weights
 from solvers.facts import Adapted, Cut, EditedSub, Inexpressible, LinearRows, RelaxedAnswer, SubAnswer
 

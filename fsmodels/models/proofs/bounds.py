@@ -41,8 +41,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from fsmodels.models.proofs.equilibration import Columns
-from fsmodels.models.proofs.losses import PLAIN, LossKind, squared_offset
-from fsmodels.models.proofs.svm import balanced, lost, norms, repaired, unit
+from fsmodels.models.proofs.svm import PLAIN, LossKind, balanced, lost, norms, repaired, squared_offset, unit
 
 __all__ = ["best_offset", "one_norm_bound", "robust_bound", "slacks", "svm_bound", "unsquared_bound"]
 

@@ -53,8 +53,7 @@ from fsmodels.models.fsp.oracle import gram, interior_point, newton, relaxation
 from fsmodels.models.fsp.oracle.neighbours import Neighbours, Pricing, Solved
 from fsmodels.models.fsp.oracle.problem import Guide, Screen
 from fsmodels.models.fsp.oracle.relaxation import Relaxed, Rows, Terms
-from fsmodels.models.proofs.losses import HINGE, loss_of
-from fsmodels.models.proofs.svm import Array, SvmProof, lost, norms, relative, unit
+from fsmodels.models.proofs.svm import HINGE, Array, SvmProof, loss_of, lost, norms, relative, unit
 from fsmodels.words import shown
 
 __all__ = ["SvmOracle", "SvmSolution"]

@@ -13,8 +13,7 @@ import scipy.sparse as sp
 from fsmodels.models.fsp.oracle import SvmOracle, relaxation
 from fsmodels.models.fsp.oracle.edited import Clash, EditedQuestion, ask_loop, clash_cut
 from fsmodels.models.fsp.oracle.problem import Relaxed, Rows, Terms
-from fsmodels.models.proofs.losses import HINGE
-from fsmodels.models.proofs.svm import Array, unit
+from fsmodels.models.proofs.svm import HINGE, Array, unit
 
 COMPILED_ENOUGH = 10.0  # times the tolerance: what the compiled loop may leave before numpy is asked
 

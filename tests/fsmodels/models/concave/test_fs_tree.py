@@ -9,7 +9,7 @@ import pytest
 
 import fsmodels as fs
 from fsmodels import side_constraints as sides
-from fsmodels.models.concave.planes import RobustOn
+from fsmodels.models.concave.tree import RobustOn
 from fsmodels.models.proofs.equilibration import Columns
 from robust_reference import robust, robust_by_support
 from solvers import facts_of

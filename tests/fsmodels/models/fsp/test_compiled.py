@@ -15,8 +15,7 @@ import fsmodels as fs
 from fsmodels.errors import ParameterError
 from fsmodels.models.fsp.oracle import SvmOracle, gram, relaxation
 from fsmodels.models.fsp.oracle.relaxation import Rows
-from fsmodels.models.proofs.losses import Hinge
-from fsmodels.models.proofs.svm import SvmProof
+from fsmodels.models.proofs.svm import Hinge, SvmProof
 from loops import LOOPS, needs_compiled
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Terms
-from fsmodels.models.proofs.losses import Hinge, SquaredHinge
-from fsmodels.models.proofs.svm import SvmProof
+from fsmodels.models.proofs.svm import Hinge, SquaredHinge, SvmProof
 
 bounds = pytest.importorskip("fsmodels.models.fsp.oracle.bounds", reason="installed without a C compiler")
 

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from fsmodels.models.fsp.oracle import relaxation
 from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Terms, balance
-from fsmodels.models.proofs.losses import Hinge
+from fsmodels.models.proofs.svm import Hinge
 from loops import LOOPS
 
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))

@@ -9,7 +9,7 @@ from fsmodels.models.fsp.oracle import SvmOracle, relaxation
 from fsmodels.models.fsp.oracle.neighbours import Neighbours, Pricing, Solved
 from fsmodels.models.fsp.oracle.problem import JointProblem, Screen, Screened, Terms
 from fsmodels.models.fsp.oracle.relaxation import Rows, at_once, minimise
-from fsmodels.models.proofs.losses import loss_of
+from fsmodels.models.proofs.svm import loss_of
 from loops import LOOPS, needs_compiled
 
 

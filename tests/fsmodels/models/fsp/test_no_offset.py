@@ -12,7 +12,7 @@ import fsmodels as fs
 from fsmodels.errors import ParameterError
 from fsmodels.models.fsp.oracle import SvmOracle, relaxation
 from fsmodels.models.fsp.oracle.relaxation import Rows
-from fsmodels.models.proofs.losses import LOSSES
+from fsmodels.models.proofs.svm import LOSSES
 from loops import LOOPS
 from solvers import SOLVERS, SolutionStatus
 

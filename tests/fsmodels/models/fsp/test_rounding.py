@@ -19,8 +19,7 @@ from fsmodels.models.gmeb.proof import MomentProof
 from fsmodels.models.multivariate.proof import LabellingRows, MarginRows
 from fsmodels.models.proofs.bounds import _product, one_norm_bound, svm_bound, unsquared_bound
 from fsmodels.models.proofs.equilibration import Columns
-from fsmodels.models.proofs.losses import Hinge, LossKind, SquaredHinge
-from fsmodels.models.proofs.svm import SvmProof
+from fsmodels.models.proofs.svm import Hinge, LossKind, SquaredHinge, SvmProof
 from loops import needs_compiled
 
 

@@ -12,7 +12,7 @@ from fsmodels.errors import ParameterError
 from fsmodels.models.fsp.oracle import SvmOracle, relaxation
 from fsmodels.models.fsp.oracle.problem import Guide
 from fsmodels.models.fsp.oracle.relaxation import Rows
-from fsmodels.models.proofs.losses import SquaredHinge
+from fsmodels.models.proofs.svm import SquaredHinge
 from loops import LOOPS
 
 SQUARED = "squared-hinge"
