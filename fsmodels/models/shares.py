@@ -1,7 +1,7 @@
 """By what the slacks of samples are multiplied: in a sum, and in the means of the two classes.
 
 With s_i = g_i c(y_i) (``fsmodels.datasets.weighting``) a sum of slacks is sum_i s_i xi_i, or sum_i s_i xi_i^2. Its
-multipliers then end at C s_i (``proofs.losses`` has one C_i for each sample throughout), and wherever a size of a class
+multipliers then end at C s_i (``proofs.svm`` has one C_i for each sample throughout), and wherever a size of a class
 stands in what follows from that (what w = 0 costs, W), its sum of s stands there.
 
 A mean over a class is that of its rows as often as they count, times what a mistake costs there:

@@ -21,7 +21,7 @@ Problem
         \text{s.t.}\ & -A w + e \gamma + e \le y,\ B w - e \gamma + e \le z,\ y, z \ge 0        && (5)
 
     Squared hinge (``loss="squared-hinge"`` of ``l2_svm``, and of FSP): C sum_i xi_i^2 in (1), C that of liblinear's
-    L2-loss SVC; its dual has ``- sum alpha_i^2 / (4C)`` and no upper bound of alpha, ``proofs.losses`` derives it.
+    L2-loss SVC; its dual has ``- sum alpha_i^2 / (4C)`` and no upper bound of alpha, ``proofs.svm`` derives it.
 
     Selection (``sigma=True`` of ``one_norm_svm``): ``p_j + q_j <= M sigma_j``, sigma binary, M = 2 C min(l+, l-). With
     w = 0 the best offset leaves a slack of 2 for each sample of the smaller class, so (ONSVM) costs M there, whatever
@@ -397,7 +397,7 @@ def with_proof(
 
 
 def cost_of_nothing(data: Dataset, C: Any, kind: LossKind = PLAIN) -> Any:
-    """Return what w = 0 costs, with its best offset (``proofs.losses``); an expression of C where it is a parameter."""
+    """Return what w = 0 costs, with its best offset (``proofs.svm``); an expression of C where it is a parameter."""
     return kind.at_nothing(data.y, slack_weights(data)) * C
 
 

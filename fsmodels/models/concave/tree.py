@@ -19,7 +19,7 @@ Cut
     With f no more than any q, eta >= q(S) - (q(S) - f) sum_{j not in S} sigma_j at every 0/1 point: a support within S
     has no less than q(S), and any other has f at least.
 Incumbents
-    At the root and at one node in fifty, what is worth least by the prices of ``planes`` is dropped from the node's
+    At the root and at one node in fifty, what is worth least by its price is dropped from the node's
     plane again and again, down to I; the best support met is tried. Exchanges do the rest.
 Branching
     Until something is learnt, on what the plane of I and F uses most: |w_j| times the size of its column.
@@ -148,8 +148,6 @@ def _dense(matrix: Any) -> Any:
 def _part(columns: Columns, used: Mask) -> Columns:
     return Columns(columns.X[:, used], columns.centre[used], columns.factor[used], columns.largest[used])
 
-
-FloatArray = NDArray[np.float64]
 
 AT_ONCE = 20  # a share of the features that is dropped at once: a hundred planes from 1000 features to none
 SEARCHED = 50  # nodes of which one is searched for an incumbent

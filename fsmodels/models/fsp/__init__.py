@@ -54,7 +54,7 @@ SUB and its cut
     and every feasible alpha gives the cut eta >= sum_i alpha_i - 1/2 sum_j sigma_j v_j^2, valid at every sigma in
     [0, 1]^n and tight at the sigma whose alpha it is. q is convex, being a maximum of affine functions. With the
     squared hinge sum_i alpha_i is less sum_i alpha_i^2 / (4C) in both, and alpha has no upper bound
-    (``proofs.losses``); everything else stays.
+    (``proofs.svm``); everything else stays.
     ``solvers.facts.row_cut`` derives the same for a SUB with further linear rows.
 Symbols
     w -> ``w`` (features; effective weight), b -> ``b``, xi -> ``xi`` (samples), sigma -> ``sigma`` (features; 0/1),

@@ -1,6 +1,6 @@
 """What FSP's structure offers to drivers: the fast SUB, where its next cut is worth more, and the validation error.
 
-An edited SUB is the same oracle's where that takes the edits (``edits``, ``edited_sub``); else its cut is that of
+An edited SUB has the same oracle where the edits can be expressed (``edits``); else its cut is that of
 ``solvers.facts.row_cut``. Without edits that is Aytug's (10): A'r on w is v, the minimum
 over w_j is -1/2 v_j^2, and the minima over b and xi are 0 exactly when y'alpha = 0 and alpha <= C. With the squared
 hinge the minimum over xi_i is -alpha_i^2 / (4C), and ``row_cut``'s tangent at xi says as much where alpha = 2 C xi.
@@ -15,23 +15,23 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-import scipy.sparse as sp
 from scipy import sparse
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError
 from fsmodels.models.classifier import linear_decision
 from fsmodels.models.fsp.edits import Reader
-from fsmodels.models.fsp.oracle import SvmOracle, SvmSolution
+from fsmodels.models.fsp.oracle import SvmOracle
 from fsmodels.models.fsp.oracle.editable import EditableOracle, EditedSolution
 from fsmodels.models.fsp.oracle.edited import Clash
 from fsmodels.models.fsp.oracle.problem import Rows
-from fsmodels.models.fsp.oracle.relaxation import Rows
 from fsmodels.models.proofs.svm import LossKind
 from fsmodels.models.shares import slack_weights
 from solvers.facts import Adapted, Cut, EditedSub, Inexpressible, LinearRows, RelaxedAnswer, SubAnswer
 
 BORDER = 200  # rows of the master beside which the joint relaxation is still fast
+NEGLIGIBLE = 1e-5  # a suggested sigma below this is 0: SUB costs what its support costs
+WHOLE = 1e-6  # from 1; what solvers leave
 
 
 def one_sided(master: LinearRows) -> Rows | None:
@@ -47,10 +47,51 @@ def one_sided(master: LinearRows) -> Rows | None:
     )
 
 
-NEGLIGIBLE = 1e-5  # a suggested sigma below this is 0: SUB costs what its support costs
+class OracleSub:
+    """Part of the fast SUB that edits do not change: rows of the master, and an answer written on the model."""
+
+    _model: Any
+    _form: str
+    _X: Any
+    _y: np.ndarray
+    _rows: tuple[LinearRows, Rows | None] | None = None  # of the last master
+
+    def _rows_of(self, master: LinearRows, lower: np.ndarray, upper: np.ndarray) -> Rows | None:
+        """Return the master's rows for the joint relaxation; None where it has none for this box."""
+        if self._rows is None or self._rows[0] is not master:
+            self._rows = master, one_sided(master)
+        finite = np.isfinite(lower).all() and np.isfinite(upper).all()
+        return self._rows[1] if finite and np.all(lower <= upper) else None
+
+    def _copy(self, **changes: Any) -> Any:
+        """Return a copy that shares the data."""
+        copy = object.__new__(type(self))
+        copy.__dict__ = self.__dict__ | {"_rows": None} | changes
+        return copy
+
+    def _write(
+        self, sigma: np.ndarray, w: np.ndarray, b: float, eta: float, least: Any = 0.0, held: Any = True
+    ) -> None:
+        """Write a point on the model; slacks are at ``least``, and where ``held`` at what the margin needs."""
+        model = self._model
+        _set(model.w, w)
+        if not model.b.fixed:
+            model.b.set_value(float(b), skip_validation=True)
+        if self._form == "rmp":
+            model.eta.set_value(eta, skip_validation=True)
+            return
+        _set(model.xi, np.where(held, np.maximum(least, self._short(w, b)), least))
+        if self._form == "perspective":
+            _set(model.t, np.divide(w**2, sigma, out=np.zeros_like(w), where=sigma > 0))
+        elif self._form == "bilinear":
+            _set(model.u, w)
+
+    def _short(self, w: np.ndarray, b: float) -> np.ndarray:
+        """Return what the margins lack."""
+        return np.asarray(1.0 - self._y * (np.asarray(self._X @ w).ravel() + b))
 
 
-class FastSub:
+class FastSub(OracleSub):
     """SUB by the interior-point oracle, with its answer put on the model's variables; valid as built only."""
 
     def __init__(self, model: pyo.ConcreteModel, data: Dataset, form: str, kind: LossKind) -> None:
@@ -61,20 +102,20 @@ class FastSub:
         self._made_for: float | None = C  # None: made on first use
         self._svm = self._made(C)
         self._hash: str | None = None
-        self._rows: tuple[LinearRows, Rows | None] | None = None  # of the master asked about last
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FastSub:
         """Return what belongs to the model's clone, with an oracle of its own; the data are shared."""
-        copy = FastSub.__new__(FastSub)
-        memo[id(self)] = copy
-        copy.__dict__ = self.__dict__ | {"_model": deepcopy(self._model, memo), "_made_for": None, "_rows": None}
+        memo[id(self)] = copy = self._copy(_made_for=None)
+        copy._model = deepcopy(self._model, memo)
         return copy
 
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer:
         """Answer at sigma of shape (n,), each in [0, 1]; Aytug 2015, (5)-(10)."""
         answer = self._oracle().solve(point, tolerance=tolerance, time_limit=time_limit)
         cut = Cut(answer.constant, answer.slopes)
-        return SubAnswer(answer.value, answer.bound, cut, lambda: self._load(point, answer), answer)
+        return SubAnswer(
+            answer.value, answer.bound, cut, lambda: self._write(point, answer.w, answer.b, answer.value), answer
+        )
 
     def relax(
         self,
@@ -87,12 +128,9 @@ class FastSub:
         time_limit: float | None,
     ) -> RelaxedAnswer | None:
         """Solve the continuous relaxation of the master with SUB: ``facts.structure.Relaxation``."""
-        if self._rows is None or self._rows[0] is not master:
-            self._rows = master, one_sided(master)
-        rows = self._rows[1]
-        if rows is None or not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+        rows, svm = self._rows_of(master, lower, upper), self._oracle()
+        if rows is None:
             return None
-        svm = self._oracle()
         found = svm.relax(
             master.cost, rows, lower, upper, accuracy=accuracy, enough=enough - master.constant, time_limit=time_limit
         )
@@ -104,14 +142,13 @@ class FastSub:
 
     def adapt(self, sub: EditedSub) -> Adapted:
         """Return what answers for an edited SUB. Raises Inexpressible."""
-        return EditedFast(self._model, self._X, self._y, self._s, self._form, self._kind, sub).adapted()
+        edited = EditedFast(self._model, self._X, self._y, self._s, self._form, self._kind, sub)
+        return Adapted(edited, edited.relax, edited.detached)
 
     def detached(self) -> FastSub:
         """Return what answers as this one now does, and knows no model: for other processes."""
-        copy = FastSub.__new__(FastSub)
-        copy.__dict__ = self.__dict__ | {"_svm": self._oracle(), "_rows": None}
-        copy._model = SimpleNamespace(C=self._made_for)
-        return copy
+        svm = self._oracle()
+        return self._copy(_svm=svm, _model=SimpleNamespace(C=self._made_for))
 
     def parameters(self) -> tuple[float]:
         """Return what SUB's value depends on besides sigma."""
@@ -137,19 +174,6 @@ class FastSub:
 
     def _made(self, C: float) -> SvmOracle:
         return SvmOracle(self._X, self._y, C * self._s, self._kind.loss, free_b=self._kind.free_b)
-
-    def _load(self, sigma: np.ndarray, answer: SvmSolution) -> None:
-        model, w, b = self._model, answer.w, answer.b
-        _set(model.w, w)
-        model.b.set_value(float(b), skip_validation=True)
-        if self._form == "rmp":
-            model.eta.set_value(answer.value, skip_validation=True)
-            return
-        _set(model.xi, np.maximum(0.0, 1.0 - self._y * (np.asarray(self._X @ w).ravel() + b)))
-        if self._form == "perspective":
-            _set(model.t, np.divide(w**2, sigma, out=np.zeros_like(w), where=sigma > 0))
-        elif self._form == "bilinear":
-            _set(model.u, w)
 
 
 def carry(cut: Cut, value: float, then: tuple[Any, ...], now: tuple[Any, ...]) -> Cut | None:
@@ -209,15 +233,7 @@ def error_rate(model: pyo.ConcreteModel, data: Dataset) -> float:
     return float(np.mean(predicted != data.y))
 
 
-def _set(variable: Any, values: np.ndarray) -> None:
-    for v, x in zip(variable.values(), values.tolist(), strict=True):
-        v.set_value(x, skip_validation=True)
-
-
-WHOLE = 1e-6  # from 1; what solvers leave
-
-
-class EditedFast:
+class EditedFast(OracleSub):
     """Answers for SUB with the edits that it was made for; raises Inexpressible where the oracle takes them not."""
 
     def __init__(
@@ -227,12 +243,13 @@ class EditedFast:
         read = self._read = Reader(model, X, y, s, form, sub, kind=kind).read()
         columns = X[read.samples]
         plain = bool((read.root == 1.0).all())
-        scaled = columns if plain else sp.csc_array(columns / read.root) if sp.issparse(X) else columns / read.root
+        scaled = (
+            columns if plain else sparse.csc_array(columns / read.root) if sparse.issparse(X) else columns / read.root
+        )
         try:
             self._svm = EditableOracle(scaled, y[read.samples], read.C, read.edits, kind.loss, free_b=kind.free_b)
         except DataError as error:
             raise Inexpressible(str(error)) from None
-        self._rows: tuple[LinearRows, Rows | None] | None = None  # of the master asked about last
 
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer:
         """Answer at a point of the complicating variables; sigma within [0, 1]."""
@@ -258,12 +275,11 @@ class EditedFast:
         time_limit: float | None,
     ) -> RelaxedAnswer | None:
         """Solve the continuous relaxation of the master with SUB: ``facts.structure.Relaxation``."""
-        if self._rows is None or self._rows[0] is not master:
-            self._rows = master, one_sided(master)
-        rows, read = self._rows[1], self._read
+        read = self._read
         if read.must.any():
             lower = np.maximum(lower, np.append(read.must, np.zeros(lower.size - read.must.size)))
-        if rows is None or np.any(lower > upper) or not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+        rows = self._rows_of(master, lower, upper)
+        if rows is None:
             return None
         apart = master.constant + read.constant
         found = self._svm.relaxed(
@@ -279,34 +295,15 @@ class EditedFast:
 
     def detached(self) -> EditedFast:
         """Return what answers as this one does, and knows no model: for other processes."""
-        copy = EditedFast.__new__(EditedFast)
-        copy.__dict__ = self.__dict__ | {"_rows": None, "_model": SimpleNamespace()}
-        return copy
-
-    def adapted(self) -> Adapted:
-        """Return what drivers ask."""
-        return Adapted(self, self.relax, self.detached)
+        return self._copy(_model=SimpleNamespace())
 
     def _load(self, point: np.ndarray, answer: EditedSolution) -> None:
-        model, read = self._model, self._read
-        sigma = point[: read.root.size]
+        read = self._read
         w, b = answer.w / read.root + read.at, answer.b
-        _set(model.w, w)
-        if not model.b.fixed:
-            model.b.set_value(float(b), skip_validation=True)
+        eta = 0.0
         if self._form == "rmp":
-            model.eta.set_value(0.5 * float(w @ w) + self._loss_of(w, b), skip_validation=True)
-            return
-        short = 1.0 - self._y * (np.asarray(self._X @ w).ravel() + b)
-        _set(model.xi, np.where(read.held, np.maximum(read.floor_of_slack, short), read.floor_of_slack))
-        if self._form == "perspective":
-            _set(model.t, np.divide(w**2, sigma, out=np.zeros_like(w), where=sigma > 0))
-        elif self._form == "bilinear":
-            _set(model.u, w)
-
-    def _loss_of(self, w: np.ndarray, b: float) -> float:
-        slacks = np.maximum(0.0, 1.0 - self._y * (np.asarray(self._X @ w).ravel() + b))
-        return float(self._svm.cost_of_slacks(slacks))
+            eta = 0.5 * float(w @ w) + float(self._svm.cost_of_slacks(np.maximum(0.0, self._short(w, b))))
+        self._write(point[: read.root.size], w, b, eta, read.floor_of_slack, read.held)
 
 
 def _nothing() -> None:

@@ -200,7 +200,7 @@ def separable(
     """Return the facts of a conic primal (15) that also tell "cutting-plane" that s, t and their rows can be spared.
 
     - ``model``: with ``w``, ``offset``, ``xi``, ``s``, ``t``, ``R_plus``, ``R_minus`` and the rows of (15); perhaps
-      with the binaries of ``gmeb.selecting``.
+      with the binaries of ``gmeb.build``.
     - ``facts``: what else is known of it.
     - ``columns``: Centred.
     - ``moments``: Moments.

@@ -57,7 +57,7 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pyomo.core.expr.numeric_expr import LinearExpression
 
 from fsmodels.checks import positive
@@ -69,8 +69,6 @@ from solvers import Result, RowPool, SelectionOracle
 from solvers.facts import Certificate, Facts, Structure, half_norm, vertices
 
 __all__ = ["Groups", "group_dual", "group_primal", "groups_of"]
-
-FloatArray = NDArray[np.float64]
 
 OFFSET = "(offset)"  # the feature that is 1 everywhere
 

@@ -200,7 +200,6 @@ def _powers(size: FloatArray) -> FloatArray:
     return np.ldexp(1.0, np.frexp(size)[1])
 
 
-FloatArray = NDArray[np.float64]
 OF_FIVE = (
     "B of (5) is budget, the sum of shares that more features may have; at most K features is "
     'fs.select(data, "fsmulti", max_features=K)'

@@ -5,7 +5,7 @@ Problem
               y_i (w^\top x_i + b) + \xi_i \ge 1,\ \xi_i \ge 0
 
     with Omega = w'w/2 (the SVM), ||w||_1 (the 1-norm SVM), ||w||/2 (the SVM with its norm not squared) or 0 (the
-    robust LP, with s_i one over the size of the class of i). The SVM may have s_i xi_i^2 (``losses``).
+    robust LP, with s_i one over the size of the class of i). The SVM may have s_i xi_i^2 (``proofs.svm``).
 Weak duality
     For 0 <= alpha <= s with y'alpha = 0 the Lagrangian leaves, with v_j = sum_i alpha_i y_i x_ij,
 

@@ -4,7 +4,7 @@ What is returned is a certificate, wherever the method stopped; its own estimate
 
 * bound: alpha is clipped to [0, C] and the class with the larger sum scaled down until y' alpha = 0, which stays in
   the box; then t alpha, t = min(sum alpha / sum sigma v^2, min C_i / alpha_i), is the multiple that maximises (3).
-  For the squared hinge the same without an upper bound, by its own multiple (``losses``).
+  For the squared hinge the same without an upper bound, by its own multiple (below).
 * value: (1) on the centred data. For given w the weighted sum of hinges is piecewise linear in b with kinks
   y_i - w.x_i; its slope is -C_+, the sum of C_i over class +1, at the far left and gains C_i at each kink, so the best
   b lie between the kinks where these sums pass C_+: with one C for all, those of rank l_+ and l_+ + 1. The midpoint is
@@ -92,7 +92,7 @@ class Represented(Protocol):
 
 
 class SlackLoss(Protocol):
-    """What slacks cost, and what that leaves of multipliers; ``losses`` has them, and the mathematics."""
+    """What slacks cost, and what that leaves of multipliers; ``Hinge`` and the like implement it."""
 
     @property
     def C(self) -> Array:  # noqa: N802

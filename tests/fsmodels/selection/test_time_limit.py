@@ -11,7 +11,7 @@ from scipy import sparse
 import fsmodels as fs
 from fsmodels.errors import DataError, ModelError
 from fsmodels.models import libsvm, plane, sample_rows
-from fsmodels.models.concave import planes
+from fsmodels.models.concave import tree
 from fsmodels.models.fsp import oracle as svm_oracle
 from fsmodels.models.kernel import objective
 from solvers.drivers import multi_start
@@ -123,7 +123,7 @@ def test_the_rows_of_the_data_are_stated_once_where_a_twin_is_solved(monkeypatch
 
 @pytest.mark.parametrize("model", ["fs", "fsl"])
 def test_no_plane_is_set_up_after_the_limit(model, monkeypatch):
-    monkeypatch.setattr(planes.RobustOn, "_built", lambda _: pytest.fail("begun"))
+    monkeypatch.setattr(tree.RobustOn, "_built", lambda _: pytest.fail("begun"))
     found = fs.select(normal(60, 8), model, penalty=0.1, time_limit=1e-9)
     assert found.stop_reason is StopReason.TIME_LIMIT
     assert 0.0 == found.bound < found.objective

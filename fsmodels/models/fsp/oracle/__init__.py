@@ -10,7 +10,7 @@ Problem
         \text{s.t.}\ & y^\top \alpha = 0,\ 0 \le \alpha_i \le C_i                                    && (4)
 
     with the hinge. With the squared hinge C sum_i xi_i^2 stands in (1), e'alpha - sum_i alpha_i^2 / (4C) in (3), and
-    (4) has no upper bound (``proofs.losses`` derives it). The optimal w_j is sigma_j v_j. As (4) is free of sigma, any
+    (4) has no upper bound (``proofs.svm`` derives it). The optimal w_j is sigma_j v_j. As (4) is free of sigma, any
     feasible alpha, optimal or not, bounds q everywhere:
 
     .. math::
@@ -22,7 +22,7 @@ Symbols
     u_j = w_j / sqrt(sigma_j) (k,); s (l,) surplus and xi (l,) slack of (2); beta = C - alpha (l,).
 Method
     Interior point (``interior_point``; ``loop``, compiled, at up to 200 features), O(l k^2) an iteration; for
-    large supports libsvm on the Gram matrix first (``gram``); with the squared hinge Newton's method (``newton``).
+    large supports libsvm on the Gram matrix first; with the squared hinge Newton's method (``svm_solvers``).
     Whatever they end with is repaired and evaluated on the data: ``proofs.svm``.
 Source
     Aytug 2015, (5)-(10): SUB, its dual, the cut.
@@ -49,7 +49,7 @@ import scipy.sparse as sp
 
 from fsmodels.checks import number
 from fsmodels.errors import DataError, ModelError, ParameterError
-from fsmodels.models.fsp.oracle import gram, interior_point, newton, relaxation
+from fsmodels.models.fsp.oracle import interior_point, relaxation, svm_solvers
 from fsmodels.models.fsp.oracle.neighbours import Neighbours, Pricing, Solved
 from fsmodels.models.fsp.oracle.problem import Guide, Screen
 from fsmodels.models.fsp.oracle.relaxation import Relaxed, Rows, Terms
@@ -139,7 +139,7 @@ class SvmOracle:
             raise ParameterError(f"C={C} is not allowed: give finite numbers above 0.")
         self._loss = loss_of(loss, self._C, free_b=free_b)
         self._terms = Terms.plain(self._y, self._loss, self._X.shape[1])
-        self._gram = gram.Backoff()
+        self._gram = svm_solvers.Backoff()
         # For relaxations, and for points: how many samples have to stay differs between them.
         self._screen, self._screen_at_points = (Screen(bounded=not self._loss.squared) for _ in range(2))
         self._pricing, self._neighbours = Pricing(), Neighbours(self._X.shape[1])
@@ -192,13 +192,16 @@ class SvmOracle:
             proof.try_u(found.w / root)
             proof.try_alpha(found.alpha)
         if support.size and proof.gap > tolerance and self._loss.squared:
-            iterations, method = newton.improve(proof, columns, root, tolerance, deadline), newton.METHOD
+            iterations, method = (
+                svm_solvers.improve_by_newton(proof, columns, root, tolerance, deadline),
+                svm_solvers.NEWTON,
+            )
         elif support.size:
             iterations, method = self._by_interior_point(proof, columns, root, tolerance, deadline)
 
         w = np.zeros(sigma.size)
         w[support] = root * proof.u
-        if method == gram.METHOD:  # a large support: the next relaxation may start from here
+        if method == svm_solvers.GRAM:  # a large support: the next relaxation may start from here
             self._large = Guide(self._y * (columns @ (root * proof.u) + proof.b), w, proof.b)
         b = proof.b - float(self._mean @ w)
         v = np.asarray(self._X.T @ (self._y * proof.alpha))
@@ -212,8 +215,8 @@ class SvmOracle:
         iterations, method = 0, "closed-form"
         left = deadline - time.perf_counter()
         if self._for_libsvm(root.size, tolerance, left) and self._gram.due():
-            method = gram.METHOD
-            iterations = gram.improve(proof, columns, root, tolerance)
+            method = svm_solvers.GRAM
+            iterations = svm_solvers.improve_by_libsvm(proof, columns, root, tolerance)
             self._gram.learn(proof.gap <= tolerance)
         if proof.gap > tolerance:
             taken, method = interior_point.improve(proof, columns, root, tolerance, deadline)
@@ -376,7 +379,7 @@ class SvmOracle:
     def _for_libsvm(self, features: int, tolerance: float, left: float) -> bool:
         """Tell whether libsvm is likely the faster way; it has an offset and the hinge only."""
         can = self._loss.free_b and not self._loss.squared
-        return can and gram.worth_trying(self._y.size, features, tolerance, left)
+        return can and svm_solvers.worth_trying(self._y.size, features, tolerance, left)
 
     def _along(self, support: Array, most: int) -> tuple[Array, Array] | None:
         """Return the data feature by feature, times the labels, and a support's places, for the compiled loop.

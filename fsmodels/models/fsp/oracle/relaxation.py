@@ -29,14 +29,14 @@ Method
         E = sigma + h v^2,    E^-1 dw = Z' da - P dtheta + E^-1 c',    P = E^-1 h v A'
 
     so that the system for (da, dw, db) is that of SUB with E in place of sigma, and a small one for dtheta borders it.
-    An edited SUB, with bounds on weights and rows of its own, is in ``problem`` and ``boxes``.
+    An edited SUB, with bounds on weights and rows of its own, is in ``problem`` and ``iterates``.
     With the squared hinge xi = alpha / (2C), so that the pair beta, xi is gone: Z w + y b + alpha/(2C) - s = e, and the
     diagonal of da is s/alpha + 1/(2C) in place of s/alpha + xi/beta; e'alpha is less sum alpha_i^2/(4C_i) in (*).
 
     An iteration costs what one of SUB costs: the whole relaxation about as much as two subproblems, where cutting
     planes need 30 to 150. Measured, to 1e-5, in numpy: 12 iterations and 13 ms at 1000 x 100, 0.3 s at 1000 x 800.
 
-    A relaxation is asked with few columns and samples (``pricing``, ``screening``, both guessing from the nearest of
+    A relaxation is asked with few columns and samples (``neighbours``, ``problem``, both guessing from the nearest of
     ``neighbours``), proven on all of them, and asked again with those that it missed.
 
     The same loop exists twice: ``loop`` is compiled, for the many small nodes of a tree (on wdbc 30 us an iteration,

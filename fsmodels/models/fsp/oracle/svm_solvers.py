@@ -40,7 +40,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from fsmodels.models.libsvm import seconds, svc
 from fsmodels.models.proofs.svm import Array, SvmProof
 
-METHOD = "libsvm-gram"
+GRAM = "libsvm-gram"
 PRECISION = 1e-6  # relative gaps below this are out of reach in single precision
 BLOCK = 1000  # columns turned to single precision at a time
 PASSES = 60  # most libsvm iterations, in units of k^2 / l: a third of what the interior point costs
@@ -69,7 +69,7 @@ def worth_trying(samples: int, features: int, tolerance: float, left: float = ma
     return tolerance >= PRECISION and large and seconds(samples, features) <= left
 
 
-def improve(proof: SvmProof, columns: Array, root: Array, tolerance: float) -> int:
+def improve_by_libsvm(proof: SvmProof, columns: Array, root: Array, tolerance: float) -> int:
     """Offer libsvm's answer to the proof; return its iterations.
 
     ``columns``: array (l, k). ``root`` (k,): square roots of sigma.
@@ -105,13 +105,13 @@ def _gram(columns: Array, root: Array) -> Array:
     return gram.astype(float)
 
 
-METHOD = "newton"
+NEWTON = "newton"
 ITERATION_LIMIT = 100
 LINE = 60  # steps of a line search
 TINY = 1e-300
 
 
-def improve(proof: SvmProof, columns: Array, root: Array, tolerance: float, deadline: float) -> int:
+def improve_by_newton(proof: SvmProof, columns: Array, root: Array, tolerance: float, deadline: float) -> int:
     """Run from the proof's point until it is good enough or a limit strikes; return the iterations.
 
     ``columns``: array (l, k). ``root`` (k,): square roots of sigma. ``deadline``: in ``time.perf_counter``'s seconds.

@@ -13,7 +13,7 @@ import pytest
 
 import fsmodels as fs
 from fsmodels.errors import ParameterError
-from fsmodels.models.fsp.oracle import SvmOracle, gram, relaxation
+from fsmodels.models.fsp.oracle import SvmOracle, relaxation, svm_solvers
 from fsmodels.models.fsp.oracle.relaxation import Rows
 from fsmodels.models.proofs.svm import Hinge, SvmProof
 from loops import LOOPS, needs_compiled
@@ -226,7 +226,7 @@ def test_prices_of_samples_reach_libsvm():
     times = np.random.default_rng(3).integers(1, 4, 60)
     X -= X.mean(axis=0)
     proof = SvmProof(X, np.ones(40), y, Hinge(0.02 * times))
-    assert gram.improve(proof, X, np.ones(40), 1e-6) > 0
+    assert svm_solvers.improve_by_libsvm(proof, X, np.ones(40), 1e-6) > 0
     assert proof.gap <= 1e-4
     many = SvmOracle(np.repeat(X, times, axis=0), np.repeat(y, times), 0.02)
     assert proof.value == pytest.approx(many.solve(np.ones(40)).value, rel=2e-4)
