@@ -334,15 +334,22 @@ def state(model: pyo.ConcreteModel, declarations: Iterable[Declaration]) -> dict
     """Add the side constraints to the model; return them by keyword for the report."""
     stated: dict[str, Any] = {}
     for declaration in declarations:
-        row, name, k = declaration.build(model), declaration.name, 1
-        while model.component(name) is not None:
-            name, k = f"{declaration.name}_{k + 1}", k + 1
-        model.add_component(name, row)
+        row = declaration.build(model)
+        model.add_component(free_name(model, declaration.name), row)
         if KEYWORDS[declaration.keyword].is_one is None:
             stated[declaration.keyword] = declaration.reported
         else:
             stated.setdefault(declaration.keyword, []).append(declaration.reported)
     return stated
+
+
+def free_name(model: pyo.ConcreteModel, name: str) -> str:
+    """Return the name, with ``_2``, ``_3``, ... if the model has an attribute of this name."""
+    free, k = name, 1
+    while model.component(free) is not None or hasattr(model, free):
+        k += 1
+        free = f"{name}_{k}"
+    return free
 
 
 def declared(reported: Mapping[str, Any]) -> dict[str, Any]:

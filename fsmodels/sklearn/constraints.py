@@ -12,7 +12,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.selection.rows import KEYWORDS
+from fsmodels.selection.rows import KEYWORDS, free_name
 from fsmodels.words import iterable, listed, short, suggestion
 
 EXAMPLE = '{"excludes": [("x0", "x3")]}'
@@ -49,7 +49,7 @@ def apart(given: Any, rows: Any, features: Sequence[str]) -> tuple[dict[str, Any
 
 
 def _named(kind: str, value: Any, features: Sequence[str]) -> Any:
-    """Return a declaration with positions of features replaced by names, where that kind has features."""
+    """Return a value of a keyword with names in place of the positions of features."""
 
     def name(j: Any) -> Any:
         if not isinstance(j, int | np.integer) or isinstance(j, bool):
@@ -75,9 +75,9 @@ def _named(kind: str, value: Any, features: Sequence[str]) -> Any:
 
 
 def apply(functions: Iterable[Callable[[Any], Any]], model: pyo.ConcreteModel) -> None:
-    """Call each function with the model, and assign what it returns: constraints, one or several, by name or not.
+    """Call each function with the model, and add the constraints that it returns: one, a list, or a mapping by name.
 
-    Raises ModelError: the model has no such component, or what came back is no constraint.
+    Raises ModelError: the model has no such component, or a function returns something else.
     """
     for function in functions:
         called = getattr(function, "__name__", type(function).__name__)
@@ -97,7 +97,7 @@ def apply(functions: Iterable[Callable[[Any], Any]], model: pyo.ConcreteModel) -
         for name, row in pairs:
             if not _is_row(row):
                 row = _as_row(row, called)
-            model.add_component(_free(model, str(name)), row)
+            model.add_component(free_name(model, str(name)), row)
 
 
 def _is_row(made: Any) -> bool:
@@ -105,17 +105,10 @@ def _is_row(made: Any) -> bool:
 
 
 def _as_row(made: Any, called: str) -> pyo.Constraint:
-    """Return a row of an expression such as ``model.sigma["a"] <= model.sigma["b"]``."""
+    """Return the constraint of a relation such as ``model.sigma["a"] <= model.sigma["b"]``."""
     if getattr(made, "is_relational", lambda: False)():
         return pyo.Constraint(expr=made)
     raise ModelError(
         f"constraints: {called} returned {type(made).__name__}: return a pyo.Constraint, a relation such as "
         'model.sigma["x0"] <= model.sigma["x1"], a list or a mapping of these, or nothing.'
     )
-
-
-def _free(model: pyo.ConcreteModel, name: str) -> str:
-    taken, k = name, 1
-    while model.component(taken) is not None or hasattr(model, taken):
-        taken, k = f"{name}_{k + 1}", k + 1
-    return taken

@@ -7,7 +7,7 @@ import pyomo.environ as pyo
 import pytest
 
 import fsmodels as fs
-from fsmodels.cli import arguments
+from fsmodels.cli import arguments, main
 from fsmodels.selection.recipes import MODELS
 from fsmodels.sklearn import SelectorClassifier
 
@@ -185,6 +185,26 @@ def test_rows_are_reported_priced_explored_saved_and_fitted(tmp_path):
     assert not {"a", "b"} <= set(fs.cross_validate(DATA, cv=3, max_features=2, rows=rows).runs["selected"][0])
     fitted = SelectorClassifier(max_features=2, rows=rows).fit(DATA.to_frame()[list(NAMES)], DATA.y)
     assert set(fitted.get_feature_names_out()) == set(found.selected)
+
+
+def test_rows_of_the_command_line(tmp_path, capsys):
+    words = [
+        "select",
+        "bupa",
+        "--model",
+        "fsp-m",
+        "--max-features",
+        "2",
+        "--row",
+        "sgpt + sgot <= 1",
+        "--row",
+        "w[drinks] >= 0",
+    ]
+    assert main([*words, "--json", str(tmp_path / "found.json")]) == 0
+    assert fs.load_selection(tmp_path / "found.json").parameters["rows"] == ["sgpt + sgot <= 1", "w[drinks] >= 0"]
+    assert "sgpt + sgot <= 1; w[drinks] >= 0" in capsys.readouterr().out
+    assert main(["select", "bupa", "--model", "fsp-m", "--max-features", "2", "--row", "sgpt + sgott <= 1"]) == 2
+    assert 'Row "sgpt + sgott <= 1", position 8: "sgott" is not a feature' in capsys.readouterr().err
 
 
 def test_rows_on_weights_are_refused_by_name_and_kept_in_the_second_step():
