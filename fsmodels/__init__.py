@@ -4,7 +4,7 @@
 of them with a solver or decomposition driver by name. Its names are imported when they are first used:
 ``__init__.pyi`` lists them.
 
-May import every room below it; the command line, ``fsmodels.cli``, stands beside it.
+May import every package below it; the command line, ``fsmodels.cli``, stands beside it.
 """
 
 import os

@@ -1,6 +1,6 @@
 """HOW to optimise: every Pyomo solver and every decomposition driver by name. Knows nothing of what is modelled.
 
-Its names are imported when they are first used: ``__init__.pyi`` lists them. May import every room of its own:
+Its names are imported when they are first used: ``__init__.pyi`` lists them. May import every package of its own:
 ``solvers.run``, ``solvers.drivers``, ``solvers.facts``, ``solvers.interfaces``.
 """
 

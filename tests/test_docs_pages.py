@@ -135,7 +135,7 @@ def test_every_public_name_is_in_the_reference():
     assert len(prefixes) == len(set(prefixes))
     homes = names.homes()
     lost = {name for name, home in homes.items() if not any(f"{home}.".startswith(f"{p}.") for p in prefixes)}
-    assert not lost, "their rooms are on no page: add a mark to one of docs/reference"
+    assert not lost, "their packages are on no page: add a mark to one of docs/reference"
     assert {"fsmodels.select", "solvers.solve"} <= set(homes)
     modules = {name for text in pages for name in re.findall(r"^\.\. automodule:: ([\w.]+)$", text, re.MULTILINE)}
     assert {getattr(fs, name).__name__ for name in fs.__all__ if inspect.ismodule(getattr(fs, name))} <= modules

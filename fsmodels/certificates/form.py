@@ -102,7 +102,7 @@ _NAMES = {str: "text", int: f"a whole number below {WHOLE}", float: "a finite nu
 
 
 def _fits(value: Any, form: Any) -> bool:
-    """Tell whether a value is of a type, null, or a certain value; False for forms with parts."""
+    """Return whether a value is of a type, null, or a certain value; False for forms with parts."""
     if form is float:
         return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
     if form is str:

@@ -183,7 +183,7 @@ class ResultFile:
         return ""
 
     def _may_hold_solution(self) -> bool:
-        """Tell whether the file there has a result with a solution, or is not known to have none."""
+        """Return whether the file there has a result with a solution, or is not known to have none."""
         try:
             old = self.path.read_bytes() if self._is_file else b""
         except FileNotFoundError:

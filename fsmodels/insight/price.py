@@ -375,7 +375,7 @@ def _shared_memory(model: pyo.ConcreteModel, solver: Any, options: Mapping[str, 
 
 
 def _reached(row: Any) -> bool:
-    """Tell whether the values on the model reach a side of the row."""
+    """Return whether the values on the model reach a side of the row."""
     for part in _members(row):
         body = pyo.value(part.body)
         for side in (part.lower, part.upper):

@@ -23,8 +23,8 @@ from fsmodels.selection import docstrings
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.words import built_model, listed, short
 
-ROOMS = (fsp, concave, gmeb, multivariate, kernel, baselines)
-MODELS: dict[str, Recipe] = {recipe.name: recipe for room in ROOMS for recipe in room.RECIPES}
+FAMILIES = (fsp, concave, gmeb, multivariate, kernel, baselines)
+MODELS: dict[str, Recipe] = {recipe.name: recipe for family in FAMILIES for recipe in family.RECIPES}
 
 
 def find(name: str) -> Recipe:

@@ -301,7 +301,7 @@ def rows_of_weights(found: Outcome) -> list[tuple[str, str, str]]:
 
 
 def weighs_kernel(found: Outcome) -> bool:
-    """Tell whether the weights are those of features inside a kernel."""
+    """Return whether the weights are those of features inside a kernel."""
     return found.machine is not None and found.machine.inside is not None
 
 

@@ -52,7 +52,7 @@ def each(
 
 
 def _one(n_jobs: int | None) -> bool:
-    """Tell whether this process does it alone."""
+    """Return whether this process does it alone."""
     if n_jobs is not None:
         return n_jobs == 1
     import joblib

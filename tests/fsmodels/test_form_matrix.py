@@ -86,15 +86,15 @@ def failures(some):
 
 
 def test_every_builder_is_in_the_matrix():
-    rooms = {"svm": fs.svm, "fsp": fs.fsp, "concave": fs.concave, "gmeb": fs.gmeb, "multivariate": fs.multivariate}
+    families = {"svm": fs.svm, "fsp": fs.fsp, "concave": fs.concave, "gmeb": fs.gmeb, "multivariate": fs.multivariate}
     source = inspect.getsource(soak)
-    for room, module in rooms.items():
+    for family, module in families.items():
         for name in module.__all__:
             builder = getattr(module, name)
             if not inspect.isfunction(builder) or name in WITHOUT_ORACLE:
                 continue
             if "ConcreteModel" in str(inspect.signature(builder).return_annotation):
-                assert f"fs.{room}.{name}" in source, f"{room}.{name} has no family in benchmarks/soak.py"
+                assert f"fs.{family}.{name}" in source, f"{family}.{name} has no family in benchmarks/soak.py"
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -53,7 +53,7 @@ def classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
 
 
 def has_multipliers(model: pyo.ConcreteModel) -> bool:
-    """Tell whether a dual holds the multipliers that are its classifier."""
+    """Return whether a dual holds the multipliers that are its classifier."""
     return all(row in model.dual for row in (*model.weight.values(), model.balance))
 
 

@@ -138,7 +138,7 @@ class Hessian:
         self._outside: FloatArray | None = None
 
     def pays(self) -> bool:
-        """Tell whether the products so far cost as much as the matrix."""
+        """Return whether the products so far cost as much as the matrix."""
         return self.products >= self.price
 
     def times(self, step: FloatArray) -> FloatArray:

@@ -212,7 +212,7 @@ class Problem:
         return residual(*here) if rows is None else rows.part(point, part).residual(*here)
 
     def same_weights(self, before: FloatArray, after: FloatArray, tolerance: float) -> bool:
-        """Tell whether no weight has moved by more than the tolerance (Algorithms 1 and 2)."""
+        """Return whether no weight has moved by more than the tolerance (Algorithms 1 and 2)."""
         return float(np.abs(self.weights(after) - self.weights(before)).max()) < tolerance
 
     def settled(self, rule: str) -> Callable[[FloatArray, FloatArray, float], bool]:
@@ -223,7 +223,7 @@ class Problem:
         return STOPS[rule](self.weights(before), self.weights(after))
 
     def absorbed(self, x: FloatArray) -> bool:
-        """Tell whether all weights are 0: no slope leads away."""
+        """Return whether all weights are 0: no slope leads away."""
         return not self.weights(x).any()
 
     def support(self, x: FloatArray) -> int:
@@ -249,12 +249,12 @@ class Problem:
 
 
 def same_support(z: FloatArray, new: FloatArray) -> bool:
-    """Tell whether the same weights count as 0."""
+    """Return whether the same weights count as 0."""
     return bool(np.array_equal(used(z), used(new)))
 
 
 def unchanged(z: FloatArray, new: FloatArray) -> bool:
-    """Tell whether no weight has moved by 0.01 of the largest: ``||z' - z||_0 = 0``, as Algorithm 3 prints it."""
+    """Return whether no weight has moved by 0.01 of the largest: ``||z' - z||_0 = 0``, as Algorithm 3 prints it."""
     return bool(np.all(np.abs(new - z) < ZERO * max(float(np.abs(new).max()), 1e-300)))
 
 

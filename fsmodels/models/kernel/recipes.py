@@ -109,14 +109,14 @@ def _load(model: Any, point: FloatArray) -> None:
 
 
 def _in_time(result: Result, problem: Problem) -> bool:
-    """Tell whether the SVM may be solved once more: a run that a limit ended is not made much longer by it."""
+    """Return whether the SVM may be solved once more: a run that a limit ended is not made much longer by it."""
     limit = result.options.get("time_limit")
     left = Clock.of_run(limit).left
     return limit is None or left is None or problem.seconds() <= left + max(GRACE * limit, AT_ONCE)
 
 
 def _is_still(model: Any, problem: Problem, point: FloatArray, tolerance: float | None) -> bool:
-    """Tell whether a driver of this tolerance would call the point stationary; False where none measured it."""
+    """Return whether a driver of this tolerance would call the point stationary; False where none measured it."""
     facts = facts_of(model)
     if tolerance is None or not isinstance(facts, OracleBlocks):
         return False

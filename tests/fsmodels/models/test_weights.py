@@ -273,12 +273,12 @@ OTHERS = ["fsp.rmp", "baselines.one_norm_svm", "baselines.rfe", "gmeb.path", "gm
 OTHERS += ["baselines.one_norm_size", "baselines.svm_penalty"]
 OTHERS += [f"kernel.{name}" for name in ("svm", "full_fs", "gmkl", "ao_simple", "ao_margin", "ao_efs")]
 OTHERS += [f"kernel.{name}" for name in ("fs", "xfs", "efs", "omega")]
-ROOMS = [fs.svm, fs.fsp, fs.concave, fs.gmeb, fs.multivariate, fs.kernel, fs.rankings, baselines]
+FAMILIES = [fs.svm, fs.fsp, fs.concave, fs.gmeb, fs.multivariate, fs.kernel, fs.rankings, baselines]
 PUBLIC = {
-    f"{room.__name__.rsplit('.')[-1]}.{name}": getattr(room, name)
-    for room in ROOMS
-    for name in room.__all__
-    if inspect.isfunction(getattr(room, name)) and name not in ("weight_bound", "value")
+    f"{family.__name__.rsplit('.')[-1]}.{name}": getattr(family, name)
+    for family in FAMILIES
+    for name in family.__all__
+    if inspect.isfunction(getattr(family, name)) and name not in ("weight_bound", "value")
 }
 LEFT = [key for key, function in PUBLIC.items() if key not in [*BUILDERS, *OTHERS] and arguments(function) is not None]
 

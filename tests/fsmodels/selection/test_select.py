@@ -11,7 +11,7 @@ import fsmodels as fs
 from fsmodels import fsp
 from fsmodels.models.fsp.oracle import SvmOracle
 from fsmodels.models.recipe import Linear
-from fsmodels.selection.recipes import MODELS, ROOMS
+from fsmodels.selection.recipes import FAMILIES, MODELS
 
 N = 7
 COSTS = {"x1": 4.0, "x2": 3.0, "x3": 2.0, "x4": 2.5, "x5": 1.0, "x6": 5.0}  # x7 is free
@@ -142,7 +142,7 @@ def test_a_new_formulation_is_one_new_entry(monkeypatch, data):
 
 
 def test_no_name_is_declared_twice():
-    assert [recipe.name for room in ROOMS for recipe in room.RECIPES] == list(MODELS)
+    assert [recipe.name for family in FAMILIES for recipe in family.RECIPES] == list(MODELS)
 
 
 def test_json_keys_are_those_of_the_contract(data):

@@ -377,7 +377,7 @@ class SvmOracle:
         )
 
     def _for_libsvm(self, features: int, tolerance: float, left: float) -> bool:
-        """Tell whether libsvm is likely the faster way; it has an offset and the hinge only."""
+        """Return whether libsvm is likely the faster way; it has an offset and the hinge only."""
         can = self._loss.free_b and not self._loss.squared
         return can and svm_solvers.worth_trying(self._y.size, features, tolerance, left)
 

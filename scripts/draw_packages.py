@@ -1,7 +1,7 @@
-"""Read who imports whom, and draw docs/architecture.svg from it: ``python scripts/draw_rooms.py``.
+"""Read who imports whom, and draw docs/architecture.svg from it: ``python scripts/draw_packages.py``.
 
-``FLOORS`` is the plan that tests/test_rooms.py holds the imports to; the arrows of the picture are the imports
-themselves, those within a room and to the ground files left out. It is plain SVG: the same imports, the same file.
+``LAYERS`` is the plan that tests/test_packages.py holds the imports to; the arrows of the picture are the imports
+themselves, those within a package and to the base files left out. It is plain SVG: the same imports, the same file.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "architecture.svg"
 
-# From the bottom. A room imports from floors below its own only; rooms of one floor do not know one another. A file is
-# part of its folder unless it stands here itself; those at the top of a package are its ground, which all may use.
-FLOORS = [
-    "solvers (ground)",
+# From the bottom. A package imports only from layers below its own; packages of one layer do not import one another. A
+# file belongs to its folder unless it is listed here; files at the top of a package are its base, which all may use.
+LAYERS = [
+    "solvers (base)",
     "solvers.clarabel",
     "solvers.interfaces",
     "solvers.model solvers.lp solvers.box",
@@ -32,7 +32,7 @@ FLOORS = [
     "solvers.plugin",
     "solvers.import_hook",
     "solvers",
-    "fsmodels (ground)",
+    "fsmodels (base)",
     "fsmodels.datasets",
     "fsmodels.datasets.synthetic fsmodels.certificates",
     "fsmodels.models.proofs",
@@ -48,8 +48,8 @@ FLOORS = [
     "fsmodels.cli",
     "fsmodels",
 ]
-# What fsmodels may take from solvers, besides the package itself and its ground.
-DOORS = {"solvers.facts", "solvers.lp", "solvers.box"}
+# What fsmodels may take from solvers, besides the package itself and its base.
+ENTRIES = {"solvers.facts", "solvers.lp", "solvers.box"}
 
 
 def modules(root: Path = ROOT) -> dict[str, Path]:
@@ -86,47 +86,47 @@ def arrows(root: Path = ROOT) -> set[tuple[str, str]]:
     return found
 
 
-def room(module: str, known: dict[str, Path]) -> str:
-    """Return the room of a module: itself if it has a floor, else its folder, else the ground of its package."""
-    if any(module in floor.split() for floor in FLOORS):
+def package_of(module: str, known: dict[str, Path]) -> str:
+    """Return the package of a module: itself if it has a layer, else its folder, else the base of its package."""
+    if any(module in layer.split() for layer in LAYERS):
         return module
     if known[module].name == "__init__.py":
         return module
     folder = module.rpartition(".")[0]
-    return folder if "." in folder else f"{folder} (ground)"
+    return folder if "." in folder else f"{folder} (base)"
 
 
 # ------------------------------------------------------------------------------------------------------- the picture
 
 _WIDTH, _HEIGHT, _BOX, _STEP = 1010, 676, 46, 82
 _LEFT, _RIGHT = 215, 735  # the middle of each package's column
-# room -> (x of its middle, row from the top, width, the second line); rooms inside a room are named in its line
+# package -> (x of its middle, row from the top, width, the second line, which names packages inside it)
 _PLAN: dict[str, tuple[float, int, int, str]] = {
     "fsmodels": (_LEFT - 95, 0, 130, "fs.*"),
     "fsmodels.cli": (_LEFT + 75, 0, 170, "the command fsmodels"),
     "fsmodels.selection": (_LEFT, 1, 320, "fs.select, fs.path: recipes, results, reports"),
     "fsmodels.baselines": (_LEFT, 2, 320, "RFE, filters, 1-norm SVM"),
-    "fsmodels.models": (_LEFT, 3, 320, "a room a paper: fsp, concave, gmeb, kernel, multivariate"),
+    "fsmodels.models": (_LEFT, 3, 320, "a package for each paper: fsp, concave, gmeb, kernel, multivariate"),
     "fsmodels.datasets": (_LEFT, 4, 320, "CSV, svmlight, bags, scaling, splits, synthetic"),
     "solvers": (_RIGHT - 85, 0, 150, "solve, Result, facts"),
     "solvers.run": (_RIGHT + 85, 0, 150, "solver by name"),
     "solvers.whole_model": (_RIGHT, 1, 320, "one solver on a whole model, its answer proven"),
-    "solvers.drivers": (_RIGHT, 2, 320, "a room an algorithm: benders, tree, alternating, ..."),
+    "solvers.drivers": (_RIGHT, 2, 320, "a package for each algorithm: benders, tree, alternating, ..."),
     "solvers.facts": (_RIGHT, 3, 320, "what a model tells: structure, blocks, certificate"),
     "solvers.lp": (_RIGHT - 112, 4, 96, "HiGHS, Pyomo"),
     "solvers.box": (_RIGHT - 6, 4, 96, "l-bfgs-b, ..."),
     "solvers.model": (_RIGHT + 104, 4, 112, "as numbers"),
     "solvers.interfaces": (_RIGHT, 5, 320, "every Pyomo solver by name: registry, adapters, runner"),
     "solvers.clarabel": (_RIGHT, 6, 320, "cones and convex quadratics as a Pyomo solver"),
-    "fsmodels (ground)": (_LEFT, 7, 320, ""),
-    "solvers (ground)": (_RIGHT, 7, 320, ""),
+    "fsmodels (base)": (_LEFT, 7, 320, ""),
+    "solvers (base)": (_RIGHT, 7, 320, ""),
 }
 _COLOURS = {"fsmodels": ("#e8f0fb", "#2b5c9e"), "solvers": ("#e9f6ec", "#2c7a44")}
-_GROUND = ("#f2f2f2", "#777777")
+_BASE = ("#f2f2f2", "#777777")
 
 
 def _shown(name: str) -> str:
-    """Return the room of the picture that a room is part of."""
+    """Return the package of the picture that a package is part of."""
     while name not in _PLAN:
         name = name.rpartition(".")[0]
     return name
@@ -135,8 +135,8 @@ def _shown(name: str) -> str:
 def drawn_arrows(root: Path = ROOT) -> list[tuple[str, str]]:
     """Return the arrows of the picture, in order."""
     known = modules(root)
-    pairs = {(_shown(room(a, known)), _shown(room(b, known))) for a, b in arrows(root)}
-    return sorted((a, b) for a, b in pairs if a != b and "(ground)" not in a + b)
+    pairs = {(_shown(package_of(a, known)), _shown(package_of(b, known))) for a, b in arrows(root)}
+    return sorted((a, b) for a, b in pairs if a != b and "(base)" not in a + b)
 
 
 def picture(root: Path = ROOT) -> str:
@@ -145,7 +145,7 @@ def picture(root: Path = ROOT) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}" '
         'font-family="Helvetica, Arial, sans-serif">',
-        "<title>The rooms of fsmodels and solvers, and who imports whom</title>",
+        "<title>The packages of fsmodels and solvers, and who imports whom</title>",
         *(
             f'<defs><marker id="{package}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
             f'orient="auto"><path d="M0 0 L8 4 L0 8 z" fill="{stroke}"/></marker></defs>'
@@ -156,12 +156,12 @@ def picture(root: Path = ROOT) -> str:
     lanes: dict[str, int] = {}
     parts += [_arrow(a, b, lanes) for a, b in drawn_arrows(root)]
     for name, (x, row, width, line) in _PLAN.items():
-        package, ground = name.split()[0].split(".")[0], "(ground)" in name
-        fill, stroke = _GROUND if ground else _COLOURS[package]
-        if ground:
-            files = [m.split(".")[1] for m in known if m != package and room(m, known) == name]
+        package, base = name.split()[0].split(".")[0], "(base)" in name
+        fill, stroke = _BASE if base else _COLOURS[package]
+        if base:
+            files = [m.split(".")[1] for m in known if m != package and package_of(m, known) == name]
             line = ", ".join(sorted(files))
-        title = f"ground of {package}, which all may use" if ground else name.removeprefix(f"{package}.")
+        title = f"base of {package}, which all may use" if base else name.removeprefix(f"{package}.")
         top = _top(row)
         parts.append(
             f'<rect x="{x - width / 2:g}" y="{top}" width="{width}" height="{_BOX}" rx="6" fill="{fill}" '
@@ -177,11 +177,11 @@ def _top(row: int) -> int:
 
 
 def _arrow(a: str, b: str, lanes: dict[str, int]) -> str:
-    """Return the line from one room to another; those that pass a floor are light and run in lanes beside the boxes."""
+    """Return the line between two packages; lines that pass a layer are light and run in lanes beside the boxes."""
     (xa, ra, wa, _), (xb, rb, wb, _) = _PLAN[a], _PLAN[b]
     package, light = a.split(".")[0], False
     side, middle = (-1, _LEFT) if package == "fsmodels" else (1, _RIGHT)
-    narrow = wb < 110 and rb == 4  # lp and box, which stand behind other rooms: entered from above
+    narrow = wb < 110 and rb == 4  # lp and box, which stand behind other packages: entered from above
     if package != b.split(".")[0]:
         k = lanes["across"] = lanes.get("across", -1) + 1
         x0, y0 = xa + wa / 2, _top(ra) + 10 + 5 * (k % 6)
@@ -201,7 +201,7 @@ def _arrow(a: str, b: str, lanes: dict[str, int]) -> str:
         k = lanes[package] = lanes.get(package, -1) + 1
         lane = middle + side * (170 + 5 * k)
         y0, y1 = _top(ra) + 6 + 4 * (k % 9), _top(rb) + 6 + 4 * (k % 9)
-        behind = xa + side * wa / 2 != middle + side * 160  # another room of its floor stands between it and the lanes
+        behind = xa + side * wa / 2 != middle + side * 160  # another package is between it and the lanes
         start = f"M{xa + side * wa / 2:g} {y0:g} L{lane:g} {y0:g}"
         if behind:
             start = f"M{xa:g} {_top(ra)} L{xa:g} {_top(ra) - 6 - k % 9} L{lane:g} {_top(ra) - 6 - k % 9}"

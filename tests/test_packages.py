@@ -1,4 +1,4 @@
-"""The rooms of both packages: who imports whom, what each folder says of itself, and pages that are in the tree."""
+"""The packages of fsmodels and solvers: imports, docstrings of folders, and pages that exist."""
 
 import ast
 import configparser
@@ -17,17 +17,17 @@ from fsmodels.cli import main
 from fsmodels.version import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
-SCRIPT = ROOT / "scripts" / "draw_rooms.py"
+SCRIPT = ROOT / "scripts" / "draw_packages.py"
 pytestmark = pytest.mark.skipif(not SCRIPT.is_file(), reason="tests run without the source tree")
 
 if SCRIPT.is_file():
-    spec = importlib.util.spec_from_file_location("draw_rooms", SCRIPT)
-    rooms = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(rooms)
-    KNOWN, ARROWS = rooms.modules(), rooms.arrows()
-    FLOOR = {name: floor for floor, names in enumerate(rooms.FLOORS) for name in re.split(r" (?!\()", names)}
+    spec = importlib.util.spec_from_file_location("draw_packages", SCRIPT)
+    packages = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(packages)
+    KNOWN, ARROWS = packages.modules(), packages.arrows()
+    LAYER = {name: layer for layer, names in enumerate(packages.LAYERS) for name in re.split(r" (?!\()", names)}
 else:
-    KNOWN, ARROWS, FLOOR = {}, set(), {}
+    KNOWN, ARROWS, LAYER = {}, set(), {}
 
 COMPILED = {".".join(file.relative_to(ROOT).with_suffix("").parts) for file in (ROOT / "fsmodels").rglob("*.pyx")}
 PACKAGES = sorted({file.parent.relative_to(ROOT) for file in KNOWN.values()})
@@ -37,7 +37,7 @@ GENERATED = {"build", "dist", "__pycache__"}
 
 
 def of(module):
-    return rooms.room(module, KNOWN)
+    return packages.package_of(module, KNOWN)
 
 
 def text_files():
@@ -54,7 +54,7 @@ def without_output(file):
 
 
 def test_every_room_has_a_floor():
-    assert {of(module) for module in KNOWN} == set(FLOOR)
+    assert {of(module) for module in KNOWN} == set(LAYER)
 
 
 def test_no_class_name_stands_for_two_things():
@@ -68,8 +68,8 @@ def test_no_class_name_stands_for_two_things():
 
 
 def test_arrows_lead_down():
-    up = [f"{a} -> {b}" for a, b in sorted(ARROWS) if of(a) != of(b) and FLOOR[of(a)] <= FLOOR[of(b)]]
-    assert not up, "give them another room, or move what they need down"
+    up = [f"{a} -> {b}" for a, b in sorted(ARROWS) if of(a) != of(b) and LAYER[of(a)] <= LAYER[of(b)]]
+    assert not up, "give them another package, or move what they need down"
 
 
 def test_arrows_of_a_package_that_is_not_there_are_found(tmp_path):
@@ -84,7 +84,7 @@ def test_arrows_of_a_package_that_is_not_there_are_found(tmp_path):
         "fsmodels/cli/listing.py": "def f():\n    from fsmodels.cli import main",
     }.items():
         (tmp_path / path).write_text(text)
-    assert rooms.arrows(tmp_path) == {
+    assert packages.arrows(tmp_path) == {
         ("solvers", "fsmodels.cli"),
         ("fsmodels", "solvers.errors"),
         ("fsmodels.cli", "solvers.errors"),
@@ -93,7 +93,7 @@ def test_arrows_of_a_package_that_is_not_there_are_found(tmp_path):
 
 
 def test_no_circle_between_files():
-    """The type-only ones included, within a room too."""
+    """The type-only ones included, within a package too."""
     names = sorted(KNOWN)
     place = {name: k for k, name in enumerate(names)}
     tails, heads = [place[a] for a, _ in ARROWS], [place[b] for _, b in ARROWS]
@@ -104,7 +104,7 @@ def test_no_circle_between_files():
 
 
 def test_fsmodels_takes_from_solvers_by_its_doors_only():
-    open_to_it = rooms.DOORS | {"solvers", "solvers (ground)"}
+    open_to_it = packages.ENTRIES | {"solvers", "solvers (base)"}
     across = [(a, b) for a, b in sorted(ARROWS) if a.startswith("fsmodels") and b.startswith("solvers")]
     assert len(across) > 50
     assert not [f"{a} -> {b}" for a, b in across if of(b) not in open_to_it]
@@ -115,7 +115,7 @@ def test_every_import_of_ours_names_a_module_of_the_tree():
     lost = []
     for file in text_files():
         if file.suffix == ".py":
-            for base, _ in rooms.imports(file):
+            for base, _ in packages.imports(file):
                 if base.split(".")[0] in ("fsmodels", "solvers", "") and base not in {*KNOWN, *COMPILED}:
                     lost.append(f"{file.relative_to(ROOT)}: {base}")
     assert not lost
@@ -220,7 +220,7 @@ def test_one_file_takes_ctrl_c_over():
 
 
 def test_the_picture_is_that_of_the_imports():
-    assert rooms.PICTURE.read_text("utf-8") == rooms.picture(), "run python scripts/draw_rooms.py"
+    assert packages.PICTURE.read_text("utf-8") == packages.picture(), "run python scripts/draw_packages.py"
 
 
 def test_the_page_of_the_house_names_files_that_exist():
