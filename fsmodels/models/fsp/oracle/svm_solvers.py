@@ -53,7 +53,7 @@ class Backoff:
         self._failures = self._wait = 0
 
     def due(self) -> bool:
-        """Tell whether to try now."""
+        """Return whether to try now."""
         self._wait -= 1
         return self._wait < 0
 
@@ -64,7 +64,7 @@ class Backoff:
 
 
 def worth_trying(samples: int, features: int, tolerance: float, left: float = math.inf) -> bool:
-    """Tell whether the Gram matrix is likely the faster way, and ends in time: nothing in it can be broken off."""
+    """Return whether the Gram matrix is likely the faster way, and ends in time: nothing in it can be broken off."""
     large = features >= max(samples / 8, 6 * math.sqrt(samples))
     return tolerance >= PRECISION and large and seconds(samples, features) <= left
 
