@@ -46,7 +46,7 @@ from scipy import sparse
 from fsmodels.checks import choosing, positive, share
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, NoSelection
-from fsmodels.models.plane import by_ordered_sets, plane_rows
+from fsmodels.models.components import by_ordered_sets, plane_rows
 from fsmodels.models.proofs.certified import by_sigma
 from fsmodels.models.shares import class_shares
 from fsmodels.models.svm import robust_lp

@@ -68,31 +68,29 @@ from scipy import sparse
 
 from fsmodels.checks import choice, choosing, positive
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.models.parameters import changeable
-from fsmodels.models.plane import (
+from fsmodels.models.components import (
     by_ordered_sets,
+    changeable,
     fixed_shares,
+    index_sets,
+    keep_rows,
+    latex_of,
     plane_bound,
     plane_change,
     plane_resolution,
     plane_rows,
     put_plane,
-    separating_plane,
-)
-from fsmodels.models.proofs.bounds import one_norm_bound, svm_bound
-from fsmodels.models.proofs.certified import Classified, Point, by_sigma, chosen, weights, write
-from fsmodels.models.proofs.equilibration import Columns, powers
-from fsmodels.models.proofs.svm import HINGE, LOSSES, PLAIN, SQUARED, LossKind
-from fsmodels.models.sample_rows import (
-    index_sets,
-    keep_rows,
-    latex_of,
     rows_of,
+    separating_plane,
     signed,
     slack_rounding,
     slack_sum,
     weighted_sum,
 )
+from fsmodels.models.proofs.bounds import one_norm_bound, svm_bound
+from fsmodels.models.proofs.certified import Classified, Point, by_sigma, chosen, weights, write
+from fsmodels.models.proofs.equilibration import Columns, powers
+from fsmodels.models.proofs.svm import HINGE, LOSSES, PLAIN, SQUARED, LossKind
 from fsmodels.models.shares import class_shares, slack_weights
 from solvers.facts import Change, Facts, Structure
 

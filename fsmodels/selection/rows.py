@@ -21,7 +21,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.dialect import quoted
 from fsmodels.errors import DataWarning, ModelError, ParameterError
 from fsmodels.models import side_constraints
-from fsmodels.models.parameters import changeable
+from fsmodels.models.components import changeable
 from fsmodels.models.recipe import Recipe
 from fsmodels.models.rows import Row, constraint
 from fsmodels.selection.recipes import MODELS

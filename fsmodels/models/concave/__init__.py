@@ -104,21 +104,22 @@ from pyomo.mpec import Complementarity, complements
 
 from fsmodels.checks import choice, choosing, feature_count, positive, share
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.models.components import by_ordered_sets, changeable, latex_of, plane_rows
 from fsmodels.models.concave.forms import (
     bounded_plane,
     by_disjunctions,
     by_weight,
     certified,
+    complementarity_of,
+    optimal_steps,
     price_features,
     put_point,
     says_selected,
+    smallest,
 )
 from fsmodels.models.concave.tree import Supports
-from fsmodels.models.parameters import changeable
-from fsmodels.models.plane import by_ordered_sets, plane_rows
 from fsmodels.models.proofs.certified import Point, by_sigma, chosen
 from fsmodels.models.proofs.equilibration import Columns
-from fsmodels.models.sample_rows import latex_of
 from fsmodels.models.shares import class_shares
 from fsmodels.weights import column_sizes
 from solvers.facts import Block, Blocks, EquivalentModel, Facts, PenaltyValues, Structure
@@ -309,8 +310,9 @@ def fsb(data: Dataset, *, penalty: float, mu: float | None = None, sigma: bool =
     plane = [model.w, model.gamma, model.y, model.z, model.v, model.u]
     facts = Blocks(
         [
-            Block([model.r], closed_form=None if sigma else _steps, name="r"),  # which no row on r would leave standing
-            Block(plane, tidy=_smallest, name="plane"),
+            # no row on r would hold after the closed form
+            Block([model.r], closed_form=None if sigma else optimal_steps, name="r"),
+            Block(plane, tidy=smallest, name="plane"),
         ],
         _weights_of_complementarity(model, mu, sigma),
         selected=by_sigma if sigma else partial(by_weight, column_sizes(data.X)),
@@ -324,7 +326,7 @@ def _weights_of_complementarity(model: pyo.ConcreteModel, mu: float | None, sigm
     if mu is not None and not sigma:
         return None
     values = MU if mu is None else [mu, *(value for value in MU if value > mu)]
-    return PenaltyValues(model.mu, values, _complementarity, COMPLEMENTARY)
+    return PenaltyValues(model.mu, values, complementarity_of, COMPLEMENTARY)
 
 
 def _unselected_weight(model: pyo.ConcreteModel) -> float:
@@ -433,23 +435,3 @@ def _load(model: pyo.ConcreteModel, equivalent: pyo.ConcreteModel) -> None:
     slacks = {i: slack.value for part in (equivalent.y, equivalent.z) for i, slack in part.items()}
     xi = np.array([slacks[i] for i in sorted(slacks)])
     put_point(says_selected(model), model, Point(said[0], -equivalent.gamma.value, xi, said[1]))
-
-
-def _steps(model: pyo.ConcreteModel) -> None:
-    """Set r to its optimum for the other values (Algorithm 2.3, step 1)."""
-    price = (1 - model.mu.value) * model.penalty.value
-    for r, v in zip(model.r.values(), model.v.values(), strict=True):
-        r.set_value(1.0 if model.mu.value * v.value > price else 0.0, skip_validation=True)
-
-
-def _smallest(model: pyo.ConcreteModel) -> None:
-    """Set v and u to their least values, |w|: larger ones are as good where r_j = 1."""
-    for w, v, u in zip(model.w.values(), model.v.values(), model.u.values(), strict=True):
-        v.set_value(abs(w.value), skip_validation=True)
-        u.set_value(abs(w.value), skip_validation=True)
-
-
-def _complementarity(model: pyo.ConcreteModel) -> float:
-    """Return r'(u - v) + u'(e - r)."""
-    sums = zip(model.r.values(), model.u.values(), model.v.values(), strict=True)
-    return float(sum(r.value * (u.value - v.value) + u.value * (1 - r.value) for r, u, v in sums))

@@ -11,11 +11,18 @@ from pyomo.gdp import Disjunct, Disjunction
 
 from fsmodels.checks import share
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.models.parameters import changeable
-from fsmodels.models.plane import fixed_shares, plane_change, plane_resolution, plane_rows, put_plane, separating_plane
+from fsmodels.models.components import (
+    changeable,
+    fixed_shares,
+    latex_of,
+    plane_change,
+    plane_resolution,
+    plane_rows,
+    put_plane,
+    separating_plane,
+)
 from fsmodels.models.proofs.certified import Classified, Point, chosen, weights, write
 from fsmodels.models.proofs.equilibration import Columns
-from fsmodels.models.sample_rows import latex_of
 from fsmodels.models.shares import class_shares
 from fsmodels.weights import used
 from solvers.facts import Facts
@@ -107,3 +114,23 @@ def by_weight(sizes: np.ndarray, model: pyo.ConcreteModel) -> list[str]:
     """Return the features whose weight counts."""
     w = np.array([pyo.value(weight) for weight in model.w.values()])
     return [j for j, uses in zip(model.features, used(w, sizes).tolist(), strict=True) if uses]
+
+
+def optimal_steps(model: pyo.ConcreteModel) -> None:
+    """Set r to its optimum for the other values (Algorithm 2.3, step 1)."""
+    price = (1 - model.mu.value) * model.penalty.value
+    for r, v in zip(model.r.values(), model.v.values(), strict=True):
+        r.set_value(1.0 if model.mu.value * v.value > price else 0.0, skip_validation=True)
+
+
+def smallest(model: pyo.ConcreteModel) -> None:
+    """Set v and u to their least values, |w|: larger ones are as good where r_j = 1."""
+    for w, v, u in zip(model.w.values(), model.v.values(), model.u.values(), strict=True):
+        v.set_value(abs(w.value), skip_validation=True)
+        u.set_value(abs(w.value), skip_validation=True)
+
+
+def complementarity_of(model: pyo.ConcreteModel) -> float:
+    """Return r'(u - v) + u'(e - r)."""
+    sums = zip(model.r.values(), model.u.values(), model.v.values(), strict=True)
+    return float(sum(r.value * (u.value - v.value) + u.value * (1 - r.value) for r, u, v in sums))

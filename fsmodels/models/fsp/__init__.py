@@ -95,12 +95,11 @@ from fsmodels.checks import choice, feature_count, number, number_array, positiv
 from fsmodels.datasets.checks import as_given, dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ModelError, ParameterError
+from fsmodels.models.components import changeable, latex_of
 from fsmodels.models.fsp.forms import FORMS, RMP, selecting_svm, svm_cost, weight_bound, with_structure
 from fsmodels.models.fsp.oracle import SvmOracle
-from fsmodels.models.parameters import changeable
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.proofs.svm import HINGE, LOSSES, LossKind, repaired
-from fsmodels.models.sample_rows import latex_of
 from fsmodels.models.shares import slack_weights
 from fsmodels.models.svm import C_MEANING, cost_of_nothing, least_cost, put, soft_margin, with_proof
 from fsmodels.words import as_names, check_known_features, shown

@@ -19,11 +19,11 @@ from pyomo.gdp import Disjunct, Disjunction
 from fsmodels.checks import choice, switch
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.models.components import latex_of
 from fsmodels.models.fsp.sub import FastSub, Reweighting, carry, error_rate
 from fsmodels.models.proofs.certified import Classified, Point, by_sigma, chosen, write
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.proofs.svm import HINGE, LOSSES, SQUARED, LossKind
-from fsmodels.models.sample_rows import latex_of
 from fsmodels.models.shares import slack_weights
 from fsmodels.models.svm import (
     cost_of_nothing,

@@ -97,6 +97,7 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.models.components import keep_rows, latex_of, rows_of
 from fsmodels.models.gmeb.bounds import MarginBound, ScalingBound, bound_with_scaling, bound_without_scaling
 from fsmodels.models.gmeb.build import (
     add_scaled_classifier,
@@ -127,7 +128,6 @@ from fsmodels.models.gmeb.solution import (
 )
 from fsmodels.models.gmeb.svm import svm_ratio, svm_unsquared
 from fsmodels.models.proofs.equilibration import powers
-from fsmodels.models.sample_rows import keep_rows, latex_of, rows_of
 from solvers.facts import Facts
 
 __all__ = [

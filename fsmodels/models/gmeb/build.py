@@ -31,12 +31,11 @@ from fsmodels.checks import choosing, positive
 from fsmodels.datasets.checks import as_given
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
+from fsmodels.models.components import changeable, keep_rows, rows_of, slack_sum, weighted_sum
 from fsmodels.models.gmeb.columns import Centred, centred
 from fsmodels.models.gmeb.norm import Moments
 from fsmodels.models.gmeb.proof import MomentProof
-from fsmodels.models.parameters import changeable
 from fsmodels.models.proofs.equilibration import powers
-from fsmodels.models.sample_rows import keep_rows, rows_of, slack_sum, weighted_sum
 from fsmodels.models.shares import slack_weights
 from fsmodels.weights import FloatArray
 from solvers.facts import Change

@@ -9,6 +9,7 @@ import pyomo.environ as pyo
 
 from fsmodels.checks import choice, choosing
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.models.components import latex_of
 from fsmodels.models.gmeb.build import (
     add_choice,
     add_classifier,
@@ -24,7 +25,6 @@ from fsmodels.models.gmeb.proof import of_primal, resolution
 from fsmodels.models.gmeb.solution import by_weight, norm_violation
 from fsmodels.models.proofs.certified import by_sigma
 from fsmodels.models.proofs.equilibration import powers
-from fsmodels.models.sample_rows import latex_of
 from solvers.facts import Facts
 
 __all__ = ["FORMS", "primal"]

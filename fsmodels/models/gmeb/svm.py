@@ -39,11 +39,11 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.models.components import latex_of, rows_of, signed, slack_sum, weighted_sum
 from fsmodels.models.gmeb.solution import by_weight
 from fsmodels.models.proofs.bounds import unsquared_bound
 from fsmodels.models.proofs.certified import Point
 from fsmodels.models.proofs.equilibration import Columns
-from fsmodels.models.sample_rows import latex_of, rows_of, signed, slack_sum, weighted_sum
 from fsmodels.models.shares import slack_weights
 from fsmodels.models.svm import feature_weights, put, slack_prices, soft_margin, with_proof
 from fsmodels.weights import column_sizes

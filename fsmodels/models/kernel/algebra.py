@@ -27,10 +27,10 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from fsmodels.checks import number, number_array
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
+from fsmodels.models.components import latex_of, slack_sum, weighted_sum
 from fsmodels.models.kernel.build import built, share, weights
 from fsmodels.models.kernel.problem import MARGIN, Problem
 from fsmodels.models.proofs.certified import nothing
-from fsmodels.models.sample_rows import latex_of, slack_sum, weighted_sum
 from solvers.facts import Block, Blocks, Certificate, Facts
 
 DECISION = r"y_i (\sum_j y_j u_j K_{ij} + b)"

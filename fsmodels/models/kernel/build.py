@@ -14,10 +14,9 @@ from fsmodels.checks import choice, choosing, number_array, positive
 from fsmodels.datasets.checks import as_given
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
+from fsmodels.models.components import by_ordered_sets, changeable
 from fsmodels.models.kernel.kernels import FloatArray, as_kernel
 from fsmodels.models.kernel.problem import MARGIN, Problem
-from fsmodels.models.parameters import changeable
-from fsmodels.models.plane import by_ordered_sets
 from fsmodels.models.shares import slack_weights
 from fsmodels.words import check_known_features
 from solvers.facts import OracleBlock, OracleBlocks

@@ -66,7 +66,6 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
@@ -74,14 +73,17 @@ from fsmodels.checks import choice, choosing, feature_count, positive, renamed, 
 from fsmodels.datasets.checks import as_given, dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
+from fsmodels.models.components import changeable, few_enough, rows_of, signed
 from fsmodels.models.multivariate.extended import add_scores, program_of, why_lazy
 from fsmodels.models.multivariate.groups import (
     OFFSET,
     Groups,
     chosen,
+    composite,
     group_dual,
     group_primal,
     groups_of,
+    load_lazy,
     put_lazy,
     selection,
 )
@@ -100,11 +102,9 @@ from fsmodels.models.multivariate.proof import (
     used_features,
 )
 from fsmodels.models.multivariate.stated import Labellings, certificate, change, load, put, repair_whole, separable
-from fsmodels.models.parameters import changeable
-from fsmodels.models.sample_rows import few_enough, rows_of, signed
 from fsmodels.weights import column_sizes
 from solvers import RowPool
-from solvers.facts import CompositeRisk, Facts, RiskRow
+from solvers.facts import Facts, RiskRow
 
 __all__ = [
     "FORMS",
@@ -344,12 +344,11 @@ def _lazy(
         unstated["remedy"] = 'build it with form="extended" or "stated", and sigma=True'
         selection(model, pool, put_lazy, others=[], **told, **unstated).seal(model)
         return model
-    _composite(
+    composite(
         model,
         X,
-        measure,
-        data.y,
-        load=partial(_load, model, tuple(model.features)),
+        partial(_worst, measure, data.y),
+        load=partial(load_lazy, model, tuple(model.features)),
         implicit='an oracle for labellings, by form="lazy"',
         remedy='build it with form="extended" or form="stated"',
         **told,
@@ -357,46 +356,9 @@ def _lazy(
     return model
 
 
-def _composite(model: pyo.ConcreteModel, X: Any, measure: Loss, y: FloatArray, **told: Any) -> CompositeRisk:
-    """Return the facts by which "two-layer" solves (5)."""
-    return CompositeRisk(
-        matrix=X,
-        worst=partial(_worst, measure, y),
-        budget=model.budget,
-        weight=model.C,
-        scale=1.0 / len(y),
-        group_model=_group_model,
-        shares=model.d,
-        column=partial(_column, model.features),
-        **told,
-    )
-
-
-def _group_model(P: Any, q: Any, groups: Any, weight: float) -> pyo.ConcreteModel:
-    return group_dual(Groups.from_columns(P, q, groups, weight))
-
-
 def _worst(measure: Loss, y: FloatArray, scores: FloatArray) -> RiskRow:
     found = measure.most_violated(y, scores)
     return RiskRow(found.coefficients, found.delta)
-
-
-def _column(features: pyo.Set, j: str) -> int:
-    return int(features.ord(j)) - 1
-
-
-def _load(
-    model: pyo.ConcreteModel, names: tuple[str, ...], columns: NDArray[np.intp], w: FloatArray, d: FloatArray, xi: float
-) -> None:
-    """Put a solution on a lazy model."""
-    for v in (*model.w.values(), *model.d.values()):
-        v.set_value(0.0, skip_validation=True)
-    for j, weight, part in zip(columns.tolist(), w.tolist(), d.tolist(), strict=True):
-        model.w[names[j]].set_value(weight, skip_validation=True)
-        model.d[names[j]].set_value(part, skip_validation=True)
-    used = w != 0
-    model.omega.set_value(0.5 * float((w[used] ** 2 / d[used]).sum()))
-    model.xi.set_value(xi)
 
 
 def _stated(
@@ -448,7 +410,9 @@ def _extended(
         selection(model, pool, partial(put, worst, program), others=others, terms=[model.omega], **told).seal(model)
         return model
     put_columns, proof = partial(load, worst, program, model), certificate(worst, program, proving)
-    _composite(model, X, measure, data.y, load=put_columns, certificate=proof, implicit="", **told).seal(model)
+    composite(
+        model, X, partial(_worst, measure, data.y), load=put_columns, certificate=proof, implicit="", **told
+    ).seal(model)
     return model
 
 

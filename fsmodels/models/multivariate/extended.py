@@ -63,9 +63,9 @@ from scipy import sparse
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
+from fsmodels.models.components import keep_rows, rows_of
 from fsmodels.models.multivariate.labellings import FloatArray, Labels, Table
 from fsmodels.models.proofs.certified import write
-from fsmodels.models.sample_rows import keep_rows, rows_of
 
 __all__ = ["Largest", "Program", "Tables", "add_scores", "program_of", "why_lazy"]
 

@@ -57,19 +57,21 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from pyomo.core.expr.numeric_expr import LinearExpression
 
 from fsmodels.checks import positive
 from fsmodels.errors import ModelError, ParameterError
+from fsmodels.models.components import changeable
 from fsmodels.models.multivariate.labellings import FloatArray
-from fsmodels.models.parameters import changeable
-from fsmodels.models.proofs.certified import write
+from fsmodels.models.proofs.certified import nothing, write
 from solvers import Result, RowPool, SelectionOracle
-from solvers.facts import Certificate, Facts, Structure, half_norm, vertices
+from solvers.facts import Certificate, CompositeRisk, Facts, RiskRow, Structure, half_norm, vertices
 
 __all__ = ["Groups", "group_dual", "group_primal", "groups_of"]
 
+Put = Callable[[Any, FloatArray, FloatArray, float], None]  # (model, w, d, xi): put a solution on the model
+HOLDS = 1e-6  # of a row's side, or 1: what it may be missed by
 OFFSET = "(offset)"  # the feature that is 1 everywhere
 
 
@@ -256,11 +258,6 @@ def _model(name: str, groups: Groups) -> tuple[pyo.ConcreteModel, list[tuple[int
     return model, [(t, j) for t, group in enumerate(groups.groups) for j in group]
 
 
-Put = Callable[[Any, FloatArray, FloatArray, float], None]  # (model, w, d, xi): put a solution on the model
-
-HOLDS = 1e-6  # of a row's side, or 1: what it may be missed by
-
-
 def selection(
     model: pyo.ConcreteModel, pool: RowPool, put: Put, *, others: Sequence[Callable[[Any], None]] = (), **told: Any
 ) -> Structure:
@@ -284,7 +281,7 @@ def selection(
         parameters=oracle.parameters,
         starts=[np.ones(len(sigma))],
         certificate=Certificate(
-            [], None, partial(_repair, pool, put), partial(_trivial, pool, put), _least, others=others
+            [], None, partial(_repair, pool, put), partial(_trivial, pool, put), nothing, others=others
         ),
         default_solver="branch-and-cut",
         **told,
@@ -319,6 +316,43 @@ def _holds(row: Any) -> bool:
     return above and (up is None or body <= up + HOLDS * max(1.0, abs(up)))
 
 
+def composite(model: pyo.ConcreteModel, X: Any, worst: Callable[[FloatArray], RiskRow], **told: Any) -> CompositeRisk:
+    """Return the facts by which "two-layer" solves (5)."""
+    return CompositeRisk(
+        matrix=X,
+        worst=worst,
+        budget=model.budget,
+        weight=model.C,
+        scale=1.0 / X.shape[0],
+        group_model=_group_model,
+        shares=model.d,
+        column=partial(_column, model.features),
+        **told,
+    )
+
+
+def _group_model(P: Any, q: Any, groups: Any, weight: float) -> pyo.ConcreteModel:
+    return group_dual(Groups.from_columns(P, q, groups, weight))
+
+
+def _column(features: pyo.Set, j: str) -> int:
+    return int(features.ord(j)) - 1
+
+
+def load_lazy(
+    model: pyo.ConcreteModel, names: tuple[str, ...], columns: NDArray[np.intp], w: FloatArray, d: FloatArray, xi: float
+) -> None:
+    """Put a solution on a lazy model."""
+    for v in (*model.w.values(), *model.d.values()):
+        v.set_value(0.0, skip_validation=True)
+    for j, weight, part in zip(columns.tolist(), w.tolist(), d.tolist(), strict=True):
+        model.w[names[j]].set_value(weight, skip_validation=True)
+        model.d[names[j]].set_value(part, skip_validation=True)
+    used = w != 0
+    model.omega.set_value(0.5 * float((w[used] ** 2 / d[used]).sum()))
+    model.xi.set_value(xi)
+
+
 def put_lazy(model: Any, w: FloatArray, d: FloatArray, xi: float) -> None:
     """Put a solution on a lazy model."""
     used = w != 0
@@ -341,8 +375,3 @@ def _trivial(pool: RowPool, put: Put, model: Any) -> None:
     """Select nothing."""
     write(model.sigma, np.zeros(len(model.sigma)))
     _repair(pool, put, model)
-
-
-def _least(model: Any) -> float:
-    """Return a bound for runs that end before they have one: neither part of the objective is below 0."""
-    return 0.0

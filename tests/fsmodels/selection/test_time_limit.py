@@ -10,7 +10,7 @@ from scipy import sparse
 
 import fsmodels as fs
 from fsmodels.errors import DataError, ModelError
-from fsmodels.models import libsvm, plane, sample_rows
+from fsmodels.models import components, libsvm
 from fsmodels.models.concave import tree
 from fsmodels.models.fsp import oracle as svm_oracle
 from fsmodels.models.kernel import objective
@@ -52,7 +52,7 @@ def test_a_limit_that_has_passed_leaves_incumbent_and_bound_and_no_linear_progra
 
     for place, name in (
         (lp.HighsLP, "solve"), (libsvm, "_strict"), (libsvm, "_plain"), (column_lp, "linear_program"),
-        (sla, "linear_program"), (svm_oracle.gram, "improve"),
+        (sla, "linear_program"), (svm_oracle.svm_solvers, "improve_by_libsvm"),
     ):  # fmt: skip
         master = name == "solve" and model in ("fsp-m", "fsp-lambda", "fs", "fsl")  # of the rows on sigma
         if not master and not (place is libsvm and model in KERNELS):  # an SVM of 60 samples takes no time
@@ -68,7 +68,7 @@ def test_a_limit_that_has_passed_leaves_incumbent_and_bound_and_no_linear_progra
 
 def test_the_gram_matrix_is_not_begun_where_it_would_end_too_late(monkeypatch):
     called = []
-    monkeypatch.setattr(svm_oracle.gram, "improve", lambda *args: called.append(args) or 0)
+    monkeypatch.setattr(svm_oracle.svm_solvers, "improve_by_libsvm", lambda *args: called.append(args) or 0)
     monkeypatch.setattr(libsvm, "PACE", 1.0)  # multiplications a second
     data = normal(400, 200)
     oracle = svm_oracle.SvmOracle(data.X, data.y, 1.0)
@@ -115,7 +115,7 @@ def test_two_seconds_on_5000_by_800(model, solver, parameters):
 
 def test_the_rows_of_the_data_are_stated_once_where_a_twin_is_solved(monkeypatch):
     model = fs.concave.fsl(normal(60, 8), penalty=0.1)
-    monkeypatch.setattr(plane, "_add_sides", lambda *_: pytest.fail("stated anew"))
+    monkeypatch.setattr(components, "_add_sides", lambda *_: pytest.fail("stated anew"))
     assert fs.solve(model).status == "optimal"
     with pytest.raises(ModelError, match=r"the model.s builder gives none"):
         fs.solve(model, "benders", oracle="pyomo")
@@ -131,7 +131,7 @@ def test_no_plane_is_set_up_after_the_limit(model, monkeypatch):
 
 def test_more_features_than_a_model_can_state_are_refused_at_once():
     columns = np.arange(20)
-    many = sample_rows.MOST_FEATURES + 1
+    many = components.MOST_FEATURES + 1
     X = sparse.csr_array((np.ones(20), (columns, columns * 1000)), shape=(20, many))
     data = fs.Dataset.from_arrays(X, np.where(columns % 2, 1, -1))
     for model, parameters in (("fsp-m", {"max_features": 3}), ("svm", {}), ("fs", {"penalty": 0.1})):
