@@ -267,7 +267,7 @@ def test_robust_lp_evaluates_seven_where_lambda_is_given(data, errors):
 
 @pytest.mark.parametrize("model", [m for m in FAMILY if m != "robust-lp"])
 def test_lambda_is_needed(model, data):
-    with pytest.raises(fs.ParameterError, match=r"needs penalty:.*lambda in \[0, 1\)"):
+    with pytest.raises(fs.ParameterError, match=r"needs penalty:.*(lambda|nu),? in \[0, 1\)"):
         fs.select(data, model)
 
 
