@@ -100,6 +100,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.components import keep_rows, latex_of, rows_of
 from fsmodels.models.gmeb.bounds import MarginBound, ScalingBound, bound_with_scaling, bound_without_scaling
 from fsmodels.models.gmeb.build import (
+    FORMS,
     add_scaled_classifier,
     bounds_on_moments,
     centred_model,
@@ -108,6 +109,7 @@ from fsmodels.models.gmeb.build import (
     moment_rows,
     nonconvex_change,
     price_of,
+    primal,
     proof_of,
     root_size,
     second_moments,
@@ -115,7 +117,6 @@ from fsmodels.models.gmeb.build import (
 )
 from fsmodels.models.gmeb.columns import Centred, centred
 from fsmodels.models.gmeb.grid import path
-from fsmodels.models.gmeb.primal import FORMS, primal
 from fsmodels.models.gmeb.proof import of_dual, of_nonconvex, resolution
 from fsmodels.models.gmeb.solution import (
     by_multiplier,

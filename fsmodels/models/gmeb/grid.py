@@ -39,9 +39,9 @@ from fsmodels.datasets.checks import dataset, on_one_footing
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.models.classifier import linear_decision
+from fsmodels.models.gmeb.build import primal
 from fsmodels.models.gmeb.columns import Centred, centred
 from fsmodels.models.gmeb.norm import STARTS, VIOLATED, Moments
-from fsmodels.models.gmeb.primal import primal
 from fsmodels.models.gmeb.proof import Attained, MomentProof, resolution
 from fsmodels.models.gmeb.solution import classifier
 from fsmodels.models.proofs.equilibration import powers
