@@ -24,7 +24,7 @@ from fsmodels.models.fsp.edits import Reader
 from fsmodels.models.fsp.oracle import SvmOracle
 from fsmodels.models.fsp.oracle.editable import EditableOracle, EditedSolution
 from fsmodels.models.fsp.oracle.edited import Clash
-from fsmodels.models.fsp.oracle.problem import Rows
+from fsmodels.models.fsp.oracle.problem import Relaxed, Rows
 from fsmodels.models.proofs.svm import LossKind
 from fsmodels.models.shares import slack_weights
 from solvers.facts import Adapted, Cut, EditedSub, Inexpressible, LinearRows, RelaxedAnswer, SubAnswer
@@ -55,13 +55,42 @@ class OracleSub:
     _X: Any
     _y: np.ndarray
     _rows: tuple[LinearRows, Rows | None] | None = None  # of the last master
+    _constant = 0.0  # of SUB
+    _must: np.ndarray | None = None  # the sigma_j that are 1 in every feasible point
 
-    def _rows_of(self, master: LinearRows, lower: np.ndarray, upper: np.ndarray) -> Rows | None:
-        """Return the master's rows for the joint relaxation; None where it has none for this box."""
+    def relax(
+        self,
+        master: LinearRows,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        *,
+        accuracy: float,
+        enough: float,
+        time_limit: float | None,
+    ) -> RelaxedAnswer | None:
+        """Solve the continuous relaxation of the master with SUB: ``facts.structure.Relaxation``."""
         if self._rows is None or self._rows[0] is not master:
             self._rows = master, one_sided(master)
-        finite = np.isfinite(lower).all() and np.isfinite(upper).all()
-        return self._rows[1] if finite and np.all(lower <= upper) else None
+        rows, must = self._rows[1], self._must
+        if must is not None:
+            lower = np.maximum(lower, np.append(must, np.zeros(lower.size - must.size)))
+        if rows is None or np.any(lower > upper) or not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+            return None
+        apart = master.constant + self._constant
+        words = {"accuracy": accuracy, "enough": enough - apart, "time_limit": time_limit}
+        found = self._relaxed(master.cost, rows, lower, upper, **words)
+        if found is None:
+            return None
+        answer, constant, slopes = found
+        reduced_costs = answer.reduced_costs
+        if must is not None:  # the bound with sigma_j = 1 is no bound at 0, so that no cost may fix sigma_j
+            reduced_costs = reduced_costs.copy()
+            reduced_costs[: must.size][must] = 0.0
+        return RelaxedAnswer(answer.bound + apart, answer.x, reduced_costs, Cut(constant + self._constant, slopes))
+
+    def _relaxed(self, *given: Any, **words: Any) -> tuple[Relaxed, float, np.ndarray] | None:
+        """Return the relaxation without constants, and its cut."""
+        raise NotImplementedError
 
     def _copy(self, **changes: Any) -> Any:
         """Return a copy that shares the data."""
@@ -117,28 +146,10 @@ class FastSub(OracleSub):
             answer.value, answer.bound, cut, lambda: self._write(point, answer.w, answer.b, answer.value), answer
         )
 
-    def relax(
-        self,
-        master: LinearRows,
-        lower: np.ndarray,
-        upper: np.ndarray,
-        *,
-        accuracy: float,
-        enough: float,
-        time_limit: float | None,
-    ) -> RelaxedAnswer | None:
-        """Solve the continuous relaxation of the master with SUB: ``facts.structure.Relaxation``."""
-        rows, svm = self._rows_of(master, lower, upper), self._oracle()
-        if rows is None:
-            return None
-        found = svm.relax(
-            master.cost, rows, lower, upper, accuracy=accuracy, enough=enough - master.constant, time_limit=time_limit
-        )
-        if found is None:
-            return None
-        answer, v = found
-        cut = Cut(*svm.cut(answer.alpha, v))
-        return RelaxedAnswer(answer.bound + master.constant, answer.x, answer.reduced_costs, cut)
+    def _relaxed(self, *given: Any, **words: Any) -> tuple[Relaxed, float, np.ndarray] | None:
+        svm = self._oracle()
+        found = svm.relax(*given, **words)
+        return None if found is None else (found[0], *svm.cut(found[0].alpha, found[1]))
 
     def adapt(self, sub: EditedSub) -> Adapted:
         """Return what answers for an edited SUB. Raises Inexpressible."""
@@ -241,6 +252,7 @@ class EditedFast(OracleSub):
     ) -> None:
         self._model, self._form, self._X, self._y = model, form, X, y
         read = self._read = Reader(model, X, y, s, form, sub, kind=kind).read()
+        self._constant, self._must = read.constant, read.must if read.must.any() else None
         columns = X[read.samples]
         plain = bool((read.root == 1.0).all())
         scaled = (
@@ -264,34 +276,8 @@ class EditedFast(OracleSub):
         value, bound = answer.value + read.constant, answer.bound + read.constant
         return SubAnswer(value, bound, cut, lambda: self._load(point, answer), answer)
 
-    def relax(
-        self,
-        master: LinearRows,
-        lower: np.ndarray,
-        upper: np.ndarray,
-        *,
-        accuracy: float,
-        enough: float,
-        time_limit: float | None,
-    ) -> RelaxedAnswer | None:
-        """Solve the continuous relaxation of the master with SUB: ``facts.structure.Relaxation``."""
-        read = self._read
-        if read.must.any():
-            lower = np.maximum(lower, np.append(read.must, np.zeros(lower.size - read.must.size)))
-        rows = self._rows_of(master, lower, upper)
-        if rows is None:
-            return None
-        apart = master.constant + read.constant
-        found = self._svm.relaxed(
-            master.cost, rows, lower, upper, accuracy=accuracy, enough=enough - apart, time_limit=time_limit
-        )
-        if found is None:
-            return None
-        answer, constant, slopes = found
-        # With sigma_j at 1 the bound says nothing of 0: no cost, as it is infeasible there, but none to fix it by.
-        reduced_costs = answer.reduced_costs.copy()
-        reduced_costs[: read.must.size][read.must] = 0.0
-        return RelaxedAnswer(answer.bound + apart, answer.x, reduced_costs, Cut(constant + read.constant, slopes))
+    def _relaxed(self, *given: Any, **words: Any) -> tuple[Relaxed, float, np.ndarray] | None:
+        return self._svm.relaxed(*given, **words)
 
     def detached(self) -> EditedFast:
         """Return what answers as this one does, and knows no model: for other processes."""
