@@ -50,6 +50,7 @@ from fsmodels.models.components import by_ordered_sets, plane_rows
 from fsmodels.models.proofs.certified import by_sigma
 from fsmodels.models.shares import class_shares
 from fsmodels.models.svm import robust_lp
+from fsmodels.weights import column_sizes, used
 from fsmodels.words import listed
 from solvers import Result, SolutionStatus, facts_of, solve
 from solvers.clock import one_clock
@@ -141,7 +142,7 @@ def _suppressed(
         put_back(values)
         first.message = f"Without the dropped features there is no solution: {second.message}".strip()
         first.stop_reason, first.details = second.stop_reason, first.details | details | {"suppressed": []}
-        first.selected = [j for j in data.features if model.w[j].value]
+        first.selected = _selected(model, data)
         return first
     second.details |= details
     if not second.has_solution:
@@ -155,9 +156,15 @@ def _suppressed(
         if judged.status is not claimed:
             second.message = "A heuristic: the bound is that of all features."
     second.message = f"{told} {second.message}".strip()
-    second.selected = [j for j in data.features if j not in dropped and (choice or model.w[j].value)]
+    second.selected = [j for j in data.features if j not in dropped] if choice else _selected(model, data)
     choice.load(kept)
     return second
+
+
+def _selected(model: Any, data: Dataset) -> list[str]:
+    """Return the features whose weights are above rounding, by the threshold of all linear models."""
+    w = np.array([pyo.value(model.w[j]) for j in data.features])
+    return [j for j, uses in zip(data.features, used(w, column_sizes(data.X)).tolist(), strict=True) if uses]
 
 
 def _named(rule: set[str], kept: set[str]) -> list[tuple[str, set[str]]]:

@@ -143,6 +143,18 @@ def test_separable_classes_in_closed_form():
     assert D["shift"] == pytest.approx(0.125)  # moves both margins by 1/8, one of them below 1
 
 
+@pytest.mark.parametrize("solver", ["highs", "clarabel", "scip"])
+def test_a_weight_of_rounding_is_not_selected(solver, need):
+    """Column "idle" raises no error and lowers none; an interior point leaves 1e-10 in place of 0."""
+    need(solver)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40, 1))
+    X = np.vstack([np.c_[x, np.ones(40)], np.c_[x, -np.ones(40)]])
+    y = np.tile(np.where(x[:, 0] + rng.normal(size=40) > 0, 1, -1), 2)
+    data = fs.Dataset.from_arrays(X, y, features=["x", "idle"])
+    assert fs.obd.suppress(fs.svm.robust_lp(data), data, nu=0.0, solver=solver).selected == ["x"]
+
+
 # Edits, fixings, limits.
 
 
