@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from solvers.names import DRIVER_NAMES, PREFIX
+from solvers.lazy import DRIVER_NAMES, PREFIX
 
 FACTORY = "pyomo.contrib.solver.common.factory"  # of the second generation, which knows the first one's
 SCIPY = "scipy"

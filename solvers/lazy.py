@@ -3,6 +3,8 @@
 The one list of them is the stub beside ``__init__.py``: its imports say where each name lives, its ``__all__`` which
 are public, and type checkers and editors read the same file. (``lazy_loader``, the library for this, knows neither
 names of another package nor modules of sub-packages.)
+
+The drivers' names, known before any of them is imported; ``solvers.drivers.catalogue`` says what they stand for.
 """
 
 from __future__ import annotations
@@ -55,3 +57,17 @@ def read(stub: Path) -> tuple[dict[str, tuple[str, str]], list[str]]:
         elif isinstance(node, ast.Assign):
             public = ast.literal_eval(node.value)
     return homes, public
+
+
+DRIVER_NAMES = (
+    "benders",
+    "branch-and-cut",
+    "single-tree",
+    "sla",
+    "alternating",
+    "multi-start",
+    "cutting-plane",
+    "two-layer",
+    "row-generation",
+)
+PREFIX = "fsmodels."  # before the names of drivers in Pyomo's factories

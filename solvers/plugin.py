@@ -41,8 +41,8 @@ from solvers.drivers.base import Driver
 from solvers.drivers.catalogue import DRIVERS
 from solvers.errors import OptionError, SolverError
 from solvers.interfaces.registry import SOLVERS, find
+from solvers.lazy import PREFIX
 from solvers.legacy import LegacyInterface
-from solvers.names import PREFIX
 from solvers.result import Result, SolutionStatus, StopReason
 from solvers.run import solve
 from solvers.values import INSIDE, put_back

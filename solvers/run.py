@@ -9,7 +9,7 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.core.base.block import BlockData
 
-from solvers import garbage, interrupt
+from solvers import interrupt
 from solvers import progress as watching
 from solvers.clock import Clock, one_clock
 from solvers.drivers.alternating.driver import Alternating
@@ -24,14 +24,15 @@ from solvers.facts.stages import stages_of
 from solvers.facts.structure import Structure
 from solvers.interfaces.registry import SOLVERS, default_solver, find, names, recognise
 from solvers.interfaces.registry import Capability as C
+from solvers.lazy import PREFIX
 from solvers.model.classes import needs
 from solvers.model.convexity import is_convex
 from solvers.model.duals import dual_suffix
 from solvers.model.finite import refuse_nonfinite
 from solvers.model.unsupported import unseen
-from solvers.names import PREFIX
 from solvers.reading import ModelReading, read
 from solvers.result import Result
+from solvers.shared_state import put_off
 from solvers.values import fixed, put_back
 from solvers.whole_model.failed import without_solver
 from solvers.whole_model.solve import solve_by_class, solve_whole
@@ -146,7 +147,7 @@ def _once(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Res
         return _driven(model, DRIVERS[solver.removeprefix(PREFIX)], options)
     clock = Clock.of_run(options.get("time_limit"))
     logs = bool(options.get("tee"))  # which are better than what could be shown beside
-    with garbage.put_off(), watching.paused(logs), watching.doing("whole model", left=lambda: clock.left):
+    with put_off(), watching.paused(logs), watching.doing("whole model", left=lambda: clock.left):
         reading = ModelReading(model)
         refuse_nonfinite(reading)
         if solver is None:
@@ -159,7 +160,7 @@ def _driven(model: pyo.ConcreteModel, driver: type[Driver], options: dict[str, A
     target, equivalent = model, _equivalent(facts_of(model))
     if equivalent is not None and _declared(model, options):
         equivalent = None
-    with garbage.put_off():  # while the model is taken apart
+    with put_off():  # while the model is taken apart
         if equivalent is not None and issubclass(driver, DecompositionDriver):
             target = equivalent.exact(model, built_of(model))
             if (stale := dual_suffix(model)) is not None:

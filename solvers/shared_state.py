@@ -6,21 +6,30 @@ this, the thread that entered second would save the changed state and restore it
 
 A process that is forked has the thread that forked it alone. Locks that another thread held are free there, and what
 another thread changed is undone.
+
+``put_off`` pauses the garbage collector while a model is built. A dense model has a million small objects, and repeated
+searches for reference cycles take longer than building it (5000 x 800: 9 s instead of 3). Afterwards the objects go to
+the oldest generation, which saves three more searches (2 s).
+
+``safe_path`` keeps child processes from importing modules of the working directory, and ``end_with_parent`` ends them
+with their parent.
 """
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from typing import Any
 from weakref import WeakSet
 
 Change = Callable[[], AbstractContextManager[Any]]
-
-__all__ = ["Turn", "process_wide", "without_warnings"]
 
 
 class Turn:
@@ -100,3 +109,89 @@ def without_warnings(category: type[Warning]) -> Iterator[None]:
     with _filters.lock, warnings.catch_warnings():
         warnings.simplefilter("ignore", category)
         yield
+
+
+MANY = 1_000_000  # objects, from which on it pays
+
+_searches = -1  # how many of everything there had been when objects last went there unseen
+
+
+@process_wide
+@contextmanager
+def put_off() -> Iterator[None]:
+    """Collect no garbage until the last of those inside has left, in any thread."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        _take_for_old()
+        gc.enable()
+
+
+def _take_for_old() -> None:
+    """Let many young objects count as old, but not twice without a search of everything: models are cycles."""
+    global _searches
+    done = gc.get_stats()[-1]["collections"]
+    if gc.get_count()[0] >= MANY and done != _searches and gc.get_freeze_count() == 0:
+        gc.freeze()
+        gc.unfreeze()  # to the oldest
+        _searches = done
+
+
+VARIABLE = "PYTHONSAFEPATH"  # Python does not add the working directory to the import path where it is set
+POLL = 1.0  # s
+
+
+@process_wide
+@contextmanager
+def safe_path() -> Iterator[None]:
+    """Set PYTHONSAFEPATH for processes that are started inside; the import path of this process does not change.
+
+    Python starts workers and their resource tracker by ``-m`` and ``-c``, which would import a module ``joblib`` there.
+    """
+    before = {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
+    os.environ[VARIABLE] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(VARIABLE, None)
+        os.environ.update(before)
+
+
+def search_path_only(find: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a finder of Pyomo that, under a safe path, does not look for a bare name in the working directory.
+
+    Pyomo looks there first and would run ``./cbc``. A name with a folder, such as ``./cbc``, is found as before.
+    """
+
+    def found(name: str, cwd: bool = True, **words: Any) -> Any:
+        safe = sys.flags.safe_path or os.environ.get(VARIABLE)
+        return find(name, cwd=cwd and not (safe and os.path.basename(name) == name), **words)
+
+    return found
+
+
+def end_with_parent() -> None:
+    """End this worker process when its parent has ended, also where the parent was killed; may be called again.
+
+    Does nothing in a process that is no worker, and on Windows.
+    """
+    import multiprocessing  # takes long, and workers have imported it
+
+    if multiprocessing.parent_process() is not None:
+        _watch_parent(os.getpid())
+
+
+@cache  # by process: a forked one has the cache of its parent, and not its threads
+def _watch_parent(process: int) -> None:
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(POLL)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="fsmodels-parent", daemon=True).start()

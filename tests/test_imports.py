@@ -13,8 +13,7 @@ import solvers
 from fsmodels.selection.recipes import MODELS
 from fsmodels.selection.rows import able
 from solvers.drivers.catalogue import DRIVERS
-from solvers.lazy import attach, read
-from solvers.names import DRIVER_NAMES
+from solvers.lazy import DRIVER_NAMES, attach, read
 
 HEAVY = {"pyomo", "pandas", "numpy", "scipy", "sklearn", "joblib", "matplotlib", "rich", "highspy", "clarabel"}
 HEAVY |= {"pyscipopt", "pyomo_pounce", "skrebate", "IPython", "gurobipy", "threadpoolctl", "distributed", "pyarrow"}

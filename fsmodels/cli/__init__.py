@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from fsmodels.cli.output import BAD_INPUT, complain, guarded
         from solvers import interrupt
         from solvers.clock import one_clock
-        from solvers.processes import safe_path
+        from solvers.shared_state import safe_path
 
         with _ended_as_by_ctrl_c(for_good=arguments is None), safe_path(), guarded() as (out, _):
             with interrupt.run(), one_clock():
@@ -129,7 +129,7 @@ def _note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -
 
 def _command(asked: SimpleNamespace) -> int:
     from solvers import interrupt, progress
-    from solvers.garbage import put_off
+    from solvers.shared_state import put_off
 
     _check_data(getattr(asked, "data", None))
     with progress.shown(not getattr(asked, "quiet", True)), progress.doing("loading"), interrupt.raising(), put_off():

@@ -17,7 +17,7 @@ from fsmodels.selection.selection import Selection
 from solvers import interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock
-from solvers.garbage import put_off
+from solvers.shared_state import put_off
 
 Pairs = Iterable[tuple[str, str]]
 Groups = Iterable[tuple[Iterable[str], int]]

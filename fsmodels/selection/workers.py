@@ -14,8 +14,7 @@ from typing import Any
 
 from fsmodels.errors import ParameterError
 from solvers import interrupt, progress
-from solvers.processes import end_with_parent, safe_path
-from solvers.shared_state import without_warnings
+from solvers.shared_state import end_with_parent, safe_path, without_warnings
 
 
 def each(

@@ -25,7 +25,7 @@ from fsmodels.sklearn.weighing import FitByModel, checked, distinct, weighs
 from fsmodels.words import listed
 from solvers import StopReason
 from solvers.clock import Clock
-from solvers.garbage import put_off
+from solvers.shared_state import put_off
 
 FloatArray = NDArray[np.float64]
 LEAST = 1e-3  # s, for a problem after the time limit

@@ -26,9 +26,9 @@ from fsmodels.sklearn.weighing import against_rest, by_class
 from fsmodels.words import SCALINGS, listed, short
 from solvers import SolutionStatus, StopReason, interrupt
 from solvers.clock import own_clock
-from solvers.garbage import put_off
 from solvers.outside import warn
 from solvers.result import relative_gap
+from solvers.shared_state import put_off
 
 AUTO = "auto"
 FEATURES = 5  # the value of "auto" for models that need a number

@@ -15,8 +15,7 @@ from solvers.clock import Clock
 from solvers.drivers.trace import Trace, told
 from solvers.drivers.unbounded import point_exists, verified
 from solvers.errors import OptionError, SolverFailure
-from solvers.facts.base import Facts, facts_of, feasible_value, resolution_of, told_violation, worst_violation
-from solvers.facts.dropped import Dropped
+from solvers.facts.base import Dropped, Facts, facts_of, feasible_value, resolution_of, told_violation, worst_violation
 from solvers.interfaces.registry import SOLVERS, called, entry, find, nearest, refuse_unpassed
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.classes import single_objective

@@ -23,7 +23,7 @@ from solvers.interfaces.qualification import qualify as check_trials
 from solvers.interfaces.registry import SOLVERS, Capability, SolverSpec, declared, nearest
 from solvers.interfaces.spec import describe
 
-# Their names stand in ``solvers.names`` too, which imports none of them.
+# Their names stand in ``solvers.lazy`` too, which imports none of them.
 # A driver of one's own is entered here: ``DRIVERS["its-name"] = ItsClass``.
 DRIVERS: dict[str, type[Driver]] = {
     "benders": Benders,

@@ -11,8 +11,7 @@ from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.facts.equivalent import EquivalentModel
 from solvers.facts.k_support import half_conjugate, half_norm, vertices
 from solvers.facts.oracle_blocks import Inside, Moved, OracleBlock, OracleBlocks
-from solvers.facts.row_bound import RowBound
-from solvers.facts.row_cut import RowCut
+from solvers.facts.row_cut import RowBound, RowCut
 from solvers.facts.separable import Cuts, Separable, no_cuts
 from solvers.facts.stages import stages_of
 from solvers.facts.structure import Adapted, Cut, EditedSub, Inexpressible, RelaxedAnswer, Structure, SubAnswer

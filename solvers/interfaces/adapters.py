@@ -42,7 +42,7 @@ from pyomo.solvers.plugins.solvers.GLPK import GLPKSHELL
 from solvers import interrupt
 from solvers.clock import Clock
 from solvers.errors import OptionError
-from solvers.processes import search_path_only
+from solvers.shared_state import search_path_only
 
 _INVALID_OPTION = -12  # Ipopt's return code
 _QUIET: dict[str, Container[Any]] = {"print_level": range(6), "print_options_documentation": ["no"]}

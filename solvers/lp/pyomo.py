@@ -5,6 +5,12 @@ Measured on one core, branch-and-cut on 100 binaries with 440 dense cuts, nodes 
 exchanged at every fourth node: 1.1 ms a node by ``HighsLP``, 4.2 by highs, 5.1 by gurobi, 41 by clarabel, 140 by glpk,
 which is a program run once for each LP. Interior points (clarabel) are no vertices: more variables may be fractional
 and trees larger, but not wrong, because bounds are computed from multipliers.
+
+Multipliers as exact as the arithmetic, of solvers that print theirs with seven or eight digits.
+
+A reduced cost that is 0 comes back as 1e-8 then, of either sign; on a column without that bound weak duality makes of
+it a bound of minus infinity. Which reduced costs are 0 is plain, though: those far below the terms that they are made
+of. The least change of the multipliers that are not 0 makes all of these 0, A_J' (p + dp) = c_J.
 """
 
 from __future__ import annotations
@@ -19,13 +25,13 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
+from scipy.sparse.linalg import lsqr
 
 from solvers.errors import SolverError
 from solvers.interfaces.registry import SOLVERS, SolverSpec, check_options, names, require
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.lp.highs import LP_TOLERANCE, HighsLP, LinearProgram, LpAnswer, LpStatus
-from solvers.lp.polish import polished
 from solvers.lp.priced import PricedLP, pays
 from solvers.options import SolverObject
 from solvers.result import SolutionStatus, StopReason
@@ -283,3 +289,22 @@ def _meaning(answer: Answer) -> LpStatus:
 def _without_point(status: LpStatus) -> LpAnswer:
     empty = np.empty(0)
     return LpAnswer(status, np.nan, empty, empty, empty)
+
+
+DIGITS = 1e-6  # relative: a reduced cost below is one that was printed for 0
+EXACT = 1e-12
+
+
+def polished(matrix: sparse.csr_matrix, cost: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+    """Return multipliers (rows,) with which reduced costs that are 0 but for digits are 0."""
+    d = cost - matrix.T @ multipliers
+    size = np.abs(cost) + abs(matrix).T @ np.abs(multipliers)
+    basic = np.abs(d) <= DIGITS * size
+    rows = np.flatnonzero(multipliers)
+    if not np.any(np.abs(d[basic]) > EXACT * size[basic]) or not len(rows):
+        return multipliers
+    change = lsqr(matrix[rows][:, basic].T, d[basic], atol=1e-15, btol=1e-15)[0]
+    better = multipliers.copy()
+    better[rows] += change
+    turned = better * multipliers < 0.0
+    return multipliers if np.any(turned) else better

@@ -8,12 +8,12 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from solvers import garbage
 from solvers.drivers.catalogue import DRIVERS
 from solvers.errors import Error
 from solvers.facts.base import AsBuilt, Facts, built_of
 from solvers.facts.structure import Structure
 from solvers.result import Result, relative_gap
+from solvers.shared_state import put_off
 from solvers.values import INSIDE, kept
 
 
@@ -37,7 +37,7 @@ def prove(model: Any, facts: Facts, *, gap: float, time_limit: float | None, in_
     driver = DRIVERS[equivalent.driver]
 
     def solved(build: Callable[[Any, AsBuilt], Any] | None) -> Result:
-        with kept(model.component_data_objects(pyo.Var, descend_into=INSIDE)), garbage.put_off():
+        with kept(model.component_data_objects(pyo.Var, descend_into=INSIDE)), put_off():
             target = model if build is None else build(model, built)
             return driver(target, gap=gap, time_limit=time_limit).solve()
 

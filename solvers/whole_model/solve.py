@@ -17,10 +17,9 @@ from solvers.drivers.benders.split import SplitModel, adapted, split
 from solvers.drivers.catalogue import DRIVERS
 from solvers.drivers.unbounded import may_fall, verified
 from solvers.errors import ModelError, OptionError, SolverError, SolverFailure
-from solvers.facts.base import Facts, facts_of, feasible_value, resolution_of, told_violation, worst_violation
+from solvers.facts.base import Dropped, Facts, facts_of, feasible_value, resolution_of, told_violation, worst_violation
 from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change, Changed
-from solvers.facts.dropped import Dropped
 from solvers.facts.structure import Structure
 from solvers.interfaces.registry import (
     COMMON,

@@ -13,11 +13,10 @@ import pyomo.environ as pyo
 import pytest
 
 import solvers
-from solvers import garbage, progress
+from solvers import progress
 from solvers.drivers.branch_cut import joblib_pool
 from solvers.interfaces import runner
-from solvers.processes import VARIABLE, safe_path
-from solvers.shared_state import Turn, process_wide, without_warnings
+from solvers.shared_state import VARIABLE, Turn, process_wide, put_off, safe_path, without_warnings
 
 
 @contextmanager
@@ -113,13 +112,13 @@ def test_a_forked_process_is_free_of_what_other_threads_have_changed():
     def check():
         assert gc.isenabled()
         assert VARIABLE not in os.environ
-        with garbage.put_off():
+        with put_off():
             assert not gc.isenabled()
         assert gc.isenabled()
 
     before = os.environ.pop(VARIABLE, None)
     try:
-        with held_by_another_thread(garbage.put_off(), safe_path()):
+        with held_by_another_thread(put_off(), safe_path()):
             assert in_fork(check)
     finally:
         if before is not None:

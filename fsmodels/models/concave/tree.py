@@ -14,7 +14,7 @@ Bound of a node
     .. math:: \min \{ L(I) + q(I),\ L^+ + q(I \cup F) \}
 
     with L(I) a lower bound of c.z over P where F is 0, and L+ one where sigma_F sums to 1 at least
-    (``solvers.facts.row_bound``). The first is a bound of what I itself costs, which is asked as an incumbent.
+    (``solvers.facts.row_cut``). The first is a bound of what I itself costs, which is asked as an incumbent.
 Cut
     With f no more than any q, eta >= q(S) - (q(S) - f) sum_{j not in S} sigma_j at every 0/1 point: a support within S
     has no less than q(S), and any other has f at least.

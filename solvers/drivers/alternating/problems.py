@@ -20,8 +20,8 @@ from pyomo.core.expr.visitor import identify_mutable_parameters
 
 from solvers.drivers.alternating.partition import Part, Partition
 from solvers.errors import ModelError, SolverError
+from solvers.facts.base import Dropped
 from solvers.facts.blocks import Block
-from solvers.facts.dropped import Dropped
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import SolverSpec, called, default_solver, entry, find, names, require
 from solvers.interfaces.runner import Answer, Runner, SolveOptions

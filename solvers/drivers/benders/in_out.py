@@ -30,7 +30,7 @@ from solvers.drivers.benders.block_subproblem import BlockAnswer
 from solvers.drivers.benders.master import MISSED, Master
 from solvers.drivers.benders.relaxation import EndlessSubproblem
 from solvers.drivers.benders.split import SplitModel
-from solvers.facts.row_bound import lagrangian_bound
+from solvers.facts.row_cut import lagrangian_bound
 from solvers.facts.structure import Cut
 from solvers.lp.highs import FINEST, HighsLP, LpAnswer, LpStatus
 from solvers.model.linear import LinearRows

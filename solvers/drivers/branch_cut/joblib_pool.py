@@ -18,8 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from solvers.drivers.branch_cut.process_pool import Unavailable, WorkerFailure
 from solvers.drivers.branch_cut.worker import Report, SharedIncumbent, Slice, TreeTask, Worker
-from solvers.processes import end_with_parent, safe_path
-from solvers.shared_state import process_wide
+from solvers.shared_state import end_with_parent, process_wide, safe_path
 
 KEPT = 4  # tasks whose cuts and answers a worker keeps
 

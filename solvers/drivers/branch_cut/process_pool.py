@@ -26,8 +26,7 @@ from threadpoolctl import threadpool_limits
 from solvers import interrupt
 from solvers.drivers.branch_cut.worker import Report, SharedIncumbent, Slice, TreeTask, Worker
 from solvers.errors import Error, SolverFailure
-from solvers.processes import end_with_parent
-from solvers.shared_state import without_warnings
+from solvers.shared_state import end_with_parent, without_warnings
 
 BEST, HALT = 0, 1  # places in the shared memory
 POLL = 0.05  # s, between checks of limits and Ctrl-C

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from solvers.drivers.cutting_plane.convex_parts import ConvexParts
-from solvers.facts.row_bound import lagrangian_bound
+from solvers.facts.row_cut import lagrangian_bound
 from solvers.facts.separable import Cuts, stacked
 from solvers.interfaces.runner import SolveOptions
 from solvers.lp.highs import FINEST, LpAnswer, LpStatus

@@ -10,7 +10,7 @@ For min { c.x : A x in [l, u], g_k(x) <= 0 }, g_k convex; a convex objective f b
 A linearisation of a convex function lies below it, so every row is valid and the bound proven; x converges to the
 optimum over a bounded set (Kelley 1960, "The cutting-plane method for solving convex programs"). A point within
 ``tolerance`` of all rows is an incumbent; a separator may repair any point to one. An LP's optimum is only exact to the
-solver's tolerances. The bound is therefore the Lagrangian bound of its multipliers (``facts.row_bound``), or the one
+solver's tolerances. The bound is therefore the Lagrangian bound of its multipliers (``facts.row_cut``), or the one
 that the certificate of a model computes from them.
 
 Convexity is proven for quadratic rows, by the eigenvalues of their Hessians; for other smooth rows it is an assumption

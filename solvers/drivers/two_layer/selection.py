@@ -46,7 +46,7 @@ from solvers.drivers.two_layer.exchanges import Exchanges
 from solvers.drivers.two_layer.saddle_point import solve_saddle
 from solvers.drivers.two_layer.working_set import RowPool
 from solvers.facts.k_support import half_norm
-from solvers.facts.row_bound import lagrangian_bound
+from solvers.facts.row_cut import lagrangian_bound
 from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer
 from solvers.lp.highs import HighsLP, LpStatus
 from solvers.model.linear import LinearRows

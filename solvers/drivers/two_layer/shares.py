@@ -35,7 +35,7 @@ from scipy import sparse
 
 from solvers.drivers.two_layer.columns import Polytope
 from solvers.facts.k_support import half_conjugate, half_norm, largest
-from solvers.facts.row_bound import lagrangian_bound
+from solvers.facts.row_cut import lagrangian_bound
 from solvers.lp.highs import FINEST, HighsLP, LpStatus
 from solvers.model.linear import LinearRows
 from solvers.values import bounds_of

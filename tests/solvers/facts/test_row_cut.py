@@ -10,7 +10,7 @@ import pytest
 from solvers.clarabel.interface import Clarabel
 from solvers.errors import ModelError
 from solvers.facts import RowCut
-from solvers.facts.row_bound import lagrangian_bound
+from solvers.facts.row_cut import lagrangian_bound
 from solvers.model.linear import LinearRows
 
 INFEASIBLE = {"load_solutions": False, "raise_exception_on_nonoptimal_result": False}

@@ -18,9 +18,8 @@ from solvers.interfaces.registry import SOLVERS
 from solvers.interfaces.runner import Answer
 from solvers.lp import highs, priced
 from solvers.lp.highs import HighsLP, LpStatus
-from solvers.lp.polish import polished
 from solvers.lp.priced import PricedLP, pays
-from solvers.lp.pyomo import NEEDED, PyomoLP, linear_program, require_lp_solver
+from solvers.lp.pyomo import NEEDED, PyomoLP, linear_program, polished, require_lp_solver
 
 INF = np.inf
 ABLE = [s for s in SOLVERS.values() if NEEDED in s.capabilities and not s.local]

@@ -100,12 +100,12 @@ def test_known_rows_are_not_walked(monkeypatch):
 
 YOUNG = """
 import gc
-from solvers import garbage
-garbage.MANY = 10_000
+from solvers import shared_state
+shared_state.MANY = 10_000
 searched = []
 gc.collect()
 gc.callbacks.append(lambda phase, info: searched.append(info["generation"]) if phase == "start" else None)
-with garbage.put_off():
+with shared_state.put_off():
     made = [[k] for k in range(100_000)]
 assert gc.isenabled()
 after = [[k] for k in range(300)]

@@ -16,7 +16,7 @@ from solvers import facts_of
 from solvers.drivers.benders.split import split
 from solvers.drivers.branch_cut.branch_and_cut import BranchAndCut
 from solvers.drivers.branch_cut.master import MasterLP
-from solvers.facts.row_bound import RowBound
+from solvers.facts.row_cut import RowBound
 from solvers.model.linear import LinearRows
 
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
