@@ -182,7 +182,8 @@ def _has_costs(given: Any) -> bool:
 
 
 def _is_group(given: Any) -> bool:
-    several = isinstance(given, Collection) and not isinstance(given, str | Mapping) and len(given) > 0
+    collection = isinstance(given, Collection) and iterable(given)  # an array of no dimension has no length
+    several = collection and not isinstance(given, str | Mapping) and len(given) > 0
     return several and all(isinstance(name, str) for name in given)
 
 

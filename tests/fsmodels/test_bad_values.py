@@ -52,7 +52,7 @@ ROWS = "max_features C penalty budget requires excludes force_in force_out all_o
 ROWS += " at_most_of_group hierarchy signs fair sample_weight class_weight"
 FURTHER = ["time_limit", "gap", "threads", "seed", "iteration_limit", "tee", "loss", "form"]
 NOT_TRIED = {"n_jobs", "memory", "progress"}  # workers and files
-OTHER_WORDS = {"data": "dataset", "validation": "dataset", "fair": "group", "features": "selected"}
+OTHER_WORDS = {"data": "dataset", "validation": "dataset", "fair": "group", "features": "selected", "rows": "row"}
 
 
 def accepted_or_named(function, words, name, value):
