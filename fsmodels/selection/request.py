@@ -167,7 +167,7 @@ class Request:
     def build(self) -> Request:
         """Return the request with scaled data, the model and its side constraints."""
         recipe, options, data = self.recipe, dict(self.options), self.scaled().data
-        recipe.refuse(self.parameters)
+        recipe.refuse({**self.options, **self.parameters})
         if not recipe.weighs:
             unweighted(data, f'Model "{recipe.name}"')
         wanted = dict(self.parameters)
