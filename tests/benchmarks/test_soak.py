@@ -71,6 +71,12 @@ def test_a_point_within_the_tolerance_of_the_rows_is_no_false_optimum(seed):
     assert len(line["weak"]) == 1
 
 
+def test_a_weight_of_rounding_without_a_share_is_no_infinite_value():
+    """An interior point left w = -1e-14 at d = 0, and branch-and-cut of FSmulti had no answer at a fractional point."""
+    line = soak.run(702804)
+    assert (line["outcome"], line["wrong"]) == ("optimal", [])
+
+
 CRASHED = {  # a process each: SCIP ended it
     "orbitopal reduction": "import soak; print(soak.run(501631)['wrong'])",
     "METIS": """

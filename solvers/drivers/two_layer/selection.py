@@ -127,26 +127,24 @@ class SelectionOracle:
         X = pool.matrix[:, columns]
         X = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=float)
         used, best, cut = list(pool.active), (np.inf, np.zeros(0), np.zeros(0), 0.0), Cut(0.0, np.zeros(len(point)))
-        low = -np.inf
+        low, whole = -np.inf, sigma.min(initial=1.0) >= 1.0
         for _ in range(ROUNDS):
             answer = self._fit(used, columns, sigma, C, B, clock.left)
             there = self._cut(used, answer.alpha, point, B)
             if there.at(point) > low:
                 low, cut = there.at(point), there
-            scores = X @ answer.w
-            row, risk = pool.at(scores)
-            omega, d = half_norm(answer.w, int(B)) if sigma.min(initial=1.0) >= 1.0 else (None, answer.d)
-            value = (_spread(answer.w, d) if omega is None else omega) + C * risk
-            if value < best[0]:
-                best = (value, answer.w, d, risk)
+            w = answer.w if whole else np.where(answer.d > 0.0, answer.w, 0.0)  # without a share: rounding
+            row, risk = pool.at(X @ w)
+            omega, d = half_norm(w, int(B)) if whole else (_spread(w, answer.d), answer.d)
+            if omega + C * risk < best[0]:
+                best = (omega + C * risk, w, d, risk)
             if best[0] - low <= tolerance * abs(best[0]) or clock.over:
                 break
-            others = pool.q + pool.P[:, columns] @ answer.w
+            others = pool.q + pool.P[:, columns] @ w
             new = {row, int(np.argmax(others))} - set(used)
             if not new:
                 break
             used += sorted(new)
-        whole = sigma.min(initial=1.0) >= 1.0
         value, w, d, risk = self._tidied(best, X, int(B), C, low, tolerance) if whole else best
         every, shares = np.zeros(len(point)), np.zeros(len(point))
         every[columns], shares[columns] = w, d
