@@ -148,6 +148,11 @@ def _w(a: np.ndarray) -> Form:
     return {("w", j): float(x) for j, x in enumerate(a) if x}
 
 
+def _without_rounding(at: float, size: float) -> float:
+    """Return a value, 0 where it is rounding of the solver that found the weights; ``size``: of such a value."""
+    return 0.0 if abs(at) < 1e-8 * size else at
+
+
 def _row_w(c: Context) -> Edit:
     a = c.direction()
     at = float(a @ c.w) + c.rng.choice([0.3, 0.1, -0.3]) * float(np.abs(a) @ c.unit)
@@ -156,7 +161,7 @@ def _row_w(c: Context) -> Edit:
 
 def _equal_w(c: Context) -> Edit:
     a = c.direction()
-    at = float(a @ c.w) * float(c.rng.choice([0.0, 0.5, 1.5]))
+    at = _without_rounding(float(a @ c.w) * float(c.rng.choice([0.0, 0.5, 1.5])), float(np.abs(a) @ c.unit))
     return Edit("equation of w", rows=[(_w(a), at, at)])
 
 
@@ -199,8 +204,7 @@ def _bound_xi(c: Context) -> Edit:
 def _fix_w(c: Context) -> Edit:
     j = c.feature()
     at = c.w[j] * c.rng.choice([0.0, 0.5, -0.5]) + c.rng.choice([0.0, 0.1]) * c.unit[j]
-    at = 0.0 if abs(at) < 1e-9 * c.unit[j] else at  # rounding of the solver that found c.w
-    return Edit("fixed w", fixed=[(("w", j), float(at))])
+    return Edit("fixed w", fixed=[(("w", j), _without_rounding(float(at), c.unit[j]))])
 
 
 def _fix_sigma(c: Context) -> Edit:

@@ -92,18 +92,12 @@ class Program:
         for keys, r in self.balls:
             yield f"ball {keys}", (sum(x[k] ** 2 for k in keys) - r) / (1 + r)
         for choice in self.alternatives:
-            yield f"one of {choice}", min(max(self._missed_in_units(row, x) for row in rows) for rows in choice)
+            yield f"one of {choice}", min(max(_missed(row, x) for row in rows) for rows in choice)
         if self.worst is not None:
             yield "worst row", _missed(self.worst(x), x)
         whole = {k: round(x[k]) for k in self.integer}
         for condition in self.conditions:
             yield "logic", 0.0 if condition(whole) else 1.0
-
-    def _missed_in_units(self, row: Row, x: dict[Key, float]) -> float:
-        """Return by how much a row is missed; a variable that must be 0 is measured in its own unit."""
-        form = row[0]
-        unit = self.units.get(next(iter(form)), 1.0) if len(form) == 1 else 1.0
-        return _missed(row, x) / max(1.0, unit)
 
     def solve(self) -> tuple[float, dict[Key, float]]:
         """Return the optimum and a point: (inf, {}) if there is none, (-inf, {}) if the optimum has no end."""

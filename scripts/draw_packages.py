@@ -111,7 +111,7 @@ _PLAN: dict[str, tuple[float, int, int, str]] = {
     "solvers": (_RIGHT - 85, 0, 150, "solve, Result, facts"),
     "solvers.run": (_RIGHT + 85, 0, 150, "solver by name"),
     "solvers.whole_model": (_RIGHT, 1, 320, "one solver on a whole model, its answer proven"),
-    "solvers.drivers": (_RIGHT, 2, 320, "a package for each algorithm: benders, tree, alternating, ..."),
+    "solvers.drivers": (_RIGHT, 2, 320, "a package for each algorithm: benders, branch_cut, ..."),
     "solvers.facts": (_RIGHT, 3, 320, "what a model tells: structure, blocks, certificate"),
     "solvers.lp": (_RIGHT - 112, 4, 96, "HiGHS, Pyomo"),
     "solvers.box": (_RIGHT - 6, 4, 96, "l-bfgs-b, ..."),
