@@ -1,5 +1,6 @@
 """GMEB: rows by hand, duality, one feature by hand, the recovered classifier, invariances, edits, bad input."""
 
+import dataclasses
 import itertools
 import warnings
 
@@ -14,6 +15,7 @@ import fsmodels as fs
 from fsmodels import gmeb
 from fsmodels.datasets.dataset import DataWarning
 from model_state import linear
+from solvers.interfaces import spec as table
 from solvers.interfaces.registry import DUALS, names
 from solvers.interfaces.registry import Capability as C
 from solvers.model.classes import violation
@@ -279,6 +281,15 @@ def test_a_model_without_values_has_no_classifier(three):
     model.w["f"].set_value(None)
     with pytest.raises(fs.ModelError, match="solve it first"):
         gmeb.classifier(model)
+
+
+def test_without_pounce_scip_solves_the_nonconvex_form_and_the_message_names_pounce(three, monkeypatch):
+    missing = dataclasses.replace(table.SOLVERS["pounce"], version=lambda: None)
+    monkeypatch.setitem(table.SOLVERS, "pounce", missing)
+    result = fs.solve(gmeb.nonconvex(three, R_plus=3, R_minus=2), time_limit=20)
+    assert result.solver == "scip"
+    assert result.objective == pytest.approx(fs.solve(gmeb.primal(three, R_plus=3, R_minus=2)).objective, rel=1e-4)
+    assert 'Solver "pounce" is not installed. To get it: pip install pyomo-pounce.' in result.message
 
 
 @pytest.mark.parametrize("build", [gmeb.primal, gmeb.nonconvex])
