@@ -26,10 +26,10 @@ from solvers.interfaces.registry import SOLVERS, default_solver, find, names, re
 from solvers.interfaces.registry import Capability as C
 from solvers.lazy import PREFIX
 from solvers.model.classes import needs
-from solvers.model.convexity import is_convex
 from solvers.model.duals import dual_suffix
 from solvers.model.finite import refuse_nonfinite
-from solvers.model.unsupported import unseen
+from solvers.model.function import is_convex
+from solvers.model.rewriting import unseen
 from solvers.reading import ModelReading, read
 from solvers.result import Result
 from solvers.shared_state import put_off

@@ -1,4 +1,4 @@
-"""Programs that are arrays already: no Pyomo model, no second try; one thread, quiet."""
+"""Quadratic programs that are arrays already, and the nearest point of a polyhedron: one thread, quiet, one try."""
 
 from __future__ import annotations
 
@@ -61,3 +61,39 @@ def solve_qp(
         P = sparse.csc_array((len(q), len(q)))
     run = clarabel.DefaultSolver(P, q, A, b, cones_of(cones), settings).solve()
     return Optimum(np.array(run.x), np.array(run.z), str(run.status) in ("Solved", "AlmostSolved"))
+
+
+Block = tuple[sparse.csr_matrix, np.ndarray]  # A x <= b
+
+ACCURACY = 1e-6  # of points at which a cut is asked for, which may be any
+
+
+def nearest_point(
+    target: np.ndarray,
+    blocks: Sequence[Block],
+    rows: tuple[sparse.csr_matrix, np.ndarray, np.ndarray],
+    bounds: tuple[np.ndarray, np.ndarray],
+) -> np.ndarray | None:
+    """Return the point nearest to ``target`` (n,) that meets the blocks, the two-sided rows and the bounds.
+
+    None where the interior point finds none. Bounds hold exactly, rows to 1e-6.
+    """
+    matrix, below, above = rows
+    lower, upper = bounds
+    identity = sparse.identity(len(target), format="csc")
+    equal = np.isfinite(below) & (below == above)
+    at_most, at_least = np.isfinite(above) & ~equal, np.isfinite(below) & ~equal
+    parts = [
+        (matrix[equal], above[equal]),
+        *blocks,
+        (matrix[at_most], above[at_most]),
+        (-matrix[at_least], -below[at_least]),
+        (identity[np.isfinite(upper)], upper[np.isfinite(upper)]),
+        (-identity[np.isfinite(lower)], -lower[np.isfinite(lower)]),
+    ]
+    stacked = sparse.vstack([part for part, _ in parts], format="csc")
+    sides = np.concatenate([side for _, side in parts])
+    first = int(equal.sum())
+    cones = [("zero", first), ("nonnegative", len(sides) - first)][not first :]
+    found = solve_qp(identity, -target, stacked, sides, cones, accuracy=ACCURACY)
+    return np.clip(found.x, lower, upper) if found.solved and found.finite else None

@@ -66,8 +66,7 @@ from pyomo.core.staleflag import StaleFlagManager
 from pyomo.opt import SolverResults, SolverStatus
 from pyomo.opt.results.solution import Solution
 
-from solvers.clarabel.engine import Ending, Engine
-from solvers.clarabel.options import settings_of
+from solvers.clarabel.engine import Ending, Engine, settings_of
 from solvers.clarabel.program import Program, assemble
 from solvers.clarabel.rows import ConicModel
 from solvers.errors import ModelError

@@ -20,12 +20,11 @@ from solvers.interfaces.registry import SOLVERS, called, entry, find, nearest, r
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.classes import single_objective
 from solvers.model.conflict import clashing_rows
-from solvers.model.convexity import is_linear
 from solvers.model.duals import dual_suffix
 from solvers.model.expressions import variables
 from solvers.model.finite import refuse_nonfinite
-from solvers.model.logic import written_rows
-from solvers.model.unsupported import refuse_unseen
+from solvers.model.function import is_linear
+from solvers.model.rewriting import refuse_unseen, written_rows
 from solvers.options import TABLE, Config, check_limits, check_types, listed
 from solvers.reading import ModelReading
 from solvers.result import (

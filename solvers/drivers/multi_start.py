@@ -46,9 +46,9 @@ from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.model.classes import needs, refuse_integers, single_objective, used_variables, violation
 from solvers.model.conflict import clashing_rows
 from solvers.model.duals import dual_suffix
+from solvers.model.function import curved_variables
 from solvers.model.known_rows import hand_over
 from solvers.model.rewriting import visible
-from solvers.model.smooth import curved_variables
 from solvers.options import SolverObject
 from solvers.reading import ModelReading, read
 from solvers.result import FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason

@@ -22,10 +22,9 @@ from solvers.facts.change import Change
 from solvers.facts.equivalent import EquivalentModel
 from solvers.facts.snapshot import AsBuilt
 from solvers.model.classes import single_objective, violation
-from solvers.model.cloning import Attached
 from solvers.model.expressions import largest_slope
 from solvers.model.known_rows import known_of
-from solvers.model.unsupported import unseen
+from solvers.model.rewriting import Attached, unseen
 from solvers.reading import ModelReading, read
 from solvers.result import FEASIBLE, ROUNDING
 from solvers.values import INSIDE, may_be_zero, value_or_none

@@ -16,14 +16,16 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
+from solvers.errors import ModelError, SolverError
 from solvers.facts.change import Change
 from solvers.facts.snapshot import AsBuilt
-from solvers.model.choices import choose
+from solvers.interfaces.registry import find
+from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.classes import rows_violation, violation
-from solvers.model.expressions import largest_coefficient
+from solvers.model.expressions import largest_coefficient, variables
 from solvers.reading import ModelReading, read
-from solvers.result import FEASIBLE, ROUNDING, TOLERANCE
-from solvers.values import fixed, put_back
+from solvers.result import FEASIBLE, ROUNDING, TOLERANCE, SolutionStatus
+from solvers.values import INSIDE, fixed, put_back
 
 
 @dataclass
@@ -111,7 +113,7 @@ class Certificate:
         put(model)
         _as_fixed(before)
         left = self.violation(reading)
-        if left > FEASIBLE and self.repair is not None and choose(model):
+        if left > FEASIBLE and self.repair is not None and _choose_integers(model):
             self.repair(model)  # the same point at a choice that the user's rows allow
             _as_fixed(before)
             left = self.violation(reading)
@@ -203,3 +205,36 @@ def _as_fixed(before: list[tuple[Any, Any]]) -> None:
 def _cost(model: ModelReading) -> float:
     objective = model.data(pyo.Objective)[0]
     return float(pyo.value(objective)) * (1.0 if objective.sense == pyo.minimize else -1.0)
+
+
+CHOICE_SECONDS = 0.5  # a choice takes milliseconds, unless the rows are a puzzle
+CHOICE_TERMS = 100_000  # more terms of rows take longer to read than that
+
+
+def _choose_integers(model: Any) -> bool:
+    """Put the free binaries at the choice with the fewest changes that the rows on them alone allow.
+
+    Return True if there is one. Rows that hold a continuous variable are not read: the caller checks the whole point.
+    """
+    rows = []
+    for row in model.component_data_objects(pyo.Constraint, active=True, descend_into=INSIDE):
+        if all(v.fixed or v.is_binary() for v in variables(row.body)):
+            held = list(variables(row.body))
+            if not all(v.fixed for v in held):
+                rows.append((row, held))
+    free = list({id(v): v for _, held in rows for v in held if not v.fixed}.values())
+    if not free or sum(len(held) for _, held in rows) > CHOICE_TERMS:
+        return False
+    trial = pyo.ConcreteModel(name="first choice")
+    trial.variables = pyo.Reference(dict(enumerate(free)), ctype=pyo.Var)
+    trial.rows = pyo.Reference(dict(enumerate(row for row, _ in rows)), ctype=pyo.Constraint)
+    trial.changes = pyo.Objective(expr=pyo.quicksum(1 - v if (v.value or 0.0) > 0.5 else v for v in free))
+    try:
+        answer = Runner(find("highs"), SolveOptions()).solve(trial, time_limit=CHOICE_SECONDS, integer=True)
+    except (ModelError, SolverError):
+        return False
+    if not answer.has_point or answer.status not in (SolutionStatus.OPTIMAL, SolutionStatus.FEASIBLE):
+        return False
+    for v in free:
+        v.set_value(round(v.value), skip_validation=True)
+    return True

@@ -20,8 +20,8 @@ import pyomo.environ as pyo
 
 from solvers.facts.base import Facts
 from solvers.facts.snapshot import AsBuilt
-from solvers.model.convexity import is_linear
 from solvers.model.expressions import variables
+from solvers.model.function import is_linear
 from solvers.reading import ModelReading, read
 
 

@@ -31,7 +31,7 @@ from solvers.facts.snapshot import AsBuilt
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
 from solvers.model.expressions import variables
-from solvers.model.unsupported import others
+from solvers.model.rewriting import others
 from solvers.values import INSIDE, same, state
 
 

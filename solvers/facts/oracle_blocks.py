@@ -20,8 +20,8 @@ from solvers.box.minimise import Minimum
 from solvers.box.polyhedron import Polyhedron
 from solvers.facts.base import Facts
 from solvers.facts.snapshot import AsBuilt, data_of
-from solvers.model.convexity import is_linear
 from solvers.model.expressions import variables
+from solvers.model.function import is_linear
 from solvers.reading import read
 from solvers.values import bounds_of
 

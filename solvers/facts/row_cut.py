@@ -62,8 +62,8 @@ from solvers.facts.structure import Cut
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
 from solvers.lp.highs import HighsLP, LpStatus
+from solvers.model.function import Curve
 from solvers.model.linear import LinearRows
-from solvers.model.quadratic import Curve
 from solvers.values import same, state
 
 EPSILON = float(np.finfo(float).eps)

@@ -9,7 +9,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from solvers.model.classes import single_objective
-from solvers.model.unsupported import UNSEEN
+from solvers.model.rewriting import UNSEEN
 from solvers.reading import ModelReading, read
 from solvers.values import same, state
 

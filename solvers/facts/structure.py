@@ -21,8 +21,8 @@ from pyomo.gdp import Disjunction
 from solvers.facts.base import Facts
 from solvers.facts.snapshot import AsBuilt, data_of
 from solvers.model.expressions import holds, terms
+from solvers.model.function import Curve
 from solvers.model.linear import LinearRows
-from solvers.model.quadratic import Curve
 
 TINY = 1e-8  # HiGHS drops coefficients below 1e-9
 FAINT = 1e-3  # of its coefficients: a cut that says less at its point may be overlooked by a tree to 1e-6

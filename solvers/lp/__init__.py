@@ -1,4 +1,4 @@
-"""Linear programs behind one small protocol: HiGHS on arrays, any Pyomo solver, projections.
+"""Linear programs behind one small protocol: HiGHS on arrays, or any Pyomo solver.
 
 May import ``solvers.interfaces`` and the ground files.
 """

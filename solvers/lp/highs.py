@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -51,6 +51,11 @@ class LpAnswer:
     point: np.ndarray
     reduced_costs: np.ndarray
     multipliers: np.ndarray
+
+    @classmethod
+    def without_point(cls, status: LpStatus) -> LpAnswer:
+        """Return the answer of a solve that found no optimum."""
+        return cls(status, np.nan, np.empty(0), np.empty(0), np.empty(0))
 
 
 class LinearProgram(Protocol):
@@ -96,7 +101,37 @@ class LinearProgram(Protocol):
         ...
 
 
-class HighsLP:
+class HighsArrays:
+    """Columns and rows of a program in highspy, whose options are checked."""
+
+    def __init__(
+        self, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, options: Iterable[tuple[str, Any]]
+    ) -> None:
+        self.columns = len(cost)
+        self._highs = quiet_highs()
+        for option, value in options:
+            if self._highs.setOptionValue(option, value) == highspy.HighsStatus.kError:
+                raise OptionError(f"{option}={value!r} is not a value that HiGHS allows for this option.")
+        self._highs.addVars(self.columns, _infinite(lower), _infinite(upper))
+        self.set_cost(cost)
+
+    def set_cost(self, cost: np.ndarray) -> None:
+        """Replace the objective."""
+        self._highs.changeColsCost(self.columns, np.arange(self.columns, dtype=np.int32), np.asarray(cost, dtype=float))
+
+    def add_rows(self, matrix: Any, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Add rows ``lower <= A x <= upper``; A of shape (rows, columns), dense or CSR."""
+        a = sparse.csr_matrix(matrix)
+        status = self._highs.addRows(a.shape[0], _infinite(lower), _infinite(upper), *_entries(a))
+        _refuse_large(status, a, "rows")
+
+    def set_bounds(self, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Replace bounds of some columns."""
+        columns = np.asarray(columns, dtype=np.int32)
+        self._highs.changeColsBounds(len(columns), columns, _infinite(lower), _infinite(upper))
+
+
+class HighsLP(HighsArrays):
     """The protocol over highspy: dual simplex, and after a change of costs whichever HiGHS chooses."""
 
     def __init__(
@@ -110,30 +145,18 @@ class HighsLP:
         options: Mapping[str, Any] | None = None,
         show: bool = False,
     ) -> None:
-        self.columns = len(cost)
-        highs = self._highs = quiet_highs()
-        for option, value in (
-            ("presolve", "off"),
-            ("solver", "simplex"),
-            ("threads", 1),
-            ("parallel", "off"),
-            ("random_seed", seed),
-            ("primal_feasibility_tolerance", tolerance),
-            ("dual_feasibility_tolerance", tolerance),
-        ):
-            highs.setOptionValue(option, value)
-        for option, value in (options or {}).items():
+        own = dict(options or {})
+        for option, value in own.items():
             if option in _TAKEN:
                 raise OptionError(f"{option}={value!r} is not allowed in a driver's linear programs: {_TAKEN[option]}.")
-            if highs.setOptionValue(option, value) == highspy.HighsStatus.kError:
-                raise OptionError(f"{option}={value!r} is not a value that HiGHS allows for this option.")
+        words = {"presolve": "off", "solver": "simplex", "threads": 1, "parallel": "off", "random_seed": seed}
+        words |= {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance}
+        super().__init__(cost, lower, upper, (words | own).items())
         if show:
-            highs.setOptionValue("output_flag", True)
-            highs.setOptionValue("log_to_console", True)  # which the callback stands in for
-            highs.cbLogging.subscribe(lambda event: sys.stdout.write(event.message))
-        self._watched = "simplex_iteration_limit" not in (options or {})
-        highs.addVars(self.columns, _infinite(lower), _infinite(upper))
-        self.set_cost(cost)
+            self._highs.setOptionValue("output_flag", True)
+            self._highs.setOptionValue("log_to_console", True)  # replaced by the callback
+            self._highs.cbLogging.subscribe(lambda event: sys.stdout.write(event.message))
+        self._watched = "simplex_iteration_limit" not in own
         self._new_cost = False
         self._refused = False
 
@@ -145,32 +168,14 @@ class HighsLP:
     def set_cost(self, cost: np.ndarray) -> None:
         """Replace the objective."""
         self._new_cost = True
-        self._highs.changeColsCost(self.columns, np.arange(self.columns, dtype=np.int32), np.asarray(cost, dtype=float))
-
-    def add_rows(self, matrix: Any, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Add rows ``lower <= A x <= upper``; A of shape (rows, columns), dense or CSR."""
-        a = sparse.csr_matrix(matrix)
-        said = self._highs.addRows(
-            a.shape[0],
-            _infinite(lower),
-            _infinite(upper),
-            *_entries(a),
-        )
-        if said == highspy.HighsStatus.kError:  # and none of them is in the LP
-            raise SolverError(f"highs takes no coefficient above 1e15; these rows have {np.abs(a.data).max():.3g}.")
+        super().set_cost(cost)
 
     def add_columns(self, matrix: Any, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
         """Add columns; A of shape (rows, columns), dense or sparse. The last basis stays feasible, not optimal."""
         a = sparse.csc_matrix(matrix)
-        said = self._highs.addCols(
-            a.shape[1],
-            np.asarray(cost, dtype=float),
-            _infinite(lower),
-            _infinite(upper),
-            *_entries(a),
-        )
-        if said == highspy.HighsStatus.kError:  # and none of them is in the LP
-            raise SolverError(f"highs takes no coefficient above 1e15; these columns have {np.abs(a.data).max():.3g}.")
+        cost, lower, upper = np.asarray(cost, dtype=float), _infinite(lower), _infinite(upper)
+        status = self._highs.addCols(a.shape[1], cost, lower, upper, *_entries(a))
+        _refuse_large(status, a, "columns")
         self.columns += a.shape[1]
         self._new_cost = True
 
@@ -193,12 +198,6 @@ class HighsLP:
             low, up = _infinite(lower)[order], _infinite(upper)[order]
             self._highs.changeRowsBounds(len(rows), rows[order], low, up)
 
-    def set_bounds(self, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Replace bounds of some columns."""
-        self._highs.changeColsBounds(
-            len(columns), np.asarray(columns, dtype=np.int32), _infinite(lower), _infinite(upper)
-        )
-
     def solve(self, time_limit: float | None = None) -> LpAnswer:
         """Solve from the last basis."""
         highs = self._highs
@@ -218,8 +217,7 @@ class HighsLP:
         if not self.columns and self._contradiction():
             status = LpStatus.INFEASIBLE
         if status is not LpStatus.OPTIMAL:
-            empty = np.empty(0)
-            return LpAnswer(status, np.nan, empty, empty, empty)
+            return LpAnswer.without_point(status)
         solution = highs.getSolution()
         return LpAnswer(
             status,
@@ -275,6 +273,12 @@ _MEANING = {
 def _entries(a: Any) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
     """Return a compressed matrix as HiGHS takes it: number of entries, starts, places, values."""
     return a.nnz, a.indptr[:-1].astype(np.int32), a.indices.astype(np.int32), a.data.astype(float)
+
+
+def _refuse_large(status: Any, a: Any, what: str) -> None:
+    """Raise SolverError where HiGHS has refused rows or columns; it has then added none of them."""
+    if status == highspy.HighsStatus.kError:
+        raise SolverError(f"highs takes no coefficient above 1e15; these {what} have {np.abs(a.data).max():.3g}.")
 
 
 def _infinite(bounds: np.ndarray) -> np.ndarray:

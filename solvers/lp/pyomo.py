@@ -207,7 +207,7 @@ class PyomoLP:
         is ``FAILED``.
         """
         if self._contradiction():
-            return _without_point(LpStatus.INFEASIBLE)
+            return LpAnswer.without_point(LpStatus.INFEASIBLE)
         end = None if time_limit is None else time.perf_counter() + time_limit
         # A solver does not see a column without cost and rows, nor give it a value.
         for v, low, up in zip(self._x, self._lower.tolist(), self._upper.tolist(), strict=True):
@@ -221,7 +221,7 @@ class PyomoLP:
                 self._runner = Runner(self._spec, self._options)
                 status, duals = self._run(end, list(rows.values()))
         if status is not LpStatus.OPTIMAL:
-            return _without_point(status)
+            return LpAnswer.without_point(status)
         point = np.array([v.value for v in self._x], dtype=float)
         multipliers = np.array([duals.get(rows.get(key), 0.0) for key in self._keys])
         multipliers = polished(self._matrix, self._cost, multipliers)
@@ -284,11 +284,6 @@ def _meaning(answer: Answer) -> LpStatus:
         return LpStatus.LIMIT
     proven = {SolutionStatus.INFEASIBLE: LpStatus.INFEASIBLE, SolutionStatus.UNBOUNDED: LpStatus.UNBOUNDED}
     return proven.get(answer.status, LpStatus.FAILED)
-
-
-def _without_point(status: LpStatus) -> LpAnswer:
-    empty = np.empty(0)
-    return LpAnswer(status, np.nan, empty, empty, empty)
 
 
 DIGITS = 1e-6  # relative: a reduced cost below is one that was printed for 0

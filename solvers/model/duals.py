@@ -18,8 +18,7 @@ from solvers.interfaces.runner import Answer
 from solvers.interfaces.spec import describe
 from solvers.model.classes import has_integers
 from solvers.model.expressions import variables
-from solvers.model.rewriting import Visible
-from solvers.model.unsupported import unseen
+from solvers.model.rewriting import Visible, unseen
 from solvers.reading import read
 from solvers.result import Result, SolutionStatus
 

@@ -1,13 +1,19 @@
-"""Components that solvers do not see, such as disjunctions, written as plain rows on a clone.
+"""Components that solvers and drivers do not see, such as disjunctions: refused by name, or written as plain rows.
 
-Pyomo's solvers skip what they do not know, and then say "optimal". Before a solve the active component types are
-listed; what the solver would not see is transformed on a clone, and the values are mapped back to the user's model,
-whose components and active flags stay as they are. What cannot be transformed is refused by name.
+All solvers and drivers read active rows, one objective, and the bounds and integrality of variables. Pyomo's solvers
+skip what they do not know and still report "optimal". Therefore anything else that restricts a model is either taken by
+a driver that declares it (``Driver.sees``), written as rows, or refused by name; a kind of component that this file
+does not know counts as unseen.
+
+- ``visible``: for a solver. The rows are written on a clone, and the values are mapped back to the user's model, whose
+  components and active flags stay as they are.
+- ``written_rows``: for a driver. What is new on the clone is stated once more on the model's own variables, beside the
+  binaries that the transformations have added.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,30 +21,151 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.common.errors import PyomoException
 from pyomo.common.modeling import unique_component_name
+from pyomo.core.expr import replace_expressions
+from pyomo.gdp import Disjunct, Disjunction
 from pyomo.mpec import Complementarity
 
 from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.registry import SolverSpec, names
-from solvers.model.cloning import clone_of
+from solvers.interfaces.registry import SolverSpec, either, names
+from solvers.interrupt import finishing
 from solvers.model.expressions import variables
-from solvers.model.unsupported import unknown_components, unseen
 from solvers.reading import ModelReading, read
 from solvers.values import INSIDE
+
+# Components that some solvers skip in silence, and then say "optimal"; others than these nobody here can write as rows.
+UNSEEN = {Disjunction: "Disjunction", pyo.LogicalConstraint: "LogicalConstraint", Complementarity: "Complementarity"}
+UNSEEN |= {pyo.SOSConstraint: "SOSConstraint"}
+_HARMLESS = {pyo.Var, pyo.Constraint, pyo.Objective, pyo.Block, pyo.Expression, pyo.Suffix, pyo.BooleanVar, Disjunct}
+_HARMLESS |= {pyo.Param, pyo.RangeSet, pyo.SetOf, pyo.BuildCheck, pyo.BuildAction, pyo.ExternalFunction}
+LOGIC = {"LogicalConstraint": "contrib.logical_to_disjunctive", "Disjunction": "gdp.bigm"}  # in this order
+_REMEDY = "Write it as rows with a transformation of Pyomo's, or deactivate it"
+
+
+def unseen(model: Any) -> list[str]:
+    """Return the kinds of active components that a solver of plain rows does not see, but that can become rows."""
+    model = read(model)
+    return [name for kind, name in UNSEEN.items() if model.data(kind)]
+
+
+def unknown_components(model: Any) -> list[str]:
+    """Name what nobody here can write as rows: a network's arcs, undiscretised derivatives, domains with gaps."""
+    return _strange(read(model), lambda component: False)
+
+
+def others(model: Any, sees: Callable[[Any], bool]) -> list[str]:
+    """Name what ``sees`` does not take of what is neither row, objective nor variable, the strangest first."""
+    model = read(model)
+    return [*_strange(model, sees), *_hidden(model, sees)]
+
+
+def refuse_unseen(model: Any, who: str, sees: Callable[[Any], bool], remedy: str = "") -> None:
+    """Refuse a model with an active component that ``who`` does not see.
+
+    ``model``: pyo.ConcreteModel. ``who``: the driver's name. ``sees``: component -> whether the driver takes it.
+    ``remedy``: what to do instead, where the model does not state its rows. Raises ModelError, naming the components,
+    and what to do.
+    """
+    model = read(model)
+    strange = _strange(model, sees)
+    hidden = [] if strange else list(_hidden(model, sees))
+    if not strange and not hidden:
+        return
+    what = ", ".join((strange or hidden)[:3])
+    if strange:
+        remedy = f"no solver here does. {_REMEDY}"
+    elif not remedy:
+        able = C.SOS if any(name.startswith("SOSConstraint") for name in hidden) else C.MINLP
+        whole = f"or solve the whole model by name, for example with {either(able)}"
+        remedy = f"{_REMEDY[:1].lower()}{_REMEDY[1:]}, {whole}"
+    raise ModelError(f'"{who}" does not see the model\'s {what}: {remedy}.')
+
+
+def _strange(model: ModelReading, sees: Callable[[Any], bool]) -> list[str]:
+    return [*_unknown(model, sees), *_gaps(model), *_lone_disjuncts(model, sees)]
+
+
+def _unknown(model: ModelReading, sees: Callable[[Any], bool]) -> Iterator[str]:
+    for c in model.components:
+        known = c.ctype in _HARMLESS or c.ctype in UNSEEN or issubclass(c.ctype, pyo.Set)
+        if not known and not sees(c):
+            yield f'{c.ctype.__name__} "{c.name}"'
+
+
+def _hidden(model: ModelReading, sees: Callable[[Any], bool]) -> Iterator[str]:
+    for kind, name in UNSEEN.items():
+        for c in model.components:
+            if c.ctype is kind and any(d.active for d in c.values()) and not sees(c):
+                yield f'{name} "{c.name}"'
+
+
+def _gaps(model: ModelReading) -> Iterator[str]:
+    """Name variables whose domain is neither an interval nor its integers: all readers take it for one of the two."""
+    for v in model.variables:
+        if not v.is_continuous() and not v.is_integer() and not v.fixed:
+            yield f'Var "{v.name}" (a domain with gaps)'
+
+
+def _lone_disjuncts(model: ModelReading, sees: Callable[[Any], bool]) -> Iterator[str]:
+    """Name disjuncts that hold, by their indicator, with no disjunction to say so: nobody reads their rows."""
+    holding = [
+        d
+        for d in model.data(Disjunct)
+        if d.indicator_var.fixed and d.indicator_var.value and not sees(d.parent_component())
+    ]
+    if holding:
+        chosen = {id(d) for choice in model.data(Disjunction) for d in choice.disjuncts}
+        for d in holding:
+            if id(d) not in chosen and any(True for _ in d.component_data_objects(pyo.Constraint, active=True)):
+                yield f'Disjunct "{d.name}" (in no active disjunction)'
+
+
+class Attached:
+    """Base class of what a model carries besides its components."""
+
+    def follow(self, model: Any, clone: Any, copies: dict[int, Any], rows: dict[int, Any]) -> None:
+        """Attach to the clone what it keeps; ``copies``, ``rows``: of variables and rows by the id of the model's."""
+
+
+def clone_of(model: Any) -> Any:
+    """Return a clone of a model, to which each ``Attached`` object attaches what the clone keeps."""
+    attached = {name: value for name, value in vars(model).items() if isinstance(value, Attached)}
+    with finishing():  # Ctrl-C waits until the model has its attributes again
+        try:
+            for name in attached:
+                delattr(model, name)
+            clone = model.clone()
+        finally:
+            for name, found in attached.items():
+                setattr(model, name, found)
+    copies = {id(v): copy for v, copy in _pairs(model, clone, pyo.Var)}
+    rows = {id(row): copy for row, copy in _pairs(model, clone, pyo.Constraint, active=True)}
+    for found in {id(value): value for value in attached.values()}.values():
+        found.follow(model, clone, copies, rows)
+    return clone
+
+
+def _pairs(model: Any, clone: Any, kind: Any, active: bool | None = None) -> list[tuple[Any, Any]]:
+    """Return each component of a kind with its copy in a clone."""
+    own, copies = (m.component_data_objects(kind, active=active, descend_into=INSIDE) for m in (model, clone))
+    return list(zip(own, copies, strict=True))
 
 
 @dataclass
 class Visible:
-    """A model whose rows the solver sees all: the user's own, or a clone of it with everything written as rows."""
+    """A model of which the solver sees all rows: the user's own, or a clone of it with everything written as rows.
+
+    ``written``: kinds of components that became rows. ``pairs``, ``logical``: each variable of the user with its copy.
+    """
 
     model: Any
-    written: list[str] = field(default_factory=list)  # kinds of components that became rows
-    pairs: list[tuple[Any, Any]] = field(default_factory=list)  # (user's variable, its copy)
+    written: list[str] = field(default_factory=list)
+    pairs: list[tuple[Any, Any]] = field(default_factory=list)
     logical: list[tuple[Any, Any]] = field(default_factory=list)
 
     @cached_property
     def reading(self) -> ModelReading:
-        """Its components; for whoever has written them."""
+        """The components of the model."""
         return ModelReading(self.model)
 
     @classmethod
@@ -47,6 +174,12 @@ class Visible:
         seen = cls(reading.model)
         seen.reading = reading
         return seen
+
+    @classmethod
+    def cloned(cls, model: Any, written: list[str]) -> Visible:
+        """Return a clone of a model, on which some kinds of components are to be written as rows."""
+        clone = clone_of(model)
+        return cls(clone, written, _pairs(model, clone, pyo.Var), _pairs(model, clone, pyo.BooleanVar))
 
     def copy_of(self, v: Any) -> Any:
         """Return the variable that stands for a user's, itself where the model is the user's own."""
@@ -65,10 +198,31 @@ class Visible:
         """Put the copy's values on the user's model, truth values too."""
         for v, copy in self.pairs:
             v.set_value(copy.value, skip_validation=True)
+        self.set_truth_values()
+
+    def set_truth_values(self) -> None:
+        """Give the user's Boolean variables the truth values of the binaries on the copy."""
         for v, copy in self.logical:
             binary = copy.get_associated_binary()
             if binary is not None and binary.value is not None and not v.fixed:
                 v.set_value(binary.value > 0.5, skip_validation=True)
+
+
+def _transform(clone: Any, steps: Mapping[str, str], what: str, hint: str = "") -> None:
+    """Apply to a clone the transformation of each kind of component that it has.
+
+    Raises ModelError if one fails; ``what`` begins the message and ``hint`` ends it.
+    """
+    try:
+        for kind, transformation in steps.items():  # the first may leave disjunctions, the last rows only
+            if kind in unseen(clone):
+                pyo.TransformationFactory(transformation).apply_to(clone)
+    except (PyomoException, ValueError, KeyError) as error:
+        said = " ".join(str(error).split())
+        raise ModelError(
+            f"{what}, {transformation} failed: {said} Bound the variables in it, "
+            f"or apply a transformation of your own before solving.{hint}"
+        ) from error
 
 
 def visible(model: Any, spec: SolverSpec, sizes: Mapping[int, float] | None = None) -> Visible:
@@ -94,31 +248,19 @@ def visible(model: Any, spec: SolverSpec, sizes: Mapping[int, float] | None = No
         hidden.remove("SOSConstraint")
     if not hidden:
         return Visible.of(reading)
-    clone = clone_of(model)
-    answer = Visible(clone, hidden, pairs_of(model, clone, pyo.Var), pairs_of(model, clone, pyo.BooleanVar))
+    answer = Visible.cloned(model, hidden)
+    clone = answer.model
     if C.SOS in spec.capabilities:
         _as_ordered_sets(clone, {id(copy): sizes.get(id(v), 1.0) for v, copy in answer.pairs} if sizes else {})
-    steps = {"Complementarity": "mpec.simple_nonlinear" if spec.local else "mpec.simple_disjunction"}
-    steps |= {"LogicalConstraint": "contrib.logical_to_disjunctive", "Disjunction": "gdp.bigm"}
-    try:
-        for kind, transformation in steps.items():  # the first may leave disjunctions, the second rows only
-            if kind in unseen(clone):
-                pyo.TransformationFactory(transformation).apply_to(clone)
-    except (PyomoException, ValueError) as error:
-        said = " ".join(str(error).split())
-        raise ModelError(
-            f"{spec.name} does not see the model's {', '.join(hidden)}, and {transformation} failed: {said} "
-            f"Bound the variables in it, or apply a transformation of your own before solving.{_without_bounds(hidden)}"
-        ) from error
+    steps = {"Complementarity": "mpec.simple_nonlinear" if spec.local else "mpec.simple_disjunction", **LOGIC}
+    what = f"{spec.name} does not see the model's {', '.join(hidden)}, and"
+    able = ", ".join(names(C.SOS))
+    hint = f" Installed solvers that need no bounds: {able}." if hidden == ["Complementarity"] and able else ""
+    _transform(clone, steps, what, hint)
     left = [kind for kind in unseen(clone) if kind != "SOSConstraint"]
     if left:
         raise ModelError(f"{spec.name} does not see {', '.join(left)}: transform them before solving.")
     return answer
-
-
-def _without_bounds(hidden: list[str]) -> str:
-    able = ", ".join(names(C.SOS))
-    return f" Installed solvers that need no bounds: {able}." if hidden == ["Complementarity"] and able else ""
 
 
 def _as_ordered_sets(clone: Any, size: Mapping[int, float]) -> None:
@@ -151,7 +293,64 @@ def _distance(row: tuple[Any, ...]) -> Any:
     return body - lower if upper is None else upper - body
 
 
-def pairs_of(model: Any, clone: Any, kind: Any) -> list[tuple[Any, Any]]:
-    """Return each variable of a model with its copy in a clone."""
-    mine, copies = (m.component_data_objects(kind, descend_into=INSIDE) for m in (model, clone))
-    return list(zip(mine, copies, strict=True))
+@dataclass
+class Written:
+    """Rows that state logic. ``variables``: those that are not the model's; ``components``: what is written."""
+
+    rows: list[Any]
+    variables: list[Any]
+    components: list[Any]
+    copy: Visible
+    holder: Any = field(repr=False)  # of the rows
+
+    def bring_back(self) -> None:
+        """Give truth values to the model's own Boolean variables, by the values of the binaries."""
+        self.copy.send()
+        self.copy.set_truth_values()
+
+
+def written_rows(reading: ModelReading, sees: Callable[[Any], bool]) -> Written | None:
+    """Return the rows for the logic that ``sees`` does not take; None where there is none.
+
+    Raises
+    ------
+    ModelError
+        If it cannot be written, for example because a variable in a disjunction has no bound.
+    """
+    logic = [c for c in reading.components if c.ctype in (pyo.LogicalConstraint, Disjunction)]
+    found = [c for c in logic if not sees(c) and any(d.active for d in c.values())]
+    if not found:
+        return None
+    _refuse_two_sides(reading)
+    seen = Visible.cloned(reading.model, [])
+    clone = seen.model
+    for c in logic:
+        if sees(c):
+            clone.find_component(c).deactivate()
+    before = {id(row) for row in clone.component_data_objects(pyo.Constraint, active=True)}
+    names = '", "'.join(c.name for c in found)
+    _transform(clone, LOGIC, f'"{names}" cannot be written as rows')
+    own = {id(copy): v for v, copy in seen.pairs}
+    holder = pyo.ConcreteModel(name="logic")
+    holder.rows = pyo.Constraint([names], pyo.NonNegativeIntegers)
+    new: dict[int, Any] = {}
+    after = clone.component_data_objects(pyo.Constraint, active=True)
+    for k, row in enumerate(row for row in after if id(row) not in before):
+        new |= {id(v): v for v in variables(row.body) if id(v) not in own}
+        body = replace_expressions(row.body, own)
+        holder.rows[names, k] = (body, row.upper) if row.equality else (row.lower, body, row.upper)
+    return Written(list(holder.rows.values()), list(new.values()), found, seen, holder)
+
+
+def _refuse_two_sides(reading: ModelReading) -> None:
+    """Refuse a row of a disjunct that is neither linear nor quadratic and has two sides: one of the two is not convex.
+
+    Written as rows it would be two with one side each. Raises ModelError.
+    """
+    outside = {id(row) for row in reading.stated(pyo.Constraint)}
+    for row in reading.data(pyo.Constraint):
+        if id(row) not in outside and row.has_lb() and row.has_ub() and row.body.polynomial_degree() not in (0, 1, 2):
+            raise ModelError(
+                f'Row "{row.name}" of a disjunct is nonlinear with two sides, which is not convex: solve the model '
+                f"whole by name, for example with {either(C.MINLP)}."
+            )

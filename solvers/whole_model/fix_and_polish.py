@@ -36,8 +36,7 @@ from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import SolverSpec, default_solver, find
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.model.classes import has_integers, needs, used_variables
-from solvers.model.rewriting import Visible
-from solvers.model.unsupported import others, unseen
+from solvers.model.rewriting import Visible, others, unseen
 from solvers.reading import ModelReading, read
 from solvers.result import FEASIBLE, SolutionStatus
 from solvers.values import fixed, may_be_zero, put_back, without_domains

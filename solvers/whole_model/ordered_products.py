@@ -21,9 +21,8 @@ from pyomo.repn import generate_standard_repn
 
 from solvers.facts.base import facts_of
 from solvers.model.classes import single_objective
-from solvers.model.cloning import clone_of
 from solvers.model.expressions import variables
-from solvers.model.rewriting import Visible, pairs_of
+from solvers.model.rewriting import Visible
 from solvers.reading import read
 from solvers.values import bounds_of
 
@@ -43,8 +42,8 @@ def products_as_sets(model: Any) -> Visible | None:
         return None
     if any(id(v) in loose for ordered in reading.stated(pyo.SOSConstraint) for v in ordered.get_variables()):
         return None
-    clone = clone_of(model)
-    answer = Visible(clone, [], pairs_of(model, clone, pyo.Var))
+    answer = Visible.cloned(model, [])
+    clone = answer.model
     place = pyo.Block()
     clone.add_component(unique_component_name(clone, "products"), place)
     keys, boxed = range(len(products)), list(boxes.values())

@@ -38,8 +38,7 @@ from solvers.model.conflict import clashing_rows
 from solvers.model.duals import Multipliers, dual_suffix, is_constant, why_no_duals
 from solvers.model.finite import has_poles
 from solvers.model.known_rows import hand_over
-from solvers.model.rewriting import Visible, visible
-from solvers.model.unsupported import unseen
+from solvers.model.rewriting import Visible, unseen, visible
 from solvers.options import check_limits
 from solvers.reading import ModelReading, read
 from solvers.result import (

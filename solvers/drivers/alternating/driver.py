@@ -56,7 +56,7 @@ from solvers.facts.oracle_blocks import OracleBlocks
 from solvers.facts.snapshot import data_of
 from solvers.interfaces.runner import SolveOptions
 from solvers.model.classes import single_objective, violation
-from solvers.model.smooth import SmoothObjective
+from solvers.model.function import SmoothObjective
 from solvers.result import FEASIBLE, HOPELESS, SolutionStatus, StopReason
 from solvers.values import INSIDE, is_fraction, kept, without_domains
 

@@ -13,8 +13,8 @@ from pyomo.core.expr.numeric_expr import AbsExpression, Expr_ifExpression, MaxEx
 from solvers.errors import OptionError
 from solvers.facts.blocks import Block
 from solvers.facts.snapshot import data_of
-from solvers.model.components import flat
 from solvers.model.expressions import variables
+from solvers.reading import flat
 from solvers.values import INSIDE, put_back
 
 KINKS = (AbsExpression, MaxExpression, MinExpression, Expr_ifExpression)

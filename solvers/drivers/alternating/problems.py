@@ -29,8 +29,8 @@ from solvers.lp.highs import LpStatus
 from solvers.lp.pyomo import NEEDED, linear_program
 from solvers.model.classes import has_integers, needs, violation
 from solvers.model.expressions import variables
+from solvers.model.function import SmoothObjective
 from solvers.model.linear import LinearRows
-from solvers.model.smooth import SmoothObjective
 from solvers.result import FEASIBLE, HOPELESS, SolutionStatus, StopReason
 from solvers.values import bounds_of, fixed, put_back
 

@@ -16,7 +16,7 @@ from solvers.drivers.starts import RandomStartsConfig, Start, random_points
 from solvers.errors import ModelError
 from solvers.model.classes import violation
 from solvers.model.expressions import variables
-from solvers.model.smooth import SmoothObjective, curved_variables
+from solvers.model.function import SmoothObjective, curved_variables
 from solvers.result import FEASIBLE
 from solvers.values import bounds_of
 

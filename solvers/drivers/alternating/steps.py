@@ -28,7 +28,7 @@ from solvers.interfaces.registry import default_solver
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.classes import needs, violation
 from solvers.model.conflict import clashing_rows
-from solvers.model.smooth import SmoothObjective
+from solvers.model.function import SmoothObjective
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.values import put_on_bounds
 

@@ -13,8 +13,7 @@ from solvers.drivers.benders.blocks import SubBlock
 from solvers.drivers.benders.split import SplitModel
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either, names
-from solvers.model.convexity import ConvexFunction, is_convex, is_linear
-from solvers.model.smooth import SmoothObjective
+from solvers.model.function import ConvexFunction, SmoothObjective, is_convex, is_linear
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,7 @@ from solvers.facts.snapshot import data_of
 from solvers.facts.stages import stages_of
 from solvers.facts.structure import Structure
 from solvers.model.classes import used_variables
-from solvers.model.components import named
-from solvers.reading import ModelReading, read
+from solvers.reading import ModelReading, named, read
 
 
 def structure_of(

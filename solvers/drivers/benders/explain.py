@@ -18,9 +18,8 @@ from solvers.drivers.benders.subproblem import refusals
 from solvers.errors import Error, ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
-from solvers.model.convexity import is_linear
-from solvers.model.logic import written_rows
-from solvers.model.unsupported import others
+from solvers.model.function import is_linear
+from solvers.model.rewriting import others, written_rows
 from solvers.reading import ModelReading
 
 SHOWN = 6  # reasons, and blocks at either end of the table, that are printed

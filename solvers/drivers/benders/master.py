@@ -21,9 +21,8 @@ from pyomo.repn import generate_standard_repn
 from solvers.drivers.benders.block_rows import BlockCuts
 from solvers.drivers.benders.split import SplitModel
 from solvers.facts.structure import Cut
-from solvers.model.convexity import is_linear
-from solvers.model.linear import LinearRows
-from solvers.model.scaling import power_of_two
+from solvers.model.function import is_linear
+from solvers.model.linear import LinearRows, power_of_two
 from solvers.values import bounds_of, give_values
 
 IN_SCALE = (10.0, 1e5)  # objectives beside which tolerances of 1e-6 are small, and which are no large numbers

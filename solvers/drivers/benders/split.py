@@ -37,10 +37,9 @@ from solvers.errors import ModelError
 from solvers.facts.snapshot import AsBuilt
 from solvers.facts.structure import EditedSub, Inexpressible, Structure
 from solvers.model.classes import single_objective
-from solvers.model.convexity import is_linear
 from solvers.model.expressions import terms, variables
+from solvers.model.function import Curve, is_linear
 from solvers.model.linear import LinearRows
-from solvers.model.quadratic import Curve
 from solvers.reading import ModelReading, read
 
 

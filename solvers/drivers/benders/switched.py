@@ -36,9 +36,8 @@ from solvers.interfaces.registry import either, names
 from solvers.interfaces.runner import Answer, Runner
 from solvers.lp.highs import HighsLP, LpStatus
 from solvers.model.classes import violation
-from solvers.model.convexity import is_linear
+from solvers.model.function import Curve, is_linear
 from solvers.model.linear import LinearRows
-from solvers.model.quadratic import Curve
 from solvers.result import FEASIBLE, SolutionStatus
 from solvers.values import INSIDE, fixed, give_values, may_be_zero, put_back
 

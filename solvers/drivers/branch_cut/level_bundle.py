@@ -22,10 +22,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import sparse
 
+from solvers.clarabel.arrays import nearest_point
 from solvers.drivers.branch_cut.master import MasterLP, MasterOptimum
 from solvers.facts.structure import Cut, SubAnswer
 from solvers.lp.highs import LpStatus
-from solvers.lp.projection import nearest_point
 
 LEVEL = 0.9
 STEP = 0.1  # towards the LP's point, where the projection fails

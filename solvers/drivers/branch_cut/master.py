@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from solvers.clarabel.arrays import nearest_point
 from solvers.drivers.benders.split import SplitModel
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.runner import SolveOptions
 from solvers.lp.highs import LinearProgram, LpStatus
-from solvers.lp.projection import nearest_point
 from solvers.lp.pyomo import linear_program, require_lp_solver
 from solvers.model.linear import LinearRows
 from solvers.options import SolverObject

@@ -15,8 +15,7 @@ from solvers.facts.separable import Cuts, stacked
 from solvers.interfaces.runner import SolveOptions
 from solvers.lp.highs import FINEST, LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program
-from solvers.model.linear import LinearRows
-from solvers.model.scaling import power_of_two
+from solvers.model.linear import LinearRows, power_of_two
 from solvers.options import SolverObject
 
 LEVEL = 1024.0  # numbers within this factor of 1 are of the right size

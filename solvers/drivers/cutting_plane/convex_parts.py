@@ -11,9 +11,8 @@ from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either, for_cones
 from solvers.model.classes import single_objective, used_variables
-from solvers.model.convexity import ConvexFunction, is_linear
+from solvers.model.function import ConvexFunction, SmoothObjective, is_linear
 from solvers.model.linear import LinearRows
-from solvers.model.smooth import SmoothObjective
 from solvers.reading import read
 
 

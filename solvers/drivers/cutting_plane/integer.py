@@ -36,7 +36,7 @@ from solvers.lp.highs import LpAnswer
 from solvers.lp.mixed import MixedAnswer, MixedProgram, mixed_solver
 from solvers.model.classes import has_integers
 from solvers.model.conflict import clashing_rows
-from solvers.model.scaling import power_of_two
+from solvers.model.linear import power_of_two
 from solvers.result import ROUNDING, SolutionStatus, StopReason, relative_gap
 
 SLOW = 1e-3  # relative rise of the LP's optimum in PATIENCE rounds, below which it is worth less than branching

@@ -49,7 +49,7 @@ from solvers.lp.highs import LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program, require_lp_solver
 from solvers.model.classes import single_objective, used_variables
 from solvers.model.conflict import clashing_rows
-from solvers.model.convexity import ConvexFunction
+from solvers.model.function import ConvexFunction
 from solvers.options import Config, SolverObject
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.values import bounds_of

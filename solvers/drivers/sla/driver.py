@@ -51,9 +51,8 @@ from solvers.lp.highs import LinearProgram, LpStatus
 from solvers.lp.pyomo import linear_program
 from solvers.model.classes import has_integers, single_objective, used_variables, violation
 from solvers.model.conflict import clashing_rows
-from solvers.model.convexity import is_linear
+from solvers.model.function import SmoothObjective, is_linear
 from solvers.model.linear import LinearRows
-from solvers.model.smooth import SmoothObjective
 from solvers.options import SolverObject
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.values import put_back

@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 
 import fsmodels as fs
 import solvers
-import solvers.model.smooth
+import solvers.model.function
 from model_state import state
 from solvers import SolutionStatus, StopReason
 from solvers.model.classes import violation

@@ -12,7 +12,7 @@ from solvers import Block, ModelError, OptionError, SolutionStatus, solve
 from solvers.drivers.catalogue import DRIVERS
 from solvers.interfaces.runner import Runner
 from solvers.lp.highs import HighsLP
-from solvers.lp.highs_mixed import HighsProgram
+from solvers.lp.mixed import HighsProgram
 
 
 def plant():

@@ -9,7 +9,7 @@ from solvers.errors import LicenceError, OptionError, SolverError, SolverFailure
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.lp.highs import HighsLP, LpStatus
-from solvers.lp.highs_mixed import HighsProgram
+from solvers.lp.mixed import HighsProgram
 
 
 def runner(**own):

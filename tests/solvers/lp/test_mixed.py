@@ -12,8 +12,7 @@ from solvers import OptionError, SolutionStatus, SolverError, StopReason
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import require_proofs
 from solvers.interfaces.runner import SolveOptions
-from solvers.lp.highs_mixed import HighsProgram
-from solvers.lp.mixed import MixedProgram, PyomoProgram, mixed_solver
+from solvers.lp.mixed import HighsProgram, MixedProgram, PyomoProgram, mixed_solver
 
 INF = np.inf
 SOLVERS = ["highs", "scip", "gurobi", "glpk"]

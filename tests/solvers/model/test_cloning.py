@@ -9,7 +9,7 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from solvers import Facts, interrupt
 from solvers.facts.base import facts_of
 from solvers.facts.change import Change
-from solvers.model.cloning import clone_of
+from solvers.model.rewriting import clone_of
 from solvers.values import fixed
 
 

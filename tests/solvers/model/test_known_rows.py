@@ -10,8 +10,8 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
 from solvers.model import classes, known_rows
-from solvers.model.cloning import clone_of
 from solvers.model.linear import LinearRows
+from solvers.model.rewriting import clone_of
 
 
 def built(density: float = 1.0) -> pyo.ConcreteModel:

@@ -11,7 +11,7 @@ from pyomo.gdp import Disjunct, Disjunction
 
 import solvers
 from model_state import state
-from solvers.model.logic import written_rows
+from solvers.model.rewriting import written_rows
 from solvers.reading import ModelReading
 
 

@@ -5,9 +5,7 @@ import pyomo.environ as pyo
 import pytest
 from pyomo.core.expr.calculus.derivatives import Modes, differentiate
 
-from solvers.model.convexity import is_convex
-from solvers.model.quadratic import Quadratic
-from solvers.model.smooth import SmoothObjective
+from solvers.model.function import Quadratic, SmoothObjective, is_convex
 
 
 def random_expression(x, rng, sizes=3):

@@ -9,7 +9,7 @@ import pytest
 
 from solvers import ModelError, OptionError, SolverError
 from solvers.drivers.starts import StartsConfig, draw, spread
-from solvers.model.smooth import SmoothObjective
+from solvers.model.function import SmoothObjective
 
 
 @pytest.fixture

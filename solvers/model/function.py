@@ -1,0 +1,436 @@
+r"""Nonlinear functions of a model as numbers: values, derivatives, convexity and linearisations.
+
+A quadratic expression is read once as matrices; values, slopes and convexity are then arithmetic on arrays.
+
+    f(x) = alpha + a'x + x'T x + sum_k c_k (l_k'x + g_k)(m_k'x + h_k)
+
+Products of linear forms stay whole, as they are written: a square costs its row and not its n^2 terms, and loses no
+digits where (x - 1e4)^2 is small. Any other expression is split into its linear part and a rest, which Pyomo
+differentiates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.common.numeric_types import native_numeric_types
+from pyomo.core.expr.calculus.derivatives import Modes, differentiate
+from pyomo.core.expr.calculus.diff_with_pyomo import DifferentiationException
+from pyomo.core.expr.numeric_expr import LinearExpression, MonomialTermExpression
+from pyomo.core.expr.visitor import identify_variables
+from pyomo.repn import generate_standard_repn
+from scipy import sparse
+
+from solvers.clarabel.body import Affine, Body, Walker
+from solvers.clarabel.cones import expand, is_psd, squares_of
+from solvers.errors import ModelError
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import either
+from solvers.model.expressions import terms, variables
+
+DENSE = 0.2  # share of entries above which a matrix is kept dense
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """One expression over columns; ``columns``: those in its nonlinear terms, sorted.
+
+    ``constant``, ``linear`` (over all columns): of the terms that are linear as written. ``twice``: T + T' over
+    ``columns``. ``factor``, ``left``, ``shift``, ``right``, ``other_shift``: c, l, g, m, h of the products.
+    """
+
+    constant: float
+    linear: np.ndarray
+    columns: np.ndarray
+    twice: Any
+    factor: np.ndarray
+    left: Any
+    shift: np.ndarray
+    right: Any
+    other_shift: np.ndarray
+    body: Body
+
+    @classmethod
+    def read(cls, expression: Any, column: Mapping[int, int], size: int) -> Quadratic | None:
+        """Return an expression over ``size`` columns, by the id of the variable; None where it is not quadratic.
+
+        Fixed variables count with their values now, and so do parameters.
+        """
+        walker = Walker()
+        try:
+            body, _ = walker.walk(expression, "")
+        except ModelError:
+            return None
+        held = walker.variables
+        pinned = np.array([v.fixed for v in held], dtype=bool)
+        if pinned.any():
+            values = np.array([v.value if v.fixed else 0.0 for v in held], dtype=float)
+            if not np.all(np.isfinite(values)):
+                return None
+            body = body.substitute(pinned, values)
+        if body.quotients:
+            return None
+        place = np.array([-1 if v.fixed else column[id(v)] for v in held], dtype=int)
+        return cls._of(_moved(body, place), size)
+
+    @classmethod
+    def _of(cls, body: Body, size: int) -> Quadratic:
+        linear = np.zeros(size)
+        np.add.at(linear, body.linear.cols, body.linear.coefs)
+        curved = Body(body.linear.times(0.0)._replace(cols=_NONE, coefs=np.empty(0)), body.quad, body.products)
+        columns = curved.columns()
+        i, j, v = body.quad
+        shape = (len(columns), len(columns))
+        half = sparse.csr_array((v, (np.searchsorted(columns, i), np.searchsorted(columns, j))), shape=shape)
+        left = [p.left for p in body.products]
+        right = [p.right for p in body.products]
+        return cls(
+            body.linear.const,
+            linear,
+            columns,
+            _packed(half + half.T),
+            np.array([p.coef for p in body.products]),
+            _stacked(left, columns),
+            np.array([a.const for a in left]),
+            _stacked(right, columns),
+            np.array([a.const for a in right]),
+            body,
+        )
+
+    def value(self, x: np.ndarray) -> float:
+        """Return f at a point."""
+        y, found = x[self.columns], self.constant + self.linear @ x
+        if len(self.factor):
+            found += self.factor @ ((self.left @ y + self.shift) * (self.right @ y + self.other_shift))
+        if len(self.body.quad[0]):
+            found += 0.5 * (y @ (self.twice @ y))
+        return float(found)
+
+    def slope(self, x: np.ndarray) -> np.ndarray:
+        """Return the derivatives of what is not linear, over ``columns``."""
+        y, found = x[self.columns], np.zeros(len(self.columns))
+        if len(self.factor):
+            found += self.left.T @ (self.factor * (self.right @ y + self.other_shift))
+            found += self.right.T @ (self.factor * (self.left @ y + self.shift))
+        if len(self.body.quad[0]):
+            found += self.twice @ y
+        return found
+
+    def is_convex(self, sign: float) -> bool:
+        """Return whether sign times f is convex; products are multiplied out only where they are no squares of it."""
+        body = self.body.times(sign)
+        squares = tuple(p for p in body.products if squares_of(p) is not None)
+        others = tuple(p for p in body.products if squares_of(p) is None)
+        rest = Body(body.linear, body.quad).plus(expand(others))
+        return is_psd(rest.quad) or (bool(squares) and is_psd(rest.plus(expand(squares)).quad))
+
+
+_NONE = np.empty(0, dtype=np.intp)
+
+
+def _moved(body: Body, place: np.ndarray) -> Body:
+    """Return a body whose columns are renumbered."""
+
+    def line(a: Affine) -> Affine:
+        return Affine(place[a.cols], a.coefs, a.const)
+
+    def product(p: Any) -> Any:
+        left = line(p.left)
+        return p._replace(left=left, right=left if p.right is p.left else line(p.right))
+
+    i, j, v = body.quad
+    return Body(line(body.linear), (place[i], place[j], v), tuple(map(product, body.products)))
+
+
+def _stacked(lines: Sequence[Affine], columns: np.ndarray) -> Any:
+    """Return linear forms as the rows of a matrix over some columns."""
+    sizes = [len(a.cols) for a in lines]
+    cols = np.concatenate([_NONE, *(a.cols for a in lines)])
+    coefs = np.concatenate([np.empty(0), *(a.coefs for a in lines)])
+    where = (np.repeat(np.arange(len(lines)), sizes), np.searchsorted(columns, cols))
+    return _packed(sparse.csr_array((coefs, where), shape=(len(lines), len(columns))))
+
+
+def _packed(matrix: Any) -> Any:
+    """Return a matrix dense where that is faster."""
+    return matrix.toarray() if matrix.nnz >= DENSE * matrix.shape[0] * matrix.shape[1] else matrix
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The convex function ``1/2 y'Qy + slope . y + constant``; ``matrix`` is Q, symmetric, of shape (n, n)."""
+
+    matrix: Any
+    slope: np.ndarray
+    constant: float
+
+    @classmethod
+    def of(cls, expression: Any, what: str, variables: Sequence[Any], sign: float = 1.0) -> Curve:
+        """Read ``sign`` times an expression, whose other variables are fixed.
+
+        Raises
+        ------
+        ModelError
+            If it is not quadratic, or not convex; ``what`` names it.
+        """
+        column = {id(v): k for k, v in enumerate(variables)}
+        size, whole = len(variables), f"Solve the whole model by name: {either(C.MIQCP)}."
+        read = Quadratic.read(expression, column, size)
+        if read is None:
+            raise ModelError(f"{what} is neither linear nor quadratic, and no cut is known of it. {whole}")
+        if not read.is_convex(sign):
+            raise ModelError(f"{what} is not convex, and then no multipliers give a cut. {whole}")
+        body = Body(read.body.linear, read.body.quad).plus(expand(read.body.products)).times(sign)
+        i, j, v = body.quad
+        half = sparse.csr_matrix((v, (i, j)), shape=(size, size))
+        slope = np.zeros(size)
+        np.add.at(slope, body.linear.cols, body.linear.coefs)
+        return cls(half + half.T, slope, float(body.linear.const))
+
+    @classmethod
+    def of_row(cls, row: Any, variables: Sequence[Any]) -> tuple[Curve, float]:
+        """Return the function that a row keeps at most 0, and -1 or 1: what turns the row's multiplier into its.
+
+        Raises
+        ------
+        ModelError
+            If it is not convex quadratic, or has two sides; the row is named.
+        """
+        what, lower, upper = f'Row "{row.name}"', pyo.value(row.lower), pyo.value(row.upper)
+        if lower is not None and upper is not None:
+            raise ModelError(
+                f"{what} is not linear and has two sides, which is not convex: state the side that you mean, or solve "
+                f"the whole model by name: {either(C.MIQCP | C.NONCONVEX)}."
+            )
+        sign = 1.0 if lower is None else -1.0
+        curve = cls.of(row.body, what, variables, sign)
+        return cls(curve.matrix, curve.slope, curve.constant - sign * float(upper if lower is None else lower)), -sign
+
+    def apart(self, columns: np.ndarray) -> tuple[np.ndarray, Curve]:
+        """Return the weights h of 1/2 h y^2 for some columns, and the rest; h is 0 where y is in products."""
+        diagonal = self.matrix.diagonal()
+        products = abs(self.matrix - sparse.diags_array(diagonal, format="csr")).sum(axis=0)
+        h = np.where(np.asarray(products).ravel() > 0, 0.0, diagonal)[columns]
+        taken = sparse.csr_matrix((h, (columns, columns)), shape=self.matrix.shape)
+        rest = sparse.csr_matrix(self.matrix - taken)
+        rest.eliminate_zeros()
+        return h, Curve(rest, self.slope, self.constant)
+
+    def tangent(self, y: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return slope and constant of the linearisation at a point, which is nowhere above it."""
+        bent = self.matrix @ y
+        return self.slope + bent, self.constant - 0.5 * float(y @ bent)
+
+
+NEAR = (1e-6, 1e-12)  # distances from a bound at which a limit is looked for, of the room between bounds
+SAME = 1e-3  # what slopes at the nearer of them may differ by, relative
+
+
+def curved_variables(expression: Any) -> Sequence[Any]:
+    """Return the free variables of an expression's nonlinear terms; a dense row is not walked."""
+    if type(expression) is LinearExpression:
+        return ()
+    found: Sequence[Any] = generate_standard_repn(expression, compute_values=True, quadratic=False).nonlinear_vars
+    return found
+
+
+class SmoothObjective:
+    """``constant + linear . x + f(x)``, to be minimised; parameters and fixed variables count with their values now.
+
+    ``linear``: array over the variables. ``curved``: positions of the variables of f; empty for a linear objective.
+    ``quadratic``: all of it as matrices in the model's own sense, None where f is not quadratic.
+    """
+
+    def __init__(self, expression: Any, variables: Sequence[Any], sign: float) -> None:
+        column = {id(v): k for k, v in enumerate(variables)}
+        self._expression, self._sign = expression, sign
+        self.quadratic = Quadratic.read(expression, column, len(variables))
+        if self.quadratic is not None:
+            self.linear, self.curved = sign * self.quadratic.linear, self.quadratic.columns
+            self._held = [variables[k] for k in self.curved.tolist()]
+            return
+        parts = generate_standard_repn(expression, compute_values=True, quadratic=False)
+        self._constant = sign * float(parts.constant)
+        self.linear = np.zeros(len(variables))
+        for c, v in zip(parts.linear_coefs, parts.linear_vars, strict=True):
+            self.linear[column[id(v)]] += sign * float(c)
+        self.rest = parts.nonlinear_expr
+        self._held = [] if self.rest is None else list(identify_variables(self.rest, include_fixed=False))
+        self.curved = np.array([column[id(v)] for v in self._held], dtype=int)
+
+    @cached_property
+    def rest(self) -> Any:
+        """The expression f in the model's own sense, or None."""
+        return generate_standard_repn(self._expression, compute_values=True, quadratic=False).nonlinear_expr
+
+    def is_convex(self) -> bool | None:
+        """Return whether it is convex; None where it is not quadratic."""
+        return None if self.quadratic is None else self.quadratic.is_convex(self._sign)
+
+    def value(self, x: np.ndarray) -> float:
+        """Return the objective at a point; sets the values of the variables of f that is not quadratic.
+
+        Raises ModelError if the objective has no value there.
+        """
+        if self.quadratic is not None:
+            return self._sign * self.quadratic.value(x)
+        total = self._constant + float(self.linear @ x)
+        if self.rest is not None:
+            self._put(x)
+            try:
+                total += self._sign * float(pyo.value(self.rest, exception=False))
+            except (ArithmeticError, ValueError, TypeError) as error:
+                raise ModelError(f"The objective has no value at a point within the rows: {error}.") from error
+        return total
+
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        """Return the gradient at a point; sets the values of the variables of f that is not quadratic.
+
+        At a bound where f has no derivative, as x**0.5 at 0, the limit from within the bounds: there an entry may be
+        infinite. Raises ModelError if f has no derivative there, or Pyomo knows none.
+        """
+        slope = self.linear.copy()
+        if self.quadratic is not None:
+            slope[self.curved] += self._sign * self.quadratic.slope(x)
+        elif self.rest is not None:
+            try:
+                slope[self.curved] += self._slope(x)
+            except ModelError as error:
+                limit = self._limit(x)
+                if limit is None:
+                    raise error
+                slope[self.curved] += limit
+        return slope
+
+    def inside(self, x: np.ndarray, share: float, uneven: bool = False) -> np.ndarray | None:
+        """Return the point with the curved variables that are at a bound moved inside; None where none is."""
+        lower, upper = (np.array([b if b is not None else s * np.inf for b in side]) for s, side in self._sides())
+        at, room = x[self.curved], np.minimum(upper - lower, 1.0)
+        low, up = at <= lower, at >= upper
+        if not np.any((low | up) & (room > 0)):
+            return None
+        size = share * room * (1.0 + np.arange(len(at)) % 7 if uneven else 1.0)
+        moved = x.copy()
+        moved[self.curved] = np.where(low, lower + size, np.where(up, upper - size, at))
+        return moved
+
+    def _sides(self) -> Sequence[tuple[float, list[float | None]]]:
+        return (-1.0, [v.lb for v in self._held]), (1.0, [v.ub for v in self._held])
+
+    def _slope(self, x: np.ndarray) -> np.ndarray:
+        """Return the derivatives of f, all finite."""
+        self._put(x)
+        try:
+            found = differentiate(self.rest, wrt_list=self._held, mode=Modes.reverse_numeric)
+            slope = self._sign * np.array(found, dtype=float)
+        except (DifferentiationException, ArithmeticError, ValueError, TypeError, KeyError) as error:
+            said = str(error) or type(error).__name__
+            raise ModelError(f"The objective cannot be differentiated: {said}. It must be smooth.") from error
+        if not np.all(np.isfinite(slope)):
+            raise ModelError("The objective has an infinite slope at a point within the rows: it must be smooth.")
+        return slope
+
+    def _limit(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the limit of the slope from within the bounds, None where there is none.
+
+        Entries that grow are infinite. The others must be the same on the way from two sides: sqrt(x y) at 0 has slopes
+        that depend on it, and what is stationary for one of them need not be for f.
+        """
+        found = []
+        for uneven in (False, True):
+            for share in NEAR:
+                point = self.inside(x, share, uneven)
+                if point is None:
+                    return None
+                try:
+                    found.append(self._slope(point))
+                except ModelError:
+                    return None
+        far, near, far_too, near_too = found
+        grows, grows_too = (np.abs(b) > 2 * np.abs(a) + 1 for a, b in ((far, near), (far_too, near_too)))
+        even = np.abs(near - near_too) <= SAME * np.maximum(1.0, np.abs(near))
+        if np.any(grows != grows_too) or not np.all(grows | even):
+            return None
+        return np.where(grows, np.sign(near) * np.inf, near)
+
+    def _put(self, x: np.ndarray) -> None:
+        for v, value in zip(self._held, x[self.curved].tolist(), strict=True):
+            v.set_value(value, skip_validation=True)
+
+
+INSIDE = (1e-2, 1e-4, 1e-6, 1e-8)  # distances from a bound, of the room between bounds
+
+
+@dataclass
+class ConvexFunction:
+    """A row g(x) <= 0, or an objective: its function and its name."""
+
+    name: str
+    function: SmoothObjective
+    side: float = 0.0
+
+    def at(self, x: np.ndarray) -> float:
+        """Return g, as a share of its side where that is above 1; infinite where it has no value."""
+        try:
+            return self.function.value(x) / max(1.0, abs(self.side))
+        except ModelError:
+            return np.inf
+
+    def cut(self, x: np.ndarray, *, bounds_only: bool = False) -> tuple[np.ndarray, float]:
+        """Return a and b of the linearisation a.z <= b; at a bound where g has no value or slope, of one inside.
+
+        A linearisation at any point of the domain holds in all of it: the one farthest inside that cuts x off is
+        taken, the flattest. ``bounds_only`` takes one that cuts nothing off too, as a bound on an objective may.
+        """
+        try:
+            return self._linearised(x)
+        except ModelError as error:
+            found = None
+            for share in INSIDE:
+                near = self.function.inside(x, share)
+                with suppress(ModelError):
+                    slope, side = self._linearised(x if near is None else near)
+                    if float(slope @ x) > side:
+                        return slope, side
+                    found = slope, side
+            if found is None or not bounds_only:
+                raise error
+            return found
+
+    def _linearised(self, x: np.ndarray) -> tuple[np.ndarray, float]:
+        value, slope = self._named(self.function.value, x), self._named(self.function.gradient, x)
+        if not np.all(np.isfinite(slope)):
+            raise ModelError(f"{self.name} has an infinite slope at a point of a linear program.")
+        return slope, float(slope @ x) - value
+
+    def _named(self, evaluate: Any, x: np.ndarray) -> Any:
+        try:
+            return evaluate(x)
+        except ModelError as error:
+            said = str(error).replace("The objective", self.name).replace("within the rows", "of a linear program")
+            raise ModelError(f"{said} Bound its variables to where it is smooth.") from error
+
+
+def is_linear(expression: Any) -> bool:
+    """Return whether an expression is affine in its free variables; a dense row is not walked."""
+    return type(expression) is LinearExpression or all(map(_is_linear_term, terms(expression)))
+
+
+def _is_linear_term(term: Any) -> bool:
+    if type(term) is MonomialTermExpression or type(term) in native_numeric_types:
+        return True
+    degree = term.polynomial_degree()
+    return degree is not None and degree <= 1
+
+
+def is_convex(expression: Any, sign: float = 1.0) -> bool | None:
+    """Return whether sign times an expression is convex; None where it is not quadratic."""
+    held = list(variables(expression))
+    found = Quadratic.read(expression, {id(v): k for k, v in enumerate(held)}, len(held))
+    return None if found is None else found.is_convex(sign)
