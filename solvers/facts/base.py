@@ -22,7 +22,7 @@ from solvers.facts.change import Change
 from solvers.facts.equivalent import EquivalentModel
 from solvers.facts.snapshot import AsBuilt
 from solvers.model.classes import single_objective, violation
-from solvers.model.expressions import largest_slope
+from solvers.model.expressions import largest_coefficient
 from solvers.model.known_rows import known_of
 from solvers.model.rewriting import Attached, unseen
 from solvers.reading import ModelReading, read
@@ -234,7 +234,7 @@ def resolution_of(model: Any) -> float:
     if facts is not None and facts.resolution is not None:
         return facts.resolution(model.model)
     objective = next(iter(model.objectives), None)
-    return 0.0 if objective is None else SOLVED * largest_slope(objective.expr)
+    return 0.0 if objective is None else SOLVED * largest_coefficient(objective.expr, within_bounds=True)
 
 
 KEY = "dropped"  # of a result's details

@@ -9,7 +9,7 @@ import enum
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import highspy
 import numpy as np
@@ -44,7 +44,11 @@ class LpStatus(enum.Enum):
 
 @dataclass(frozen=True)
 class LpAnswer:
-    """Status, and where optimal: objective, point and reduced costs (columns), multipliers (rows)."""
+    """Status, and where optimal: objective, point and reduced costs (columns), multipliers (rows).
+
+    Multipliers and reduced costs are derivatives of the optimum by sides and bounds: a multiplier is positive where the
+    lower side binds, negative where the upper one does.
+    """
 
     status: LpStatus
     objective: float
@@ -56,49 +60,6 @@ class LpAnswer:
     def without_point(cls, status: LpStatus) -> LpAnswer:
         """Return the answer of a solve that found no optimum."""
         return cls(status, np.nan, np.empty(0), np.empty(0), np.empty(0))
-
-
-class LinearProgram(Protocol):
-    """min c.x over rows and bounds; keeps its basis between solves where the solver can.
-
-    Multipliers and reduced costs are derivatives of the optimum by sides and bounds: a multiplier is positive where the
-    lower side binds, negative where the upper one does.
-    """
-
-    columns: int
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        ...
-
-    def set_cost(self, cost: np.ndarray) -> None:
-        """Replace the objective."""
-        ...
-
-    def add_rows(self, matrix: Any, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Add rows ``lower <= A x <= upper``; A of shape (rows, columns), dense or CSR."""
-        ...
-
-    def delete_rows(self, rows: np.ndarray) -> None:
-        """Delete rows by position; later rows move up."""
-        ...
-
-    def set_sides(self, rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Replace both sides of some rows, by position; each row once."""
-        ...
-
-    def set_bounds(self, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Replace bounds of some columns."""
-        ...
-
-    def solve(self, time_limit: float | None = None) -> LpAnswer:
-        """Solve from the last basis."""
-        ...
-
-    def slack_rows(self) -> np.ndarray:
-        """Return, for each row, whether it was slack (basic) at the last optimum."""
-        ...
 
 
 class HighsArrays:

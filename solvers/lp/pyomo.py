@@ -31,7 +31,7 @@ from solvers.errors import SolverError
 from solvers.interfaces.registry import SOLVERS, SolverSpec, check_options, names, require
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
-from solvers.lp.highs import LP_TOLERANCE, HighsLP, LinearProgram, LpAnswer, LpStatus
+from solvers.lp.highs import LP_TOLERANCE, HighsLP, LpAnswer, LpStatus
 from solvers.lp.priced import PricedLP, pays
 from solvers.options import SolverObject
 from solvers.result import SolutionStatus, StopReason
@@ -275,6 +275,10 @@ class PyomoLP:
         return LinearExpression(
             constant=0.0, linear_coefs=coefficients.tolist(), linear_vars=[self._x[j] for j in columns.tolist()]
         )
+
+
+# min c.x over rows and bounds; the classes share their methods and keep the basis between solves where the solver can.
+LinearProgram = HighsLP | PricedLP | PyomoLP
 
 
 def _meaning(answer: Answer) -> LpStatus:

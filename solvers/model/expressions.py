@@ -87,28 +87,19 @@ def holds(expression: Any, inside: set[int], atoms: Sequence[Any] = ()) -> bool:
     return any(id(v) in inside for v in variables(expression, atoms))
 
 
-def largest_coefficient(expression: Any) -> float:
-    """Return the largest size of a coefficient, taking 1 for what is neither linear nor quadratic."""
-    if type(expression) is LinearExpression:
-        return max((abs(value(c)) for c in expression.linear_coefs), default=0.0)
-    repn = generate_standard_repn(expression, compute_values=True, quadratic=True)
-    sizes = [abs(c) for c in (*repn.linear_coefs, *repn.quadratic_coefs)]
-    return max([*sizes, 1.0 if repn.nonlinear_expr is not None else 0.0])
+def largest_coefficient(expression: Any, *, within_bounds: bool = False) -> float:
+    """Return the largest size of a coefficient; what is neither linear nor quadratic counts as 1.
 
-
-def largest_slope(expression: Any) -> float:
-    """Return what an error in a variable is multiplied by at most, where that is told by coefficients and bounds.
-
-    That of ``c x y`` is c times x: the coefficient, or less where the bounds keep both near 0, as of columns in other
-    units, (x / 1e-6)^2 for x up to 1e-6.
+    ``within_bounds``: the coefficient of ``c x y`` is c times x, where bounds keep both below 1. An error in y counts
+    for so much at most, as with columns in other units: (x / 1e-6)^2 for x up to 1e-6.
     """
     if type(expression) is LinearExpression:
-        return largest_coefficient(expression)
+        return max((abs(value(c)) for c in expression.linear_coefs), default=0.0)
     repn = generate_standard_repn(expression, compute_values=True, quadratic=True)
     sizes = [abs(c) for c in repn.linear_coefs]
     for c, pair in zip(repn.quadratic_coefs, repn.quadratic_vars, strict=True):
         ends = [abs(end) if end is not None else 1.0 for v in pair for end in v.bounds]
-        sizes.append(abs(c) * min(1.0, max(ends)))
+        sizes.append(abs(c) * (min(1.0, max(ends)) if within_bounds else 1.0))
     return max([*sizes, 1.0 if repn.nonlinear_expr is not None else 0.0])
 
 

@@ -228,6 +228,7 @@ class Curve:
         return self.slope + bent, self.constant - 0.5 * float(y @ bent)
 
 
+INSIDE = (1e-2, 1e-4, 1e-6, 1e-8)  # distances from a bound, of the room between bounds, of a linearisation
 NEAR = (1e-6, 1e-12)  # distances from a bound at which a limit is looked for, of the room between bounds
 SAME = 1e-3  # what slopes at the nearer of them may differ by, relative
 
@@ -240,14 +241,18 @@ def curved_variables(expression: Any) -> Sequence[Any]:
     return found
 
 
-class SmoothObjective:
-    """``constant + linear . x + f(x)``, to be minimised; parameters and fixed variables count with their values now.
+class SmoothFunction:
+    """The objective, to be minimised, or g of a row g(x) <= 0: ``constant + linear . x + f(x)``.
 
-    ``linear``: array over the variables. ``curved``: positions of the variables of f; empty for a linear objective.
+    Parameters and fixed variables count with their values now. ``name``: for messages. ``side``: of the row.
+    ``linear``: array over the variables. ``curved``: positions of the variables of f; empty for a linear function.
     ``quadratic``: all of it as matrices in the model's own sense, None where f is not quadratic.
     """
 
-    def __init__(self, expression: Any, variables: Sequence[Any], sign: float) -> None:
+    def __init__(
+        self, expression: Any, variables: Sequence[Any], sign: float, name: str = "The objective", side: float = 0.0
+    ) -> None:
+        self.name, self.side = name, side
         column = {id(v): k for k, v in enumerate(variables)}
         self._expression, self._sign = expression, sign
         self.quadratic = Quadratic.read(expression, column, len(variables))
@@ -264,6 +269,15 @@ class SmoothObjective:
         self._held = [] if self.rest is None else list(identify_variables(self.rest, include_fixed=False))
         self.curved = np.array([column[id(v)] for v in self._held], dtype=int)
 
+    @classmethod
+    def of_row(cls, row: Any, variables: Sequence[Any]) -> SmoothFunction | None:
+        """Return g of a nonlinear row; None if the row has two sides, because one of the two is not convex."""
+        lower, upper = pyo.value(row.lower), pyo.value(row.upper)
+        if lower is not None and upper is not None:
+            return None
+        sign, side = (1.0, upper) if upper is not None else (-1.0, lower)
+        return cls(row.body - side, variables, sign, f'Row "{row.name}"', float(side))
+
     @cached_property
     def rest(self) -> Any:
         """The expression f in the model's own sense, or None."""
@@ -274,9 +288,9 @@ class SmoothObjective:
         return None if self.quadratic is None else self.quadratic.is_convex(self._sign)
 
     def value(self, x: np.ndarray) -> float:
-        """Return the objective at a point; sets the values of the variables of f that is not quadratic.
+        """Return the function at a point; sets the values of the variables of f that is not quadratic.
 
-        Raises ModelError if the objective has no value there.
+        Raises ModelError if the function has no value there.
         """
         if self.quadratic is not None:
             return self._sign * self.quadratic.value(x)
@@ -286,7 +300,7 @@ class SmoothObjective:
             try:
                 total += self._sign * float(pyo.value(self.rest, exception=False))
             except (ArithmeticError, ValueError, TypeError) as error:
-                raise ModelError(f"The objective has no value at a point within the rows: {error}.") from error
+                raise ModelError(f"{self.name} has no value at a point within the rows: {error}.") from error
         return total
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
@@ -307,6 +321,40 @@ class SmoothObjective:
                     raise error
                 slope[self.curved] += limit
         return slope
+
+    def at(self, x: np.ndarray) -> float:
+        """Return g as a share of its side, where that is above 1; infinite where it has no value."""
+        try:
+            return self.value(x) / max(1.0, abs(self.side))
+        except ModelError:
+            return np.inf
+
+    def cut(self, x: np.ndarray, *, bounds_only: bool = False) -> tuple[np.ndarray, float]:
+        """Return a and b of the linearisation a.z <= b of a convex function; at a bound without one, of one inside.
+
+        A linearisation at any point of the domain holds in all of it: the one farthest inside that cuts x off is
+        returned, the flattest. ``bounds_only`` accepts one that cuts nothing off, as a bound on an objective may.
+        """
+        try:
+            return self._linearised(x)
+        except ModelError as error:
+            found = None
+            for share in INSIDE:
+                near = self.inside(x, share)
+                with suppress(ModelError):
+                    slope, side = self._linearised(x if near is None else near)
+                    if float(slope @ x) > side:
+                        return slope, side
+                    found = slope, side
+            if found is None or not bounds_only:
+                raise ModelError(f"{error} Bound its variables to where it is smooth.") from error
+            return found
+
+    def _linearised(self, x: np.ndarray) -> tuple[np.ndarray, float]:
+        value, slope = self.value(x), self.gradient(x)
+        if not np.all(np.isfinite(slope)):
+            raise ModelError(f"{self.name} has an infinite slope at a point within the rows.")
+        return slope, float(slope @ x) - value
 
     def inside(self, x: np.ndarray, share: float, uneven: bool = False) -> np.ndarray | None:
         """Return the point with the curved variables that are at a bound moved inside; None where none is."""
@@ -331,9 +379,9 @@ class SmoothObjective:
             slope = self._sign * np.array(found, dtype=float)
         except (DifferentiationException, ArithmeticError, ValueError, TypeError, KeyError) as error:
             said = str(error) or type(error).__name__
-            raise ModelError(f"The objective cannot be differentiated: {said}. It must be smooth.") from error
+            raise ModelError(f"{self.name} cannot be differentiated: {said}. It must be smooth.") from error
         if not np.all(np.isfinite(slope)):
-            raise ModelError("The objective has an infinite slope at a point within the rows: it must be smooth.")
+            raise ModelError(f"{self.name} has an infinite slope at a point within the rows: it must be smooth.")
         return slope
 
     def _limit(self, x: np.ndarray) -> np.ndarray | None:
@@ -362,59 +410,6 @@ class SmoothObjective:
     def _put(self, x: np.ndarray) -> None:
         for v, value in zip(self._held, x[self.curved].tolist(), strict=True):
             v.set_value(value, skip_validation=True)
-
-
-INSIDE = (1e-2, 1e-4, 1e-6, 1e-8)  # distances from a bound, of the room between bounds
-
-
-@dataclass
-class ConvexFunction:
-    """A row g(x) <= 0, or an objective: its function and its name."""
-
-    name: str
-    function: SmoothObjective
-    side: float = 0.0
-
-    def at(self, x: np.ndarray) -> float:
-        """Return g, as a share of its side where that is above 1; infinite where it has no value."""
-        try:
-            return self.function.value(x) / max(1.0, abs(self.side))
-        except ModelError:
-            return np.inf
-
-    def cut(self, x: np.ndarray, *, bounds_only: bool = False) -> tuple[np.ndarray, float]:
-        """Return a and b of the linearisation a.z <= b; at a bound where g has no value or slope, of one inside.
-
-        A linearisation at any point of the domain holds in all of it: the one farthest inside that cuts x off is
-        taken, the flattest. ``bounds_only`` takes one that cuts nothing off too, as a bound on an objective may.
-        """
-        try:
-            return self._linearised(x)
-        except ModelError as error:
-            found = None
-            for share in INSIDE:
-                near = self.function.inside(x, share)
-                with suppress(ModelError):
-                    slope, side = self._linearised(x if near is None else near)
-                    if float(slope @ x) > side:
-                        return slope, side
-                    found = slope, side
-            if found is None or not bounds_only:
-                raise error
-            return found
-
-    def _linearised(self, x: np.ndarray) -> tuple[np.ndarray, float]:
-        value, slope = self._named(self.function.value, x), self._named(self.function.gradient, x)
-        if not np.all(np.isfinite(slope)):
-            raise ModelError(f"{self.name} has an infinite slope at a point of a linear program.")
-        return slope, float(slope @ x) - value
-
-    def _named(self, evaluate: Any, x: np.ndarray) -> Any:
-        try:
-            return evaluate(x)
-        except ModelError as error:
-            said = str(error).replace("The objective", self.name).replace("within the rows", "of a linear program")
-            raise ModelError(f"{said} Bound its variables to where it is smooth.") from error
 
 
 def is_linear(expression: Any) -> bool:

@@ -56,7 +56,7 @@ from solvers.facts.oracle_blocks import OracleBlocks
 from solvers.facts.snapshot import data_of
 from solvers.interfaces.runner import SolveOptions
 from solvers.model.classes import single_objective, violation
-from solvers.model.function import SmoothObjective
+from solvers.model.function import SmoothFunction
 from solvers.result import FEASIBLE, HOPELESS, SolutionStatus, StopReason
 from solvers.values import INSIDE, is_fraction, kept, without_domains
 
@@ -316,11 +316,11 @@ class Alternating(Driver):
             work.objective = self._smooth(work.part.block.objective)
             work.problem.refresh()
 
-    def _smooth(self, expression: Any) -> SmoothObjective:
+    def _smooth(self, expression: Any) -> SmoothFunction:
         """Return an objective as arrays; a block without its own objective has the model's."""
         if expression is None:
             return self._objective
-        return SmoothObjective(expression, self.partition.space, self.sign)
+        return SmoothFunction(expression, self.partition.space, self.sign)
 
     def _put_aside(self) -> None:
         """Discard the incumbent of another penalty value: the objectives are not comparable."""

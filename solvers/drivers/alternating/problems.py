@@ -29,7 +29,7 @@ from solvers.lp.highs import LpStatus
 from solvers.lp.pyomo import NEEDED, linear_program
 from solvers.model.classes import has_integers, needs, violation
 from solvers.model.expressions import variables
-from solvers.model.function import SmoothObjective
+from solvers.model.function import SmoothFunction
 from solvers.model.linear import LinearRows
 from solvers.result import FEASIBLE, HOPELESS, SolutionStatus, StopReason
 from solvers.values import bounds_of, fixed, put_back
@@ -60,7 +60,7 @@ class Step:
 class BlockProblem(Protocol):
     """The problem of one block."""
 
-    def solve(self, x: np.ndarray, objective: SmoothObjective, time_limit: float | None) -> Step:
+    def solve(self, x: np.ndarray, objective: SmoothFunction, time_limit: float | None) -> Step:
         """Minimise over the block from the point ``x`` of the space, which is also on the model."""
         ...
 
@@ -93,7 +93,7 @@ class LinearBlock:
     def _size(self) -> int:
         return len(self._part.variables)
 
-    def solve(self, x: np.ndarray, objective: SmoothObjective, time_limit: float | None) -> Step:
+    def solve(self, x: np.ndarray, objective: SmoothFunction, time_limit: float | None) -> Step:
         """Minimise the objective, which is linear in the block, so that its slope is constant."""
         places, n = self._part.places, self._size
         cost = np.zeros(self._lp.columns)
@@ -158,7 +158,7 @@ class GeneralBlock:
         except SolverError as error:
             raise SolverError(f'Block "{self._part.name}": {error}') from None
 
-    def solve(self, x: np.ndarray, objective: SmoothObjective, time_limit: float | None) -> Step:
+    def solve(self, x: np.ndarray, objective: SmoothFunction, time_limit: float | None) -> Step:
         """Solve the view with every other variable fixed."""
         if self._needed == [C.MILP]:  # in numbers: interfaces do not multiply out products of parameters
             sign = 1.0 if self._view.objective.sense == pyo.minimize else -1.0
@@ -229,7 +229,7 @@ class ClosedForm:
         self._make = make
         self._behind: BlockProblem | None = None
 
-    def solve(self, x: np.ndarray, objective: SmoothObjective, time_limit: float | None) -> Step:
+    def solve(self, x: np.ndarray, objective: SmoothFunction, time_limit: float | None) -> Step:
         """Apply the formula and check it."""
         if self._behind is None:
             assert self._part.block.closed_form is not None
@@ -241,7 +241,7 @@ class ClosedForm:
             self._behind = self._make()
         return self._behind.solve(x, objective, time_limit)
 
-    def _optimal(self, y: np.ndarray, objective: SmoothObjective) -> bool:
+    def _optimal(self, y: np.ndarray, objective: SmoothFunction) -> bool:
         """Return whether the point satisfies the first-order conditions of the box."""
         slope = objective.gradient(y)[self._part.places]
         lower, upper = _bounds(self._part.variables)
@@ -278,7 +278,7 @@ class Maker:
     parameter: Any = None
     dropped: Dropped = field(default_factory=Dropped)
 
-    def make(self, part: Part, objective: SmoothObjective) -> BlockProblem:
+    def make(self, part: Part, objective: SmoothFunction) -> BlockProblem:
         """Return the problem of a block with a given objective."""
         if part.block.closed_form is not None and not part.rows:
             return ClosedForm(part, self.partition, self.model, lambda: self._without_form(part, objective))
@@ -295,12 +295,12 @@ class Maker:
         moving = [e for e in written if e is not None and type(e) not in native_numeric_types]
         return any(p is self.parameter for e in moving for p in identify_mutable_parameters(e))
 
-    def _without_form(self, part: Part, objective: SmoothObjective) -> BlockProblem:
+    def _without_form(self, part: Part, objective: SmoothFunction) -> BlockProblem:
         """Return the problem of a block whose closed form has returned a point that is no optimum."""
         self.dropped.add(_form(part), [f"objective or bounds of {part.name}, with which its answer is no optimum"])
         return self._solved(part, objective)
 
-    def _solved(self, part: Part, objective: SmoothObjective) -> BlockProblem:
+    def _solved(self, part: Part, objective: SmoothFunction) -> BlockProblem:
         lp_solver, words = self._lp_solver(part.block)
         if lp_solver is not None and self._linear(part, objective):
             try:
@@ -319,7 +319,7 @@ class Maker:
         words = replace(self.lp_words, own=dict(block.options or {}))
         return (block.solver if NEEDED in spec.capabilities and not spec.local else None), words
 
-    def _linear(self, part: Part, objective: SmoothObjective) -> bool:
+    def _linear(self, part: Part, objective: SmoothFunction) -> bool:
         """Return whether a block's problem is one LP whose rows keep their numbers."""
         if any(not v.is_continuous() for v in part.variables):
             return False

@@ -16,7 +16,7 @@ from solvers.drivers.starts import RandomStartsConfig, Start, random_points
 from solvers.errors import ModelError
 from solvers.model.classes import violation
 from solvers.model.expressions import variables
-from solvers.model.function import SmoothObjective, curved_variables
+from solvers.model.function import SmoothFunction, curved_variables
 from solvers.result import FEASIBLE
 from solvers.values import bounds_of
 
@@ -38,7 +38,7 @@ class BlockStart(Start):
 
 def starting_points(
     partition: Partition,
-    objectives: Sequence[SmoothObjective],
+    objectives: Sequence[SmoothFunction],
     config: RandomStartsConfig,
     *,
     warm: bool,
@@ -74,7 +74,7 @@ def _within(v: Any, x: float) -> float:
     return float(min(max(x, low), up))
 
 
-def _drawn(partition: Partition, objectives: Sequence[SmoothObjective]) -> np.ndarray:
+def _drawn(partition: Partition, objectives: Sequence[SmoothFunction]) -> np.ndarray:
     """Return the places of the variables whose starting values matter: curved ones outside the first block."""
     curved = {k for objective in objectives for k in objective.curved.tolist()}
     place = {id(v): k for k, v in enumerate(partition.space)}

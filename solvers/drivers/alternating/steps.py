@@ -28,7 +28,7 @@ from solvers.interfaces.registry import default_solver
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.classes import needs, violation
 from solvers.model.conflict import clashing_rows
-from solvers.model.function import SmoothObjective
+from solvers.model.function import SmoothFunction
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.values import put_on_bounds
 
@@ -42,7 +42,7 @@ class Work:
     model: Any
     part: Part
     problem: BlockProblem
-    objective: SmoothObjective
+    objective: SmoothFunction
 
     def improve(self, partition: Partition, *, free: bool, tolerance: float, time_limit: float | None) -> Step:
         """Minimise over the block.
@@ -87,7 +87,7 @@ class Work:
             partition.write(y)
 
 
-def value_at(objective: SmoothObjective, x: np.ndarray) -> float:
+def value_at(objective: SmoothFunction, x: np.ndarray) -> float:
     """Return an objective's value, infinite where it has none."""
     try:
         value = objective.value(x)
@@ -174,7 +174,7 @@ class Together:
         except SolverError:
             return None
 
-    def leap(self, blocks: list[Work], objective: SmoothObjective, time_limit: float | None) -> Leap:
+    def leap(self, blocks: list[Work], objective: SmoothFunction, time_limit: float | None) -> Leap:
         """Solve for all blocks from the point on the model.
 
         The blocks repair violations within the local solver's tolerance, one after the other; where they cannot, or

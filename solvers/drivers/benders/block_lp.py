@@ -29,7 +29,8 @@ from scipy import sparse
 from solvers.drivers.benders.block_rows import BlockCuts, BlockRows
 from solvers.drivers.benders.curves import BlockCurve
 from solvers.errors import SolverFailure
-from solvers.lp.highs import FINEST, HighsLP, LinearProgram, LpStatus
+from solvers.lp.highs import FINEST, HighsLP, LpStatus
+from solvers.lp.pyomo import LinearProgram
 
 MakeLP = Callable[[np.ndarray, np.ndarray, np.ndarray], LinearProgram]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from solvers.drivers.benders.blocks import SubBlock
 from solvers.drivers.benders.split import SplitModel
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either, names
-from solvers.model.function import ConvexFunction, SmoothObjective, is_convex, is_linear
+from solvers.model.function import SmoothFunction, is_linear
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class BlockCurve:
     """A block's row g(y, x) <= 0 or term f(y) of the objective; ``places`` in (y, x) of its function's columns."""
 
     block: int
-    function: ConvexFunction
+    function: SmoothFunction
     places: np.ndarray
     of_objective: bool
 
@@ -67,33 +67,29 @@ class Curves:
         return found
 
     def _add_row(self, b: int, row: Any, held: list[Any], place: dict[int, int], assume: bool) -> None:
-        lower, upper = pyo.value(row.lower), pyo.value(row.upper)
-        name = f'Row "{row.name}"'
-        if lower is not None and upper is not None:
+        free = _free(held)
+        function = SmoothFunction.of_row(row, free)
+        if function is None:
             self.refused.append(
-                f"{name} is not linear and has two sides, which is not convex, and then no multipliers give a cut. "
-                f"Solve the whole model by name: {either(C.NONCONVEX)}."
+                f'Row "{row.name}" is not linear and has two sides, which is not convex, and then no multipliers give '
+                f"a cut. Solve the whole model by name: {either(C.NONCONVEX)}."
             )
-            return
-        sign, side = (1.0, upper) if upper is not None else (-1.0, lower)
-        if self._convex(is_convex(row.body, sign), name, assume):
-            free = list({id(v): v for v in held if not v.fixed}.values())
-            function = ConvexFunction(name, SmoothObjective(row.body - side, free, sign), float(side))
+        elif self._convex(function.is_convex(), function.name, assume):
             self.curves.append(BlockCurve(b, function, np.array([place[id(v)] for v in free], dtype=int), False))
 
     def _add_terms(self, b: int, terms: list[Any], parts: SplitModel, place: dict[int, int], assume: bool) -> None:
         """Add the terms one by one where each is convex, for better tangents, else their sum."""
-        proven = [is_convex(term, parts.sign) for term in terms]
-        if not all(proven):
-            proven = [is_convex(pyo.quicksum(terms), parts.sign)]
-        if not self._convex(None if None in proven else all(proven), "The objective of the subproblem", assume):
-            return
-        groups = [[term] for term in terms] if len(proven) == len(terms) else [terms]
-        for group in groups:
-            held = {id(v): v for term in group for v in parts.variables_of(term) if not v.fixed}
-            free = list(held.values())
-            function = ConvexFunction("The objective", SmoothObjective(pyo.quicksum(group), free, parts.sign))
-            self.curves.append(BlockCurve(b, function, np.array([place[id(v)] for v in free], dtype=int), True))
+
+        def curve(group: list[Any]) -> BlockCurve:
+            free = _free(v for term in group for v in parts.variables_of(term))
+            function = SmoothFunction(pyo.quicksum(group), free, parts.sign)
+            return BlockCurve(b, function, np.array([place[id(v)] for v in free], dtype=int), True)
+
+        curves = [curve([term]) for term in terms]
+        if not all(c.function.is_convex() for c in curves):
+            curves = [curve(terms)]
+        if self._convex(curves[0].function.is_convex(), "The objective of the subproblem", assume):
+            self.curves += curves
 
     def _convex(self, proven: bool | None, name: str, assume: bool) -> bool:
         """Return whether it is convex, or assumed to be; record it otherwise."""
@@ -114,3 +110,8 @@ class Curves:
                 f"give no cut. Solve the whole model by name: {able}, or name no solver."
             )
         return False
+
+
+def _free(variables: Iterable[Any]) -> list[Any]:
+    """Return the variables that are not fixed, each once."""
+    return list({id(v): v for v in variables if not v.fixed}.values())

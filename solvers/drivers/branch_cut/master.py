@@ -15,8 +15,8 @@ from solvers.clarabel.arrays import nearest_point
 from solvers.drivers.benders.split import SplitModel
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.runner import SolveOptions
-from solvers.lp.highs import LinearProgram, LpStatus
-from solvers.lp.pyomo import linear_program, require_lp_solver
+from solvers.lp.highs import LpStatus
+from solvers.lp.pyomo import LinearProgram, linear_program, require_lp_solver
 from solvers.model.linear import LinearRows
 from solvers.options import SolverObject
 

@@ -1,4 +1,8 @@
-"""The linear program of cutting planes: over columns that the model's variables are sums of, with rows that join it."""
+"""A convex model in its parts, and the linear program of its cutting planes.
+
+Linear rows stay as they are; curved rows and the objective are functions g(x) <= 0. The variables of the model are sums
+of the columns of the linear program, with rows that join it.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,89 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pyomo.environ as pyo
 from scipy import sparse
 
-from solvers.drivers.cutting_plane.convex_parts import ConvexParts
+from solvers.errors import ModelError
 from solvers.facts.row_cut import lagrangian_bound
 from solvers.facts.separable import Cuts, stacked
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import either, for_cones
 from solvers.interfaces.runner import SolveOptions
 from solvers.lp.highs import FINEST, LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program
+from solvers.model.classes import single_objective, used_variables
+from solvers.model.function import SmoothFunction, is_linear
 from solvers.model.linear import LinearRows, power_of_two
 from solvers.options import SolverObject
+from solvers.reading import read
+
+
+class ConvexParts:
+    """The active rows and the objective over the free variables. Raises ModelError where convexity is not proven.
+
+    ``model``: pyo.ConcreteModel. ``rows``, ``variables``: by default all active rows, and all free variables of rows
+    and objective. ``assume_convex``: other smooth functions than linear and quadratic ones count as convex.
+
+    - ``linear``: LinearRows.
+    - ``curved``: the other rows.
+    - ``convex``: their functions, in the same order.
+    - ``objective``: to be minimised: ``sign`` is -1 for a model that maximises.
+    - ``assumed``: rows and terms that are convex by assumption.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        rows: Sequence[Any] | None = None,
+        variables: Sequence[Any] | None = None,
+        *,
+        assume_convex: bool = False,
+    ) -> None:
+        self._assume, self.assumed = assume_convex, list[str]()
+        reading = read(model)
+        every = reading.rows if rows is None else rows
+        held = {id(v): v for v in used_variables(reading) if not v.fixed}.values() if variables is None else variables
+        self.variables, objective = list(held), single_objective(reading)
+        self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
+        linear: list[Any] = []
+        self.curved: list[Any] = []
+        for row in every:
+            (linear if is_linear(row.body) else self.curved).append(row)
+        self.linear = LinearRows.of(linear, self.variables, [], 1.0)
+        self.convex = [self._row(row) for row in self.curved]
+        self.objective = SmoothFunction(objective.expr, self.variables, self.sign)
+        if len(self.objective.curved):
+            self._prove(self.objective, f'Objective "{objective.name}"')
+
+    def _row(self, row: Any) -> SmoothFunction:
+        """Return a nonlinear row as g <= 0, if it can be convex."""
+        function = SmoothFunction.of_row(row, self.variables)
+        if function is None:
+            raise ModelError(
+                f'Row "{row.name}" is nonlinear with two sides, which is not convex: solve the model whole by name, '
+                f"for example with {either(C.NONCONVEX)} (global), or {either(C.NLP)} (a local optimum)."
+            )
+        self._prove(function, function.name)
+        return function
+
+    def _prove(self, function: SmoothFunction, name: str) -> None:
+        """Raise ModelError for a function that is not convex, or not proven to be."""
+        proven = function.is_convex()
+        if proven is False:
+            raise ModelError(
+                f"{name} is quadratic and not convex as a function: solve the model whole by name, for example with "
+                f"{for_cones()} (cones), {either(C.NONCONVEX)} (global), or {either(C.NLP)} (a local optimum)."
+            )
+        if proven is None:
+            if not self._assume:
+                raise ModelError(
+                    f"{name} is not quadratic, and its convexity is not proven here: pass assume_convex=True if you "
+                    f"know it, or solve the model whole by name, for example with {either(C.NLP)} (a local optimum) "
+                    f"or {either(C.MINLP)} (global)."
+                )
+            self.assumed.append(name)
+
 
 LEVEL = 1024.0  # numbers within this factor of 1 are of the right size
 

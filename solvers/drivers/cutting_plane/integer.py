@@ -238,8 +238,8 @@ class MixedCuttingPlane(CuttingPlane):
     def _idle_candidates(self) -> np.ndarray:
         """Return the integers without cost that are in no curved row."""
         parts = self.parts
-        held = [parts.objective.curved, *(g.function.curved for g in parts.convex)]
-        held += [np.flatnonzero(g.function.linear) for g in parts.convex]
+        held = [parts.objective.curved, *(g.curved for g in parts.convex)]
+        held += [np.flatnonzero(g.linear) for g in parts.convex]
         busy = np.zeros(len(parts.variables), dtype=bool)
         busy[np.concatenate([*held, np.flatnonzero(parts.objective.linear)]).astype(int)] = True
         self._by_column = sparse.csc_array(parts.linear.matrix)

@@ -35,8 +35,7 @@ import pyomo.environ as pyo
 from scipy import sparse
 
 from solvers.drivers.base import Driver
-from solvers.drivers.cutting_plane.column_lp import ColumnLP, sized
-from solvers.drivers.cutting_plane.convex_parts import ConvexParts
+from solvers.drivers.cutting_plane.column_lp import ColumnLP, ConvexParts, sized
 from solvers.drivers.slots import lp_words
 from solvers.errors import ModelError, OptionError, SolverFailure
 from solvers.facts.base import facts_of
@@ -49,7 +48,7 @@ from solvers.lp.highs import LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program, require_lp_solver
 from solvers.model.classes import single_objective, used_variables
 from solvers.model.conflict import clashing_rows
-from solvers.model.function import ConvexFunction
+from solvers.model.function import SmoothFunction
 from solvers.options import Config, SolverObject
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.values import bounds_of
@@ -257,7 +256,7 @@ class CuttingPlane(Driver):
         for c in cuts:
             self.lp.add(c)
 
-    def _defined(self, g: ConvexFunction, x: np.ndarray) -> bool:
+    def _defined(self, g: SmoothFunction, x: np.ndarray) -> bool:
         """Return whether a row can be linearised at the start: elsewhere that is an error."""
         try:
             return bool(np.isfinite(g.cut(x)[1]))
@@ -266,7 +265,7 @@ class CuttingPlane(Driver):
 
     def _objective_cut(self, x: np.ndarray) -> tuple[np.ndarray, float]:
         """Return a and b of a.x - eta <= b for the objective without its linear part."""
-        slope, side = self.parts.cost.cut(x, bounds_only=True)
+        slope, side = self.parts.objective.cut(x, bounds_only=True)
         return slope - self.parts.objective.linear, side
 
     def _solve(self) -> LpAnswer:
@@ -344,7 +343,7 @@ class CuttingPlane(Driver):
     def _hold(self, x: np.ndarray) -> None:
         """Offer a point that satisfies the model."""
         admissible = self._admissible(x)
-        if admissible is None or not np.isfinite(value := self.parts.cost.at(x := admissible)):
+        if admissible is None or not np.isfinite(value := self.parts.objective.at(x := admissible)):
             return
         if self.certificate is None and self.best is not None and value >= self.best:
             return

@@ -47,11 +47,11 @@ from solvers.facts.base import facts_of
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import called, either, find, require
 from solvers.interfaces.runner import Runner, SolveOptions
-from solvers.lp.highs import LinearProgram, LpStatus
-from solvers.lp.pyomo import linear_program
+from solvers.lp.highs import LpStatus
+from solvers.lp.pyomo import LinearProgram, linear_program
 from solvers.model.classes import has_integers, single_objective, used_variables, violation
 from solvers.model.conflict import clashing_rows
-from solvers.model.function import SmoothObjective, is_linear
+from solvers.model.function import SmoothFunction, is_linear
 from solvers.model.linear import LinearRows
 from solvers.options import SolverObject
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
@@ -139,7 +139,7 @@ class SuccessiveLinearization(Driver):
                 f"continuous, or solve the whole model by name: {either(C.MINLP)}."
             )
         self.rows = LinearRows.of(self.reading.rows, self.variables, [], 1.0)
-        self.objective = SmoothObjective(objective.expr, self.variables, self.sign)
+        self.objective = SmoothFunction(objective.expr, self.variables, self.sign)
         self.check_time()
         self.pieces = self._taken_apart()
         self.lp = self._over_rows()

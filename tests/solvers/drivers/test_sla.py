@@ -136,9 +136,9 @@ def test_starts_find_different_vertices(vertices):
 def test_where_random_starts_are_drawn(monkeypatch):
     """Between the bounds, or in the range that is asked for."""
     drawn = []
-    original = solvers.model.function.SmoothObjective.gradient
+    original = solvers.model.function.SmoothFunction.gradient
     monkeypatch.setattr(
-        solvers.model.function.SmoothObjective, "gradient", lambda f, x: drawn.append(x.copy()) or original(f, x)
+        solvers.model.function.SmoothFunction, "gradient", lambda f, x: drawn.append(x.copy()) or original(f, x)
     )
     solvers.solve(plants(), "sla", starts=1, linear_start=False, start_range=(0.25, 0.5))
     assert ((drawn[0] >= 0.25) & (drawn[0] <= 0.5)).all()

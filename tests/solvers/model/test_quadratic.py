@@ -5,7 +5,7 @@ import pyomo.environ as pyo
 import pytest
 from pyomo.core.expr.calculus.derivatives import Modes, differentiate
 
-from solvers.model.function import Quadratic, SmoothObjective, is_convex
+from solvers.model.function import Quadratic, SmoothFunction, is_convex
 
 
 def random_expression(x, rng, sizes=3):
@@ -44,7 +44,7 @@ def test_values_and_slopes_are_those_of_the_expression(seed):
         np.testing.assert_allclose(
             slope, differentiate(expression, wrt_list=order, mode=Modes.reverse_numeric), rtol=1e-9, atol=1e-9
         )
-    f = SmoothObjective(expression, order, -1.0)
+    f = SmoothFunction(expression, order, -1.0)
     assert f.value(point) == pytest.approx(-pyo.value(expression), rel=1e-10)
     np.testing.assert_allclose(f.gradient(point), -slope)
 

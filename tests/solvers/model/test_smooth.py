@@ -9,7 +9,7 @@ import pytest
 
 from solvers import ModelError, OptionError, SolverError
 from solvers.drivers.starts import StartsConfig, draw, spread
-from solvers.model.function import SmoothObjective
+from solvers.model.function import SmoothFunction
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def model():
 
 
 def smooth(model, sign=1.0):
-    return SmoothObjective(model.cost.expr, list(model.x.values()), sign)
+    return SmoothFunction(model.cost.expr, list(model.x.values()), sign)
 
 
 def by_hand(x, p=2.0):
