@@ -17,7 +17,7 @@ import scipy
 from numpy.typing import NDArray
 from scipy import sparse
 
-from solvers.clarabel.arrays import solve_qp
+from solvers.clarabel.engine import solve_qp
 
 FloatArray = NDArray[np.float64]
 

@@ -47,7 +47,7 @@ from solvers.model.classes import needs, refuse_integers, single_objective, used
 from solvers.model.conflict import clashing_rows
 from solvers.model.duals import dual_suffix
 from solvers.model.function import curved_variables
-from solvers.model.known_rows import hand_over
+from solvers.model.linear import hand_over
 from solvers.model.rewriting import visible
 from solvers.options import SolverObject
 from solvers.reading import ModelReading, read

@@ -15,8 +15,7 @@ from solvers.facts.row_cut import RowBound, RowCut
 from solvers.facts.separable import Cuts, Separable, no_cuts
 from solvers.facts.stages import stages_of
 from solvers.facts.structure import Adapted, Cut, EditedSub, Inexpressible, RelaxedAnswer, Structure, SubAnswer
-from solvers.model.known_rows import keep
-from solvers.model.linear import LinearRows
+from solvers.model.linear import LinearRows, keep
 
 __all__ = [
     "Adapted",

@@ -23,7 +23,7 @@ from solvers.facts.equivalent import EquivalentModel
 from solvers.facts.snapshot import AsBuilt
 from solvers.model.classes import single_objective, violation
 from solvers.model.expressions import largest_coefficient
-from solvers.model.known_rows import known_of
+from solvers.model.linear import known_of
 from solvers.model.rewriting import Attached, unseen
 from solvers.reading import ModelReading, read
 from solvers.result import FEASIBLE, ROUNDING

@@ -203,8 +203,7 @@ class PyomoProgram(PyomoLP):
         upper: np.ndarray,
         integer: np.ndarray,
     ) -> None:
-        self._begin(spec, words)
-        self._state(cost, lower, upper)
+        super().__init__(spec, words, cost, lower, upper)
         for k in integer.tolist():
             self._x[k].domain = pyo.Integers
 

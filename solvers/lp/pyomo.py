@@ -66,7 +66,8 @@ def linear_program(
         make = PricedLP if stay and rows is not None and pays(rows[0]) else HighsLP
         lp = make(cost, lower, upper, seed=words.seed or 0, tolerance=tolerance, options=words.own, show=words.tee)
     else:
-        lp = PyomoLP(solver, cost, lower, upper, words=words)
+        spec = require_lp_solver(solver, words.own)
+        lp = PyomoLP(spec, replace(words, seed=words.seed or 0, threads=1), cost, lower, upper)
     if rows is not None:
         lp.add_rows(*rows)
     return lp
@@ -97,24 +98,10 @@ class PyomoLP:
     """
 
     def __init__(
-        self,
-        solver: str | SolverObject,
-        cost: np.ndarray,
-        lower: np.ndarray,
-        upper: np.ndarray,
-        *,
-        words: SolveOptions | None = None,
+        self, spec: SolverSpec, options: SolveOptions, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray
     ) -> None:
-        words = SolveOptions() if words is None else words
-        self._begin(require_lp_solver(solver, words.own), replace(words, seed=words.seed or 0, threads=1))
-        self._state(cost, lower, upper)
-
-    def _begin(self, spec: SolverSpec, options: SolveOptions) -> None:
         self._spec, self._options = spec, options
         self._runner = Runner(spec, options)
-
-    def _state(self, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
-        """State the columns."""
         self.columns = len(cost)
         model = self._model = pyo.ConcreteModel()
         model.x = pyo.Var(range(self.columns))

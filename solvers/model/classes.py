@@ -15,7 +15,7 @@ from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
 from solvers.model.expressions import variables
-from solvers.model.known_rows import KnownRows, bodies_of, known_of
+from solvers.model.linear import KnownRows, bodies_of, known_of
 from solvers.reading import read
 from solvers.values import value_or_none
 

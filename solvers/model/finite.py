@@ -14,7 +14,7 @@ from pyomo.mpec import Complementarity
 
 from solvers.errors import ModelError
 from solvers.model.expressions import terms
-from solvers.model.known_rows import known_of
+from solvers.model.linear import known_of
 from solvers.reading import ModelReading
 from solvers.values import bounds_of
 

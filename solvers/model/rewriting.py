@@ -48,15 +48,35 @@ def unseen(model: Any) -> list[str]:
     return [name for kind, name in UNSEEN.items() if model.data(kind)]
 
 
-def unknown_components(model: Any) -> list[str]:
-    """Name what nobody here can write as rows: a network's arcs, undiscretised derivatives, domains with gaps."""
-    return _strange(read(model), lambda component: False)
-
-
 def others(model: Any, sees: Callable[[Any], bool]) -> list[str]:
-    """Name what ``sees`` does not take of what is neither row, objective nor variable, the strangest first."""
+    """Name what ``sees`` does not take of what is neither row, objective nor variable, unknown components first."""
     model = read(model)
-    return [*_strange(model, sees), *_hidden(model, sees)]
+    return [*unknown_components(model, sees), *_hidden(model, sees)]
+
+
+def unknown_components(model: ModelReading, sees: Callable[[Any], bool] = lambda component: False) -> list[str]:
+    """Name what nobody here can write as rows: a network's arcs, undiscretised derivatives, domains with gaps.
+
+    Disjuncts whose indicator is fixed at True are among these if no active disjunction contains them, because nothing
+    reads their rows.
+    """
+    readable = _HARMLESS | UNSEEN.keys()
+    odd = [c for c in model.components if c.ctype not in readable and not issubclass(c.ctype, pyo.Set) and not sees(c)]
+    gaps = [v for v in model.variables if not v.is_continuous() and not v.is_integer() and not v.fixed]
+    in_use = (d for d in model.data(Disjunct) if d.indicator_var.fixed and d.indicator_var.value)
+    lone = [d for d in in_use if not sees(d.parent_component())]
+    if lone:
+        chosen = {id(d) for choice in model.data(Disjunction) for d in choice.disjuncts}
+        lone = [d for d in lone if id(d) not in chosen and _has_rows(d)]
+    return [
+        *(f'{c.ctype.__name__} "{c.name}"' for c in odd),
+        *(f'Var "{v.name}" (a domain with gaps)' for v in gaps),
+        *(f'Disjunct "{d.name}" (in no active disjunction)' for d in lone),
+    ]
+
+
+def _has_rows(block: Any) -> bool:
+    return any(True for _ in block.component_data_objects(pyo.Constraint, active=True))
 
 
 def refuse_unseen(model: Any, who: str, sees: Callable[[Any], bool], remedy: str = "") -> None:
@@ -67,7 +87,7 @@ def refuse_unseen(model: Any, who: str, sees: Callable[[Any], bool], remedy: str
     and what to do.
     """
     model = read(model)
-    strange = _strange(model, sees)
+    strange = unknown_components(model, sees)
     hidden = [] if strange else list(_hidden(model, sees))
     if not strange and not hidden:
         return
@@ -81,43 +101,11 @@ def refuse_unseen(model: Any, who: str, sees: Callable[[Any], bool], remedy: str
     raise ModelError(f'"{who}" does not see the model\'s {what}: {remedy}.')
 
 
-def _strange(model: ModelReading, sees: Callable[[Any], bool]) -> list[str]:
-    return [*_unknown(model, sees), *_gaps(model), *_lone_disjuncts(model, sees)]
-
-
-def _unknown(model: ModelReading, sees: Callable[[Any], bool]) -> Iterator[str]:
-    for c in model.components:
-        known = c.ctype in _HARMLESS or c.ctype in UNSEEN or issubclass(c.ctype, pyo.Set)
-        if not known and not sees(c):
-            yield f'{c.ctype.__name__} "{c.name}"'
-
-
 def _hidden(model: ModelReading, sees: Callable[[Any], bool]) -> Iterator[str]:
     for kind, name in UNSEEN.items():
         for c in model.components:
             if c.ctype is kind and any(d.active for d in c.values()) and not sees(c):
                 yield f'{name} "{c.name}"'
-
-
-def _gaps(model: ModelReading) -> Iterator[str]:
-    """Name variables whose domain is neither an interval nor its integers: all readers take it for one of the two."""
-    for v in model.variables:
-        if not v.is_continuous() and not v.is_integer() and not v.fixed:
-            yield f'Var "{v.name}" (a domain with gaps)'
-
-
-def _lone_disjuncts(model: ModelReading, sees: Callable[[Any], bool]) -> Iterator[str]:
-    """Name disjuncts that hold, by their indicator, with no disjunction to say so: nobody reads their rows."""
-    holding = [
-        d
-        for d in model.data(Disjunct)
-        if d.indicator_var.fixed and d.indicator_var.value and not sees(d.parent_component())
-    ]
-    if holding:
-        chosen = {id(d) for choice in model.data(Disjunction) for d in choice.disjuncts}
-        for d in holding:
-            if id(d) not in chosen and any(True for _ in d.component_data_objects(pyo.Constraint, active=True)):
-                yield f'Disjunct "{d.name}" (in no active disjunction)'
 
 
 class Attached:

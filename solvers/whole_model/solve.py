@@ -37,7 +37,7 @@ from solvers.model.classes import has_integers, needs, single_objective, used_va
 from solvers.model.conflict import clashing_rows
 from solvers.model.duals import Multipliers, dual_suffix, is_constant, why_no_duals
 from solvers.model.finite import has_poles
-from solvers.model.known_rows import hand_over
+from solvers.model.linear import hand_over
 from solvers.model.rewriting import Visible, unseen, visible
 from solvers.options import check_limits
 from solvers.reading import ModelReading, read

@@ -38,7 +38,7 @@ from pyomo.core.expr.numeric_expr import (
 from solvers.facts.base import facts_of
 from solvers.facts.change import Change
 from solvers.model.expressions import terms
-from solvers.model.known_rows import known_of
+from solvers.model.linear import known_of
 from solvers.reading import ModelReading
 from solvers.values import bounds_of
 

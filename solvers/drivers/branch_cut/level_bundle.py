@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import sparse
 
-from solvers.clarabel.arrays import nearest_point
+from solvers.clarabel.engine import nearest_point
 from solvers.drivers.branch_cut.master import MasterLP, MasterOptimum
 from solvers.facts.structure import Cut, SubAnswer
 from solvers.lp.highs import LpStatus

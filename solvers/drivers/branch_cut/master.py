@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from solvers.clarabel.arrays import nearest_point
+from solvers.clarabel.engine import nearest_point
 from solvers.drivers.benders.split import SplitModel
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.runner import SolveOptions

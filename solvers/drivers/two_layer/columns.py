@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from solvers.clarabel.arrays import solve_qp
+from solvers.clarabel.engine import solve_qp
 
 FloatArray = NDArray[np.float64]
 

@@ -30,7 +30,7 @@ import scipy
 from numpy.typing import NDArray
 from scipy import sparse
 
-from solvers.clarabel.arrays import solve_qp
+from solvers.clarabel.engine import solve_qp
 from solvers.drivers.two_layer.columns import Polytope, Restricted, largest_row, solve_columns, weighed, without_slopes
 from solvers.drivers.two_layer.saddle_point import solve_saddle
 from solvers.drivers.two_layer.working_set import WorkingSet

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg.lapack import dpotrf, dpotrs  # scipy's own wrappers cost more than small matrices do
 
-from solvers.clarabel.arrays import solve_qp
+from solvers.clarabel.engine import solve_qp
 from solvers.drivers.two_layer.columns import Polytope, Restricted, largest_row, weighed
 
 FloatArray = NDArray[np.float64]

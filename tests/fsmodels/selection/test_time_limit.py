@@ -18,7 +18,7 @@ from solvers.drivers import multi_start
 from solvers.drivers.cutting_plane import column_lp
 from solvers.drivers.sla import driver as sla
 from solvers.lp import highs as lp
-from solvers.model.known_rows import hand_over
+from solvers.model.linear import hand_over
 from solvers.result import StopReason
 from solvers.whole_model import solve as whole
 

@@ -11,6 +11,8 @@ from model_state import state
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
 from solvers.clarabel.body import Walker
 from solvers.facts.separable import Separable
+from solvers.interfaces.registry import SOLVERS
+from solvers.interfaces.runner import SolveOptions
 from solvers.lp.highs import HighsLP, LpStatus
 from solvers.lp.pyomo import PyomoLP
 
@@ -440,7 +442,7 @@ def test_edits_of_what_a_separator_stands_for_are_refused_by_name(kind):
 @pytest.mark.parametrize("solver", ["direct", *LP_SOLVERS])
 def test_sides_of_rows_change(solver, need):
     arrays = np.array([1.0, 2.0]), np.zeros(2), np.full(2, INF)
-    lp = HighsLP(*arrays) if solver == "direct" else PyomoLP(need(solver), *arrays)
+    lp = HighsLP(*arrays) if solver == "direct" else PyomoLP(SOLVERS[need(solver)], SolveOptions(), *arrays)
     lp.add_rows(np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]), np.array([3.0, -INF, -INF]), np.array([INF, 1.0, INF]))
     assert lp.solve().objective == pytest.approx(5.0)
     lp.set_sides(np.array([1, 0]), np.array([-INF, 4.0]), np.array([2.0, INF]))

@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+from functools import partial
 from types import SimpleNamespace
 
 import highspy
@@ -15,7 +16,7 @@ import solvers
 from solvers import SolutionStatus, StopReason
 from solvers.errors import SolverError
 from solvers.interfaces.registry import SOLVERS
-from solvers.interfaces.runner import Answer
+from solvers.interfaces.runner import Answer, SolveOptions
 from solvers.lp import highs, priced
 from solvers.lp.highs import HighsLP, LpStatus
 from solvers.lp.priced import PricedLP, pays
@@ -38,12 +39,16 @@ def over(names):
 EVERY = over([s.name for s in ABLE])
 
 
+def through_pyomo(name, *arrays):
+    return PyomoLP(require_lp_solver(name), SolveOptions(seed=0, threads=1), *arrays)
+
+
 @pytest.fixture(params=["direct", "priced", *EVERY])
 def make(request):
     """A function (cost, lower, upper) -> an LP, for HiGHS directly, by the dual, and for every solver through Pyomo."""
     if request.param in ("direct", "priced"):
         return {"direct": HighsLP, "priced": PricedLP}[request.param]
-    return lambda *arrays: PyomoLP(request.param, *arrays)
+    return partial(through_pyomo, request.param)
 
 
 def lagrangian(answer, cost, matrix, sides, lower, upper):
@@ -330,7 +335,7 @@ def test_other_solvers_are_refused_with_those_that_can(name, words, need, facili
 
 
 def test_a_solver_that_fails_says_so_at_first_and_stops_the_search_later(monkeypatch):
-    lp = PyomoLP("highs", np.ones(1), np.zeros(1), np.ones(1))
+    lp = through_pyomo("highs", np.ones(1), np.zeros(1), np.ones(1))
 
     def failing(*_, **__):
         raise SolverError("no licence")
@@ -348,7 +353,7 @@ def test_ctrl_c_that_a_solver_swallowed_is_raised_again(monkeypatch):
     pressed = Answer(StopReason.INTERRUPTED, SolutionStatus.NO_SOLUTION, False, None, "interrupted")
     monkeypatch.setattr("solvers.lp.pyomo.Runner.solve", lambda *_, **__: pressed)
     with pytest.raises(KeyboardInterrupt):
-        PyomoLP("highs", np.ones(1), np.zeros(1), np.ones(1)).solve()
+        through_pyomo("highs", np.ones(1), np.zeros(1), np.ones(1)).solve()
 
 
 # ---- the search over them

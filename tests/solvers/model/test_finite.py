@@ -11,7 +11,7 @@ from pyomo.mpec import Complementarity, complements
 import solvers
 from solvers.drivers.catalogue import DRIVERS
 from solvers.errors import ModelError
-from solvers.model.known_rows import keep
+from solvers.model.linear import keep
 
 NAN, INF = math.nan, math.inf
 WHOLE = [None, "highs", "clarabel", "scip", "pounce", "gurobi"]

@@ -9,7 +9,7 @@ import pytest
 from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
-from solvers.model import classes, known_rows
+from solvers.model import classes, linear
 from solvers.model.linear import LinearRows
 from solvers.model.rewriting import clone_of
 
@@ -33,14 +33,14 @@ def built(density: float = 1.0) -> pyo.ConcreteModel:
     model.other = pyo.Constraint(expr=model.x[0] + 2 * model.y <= 1)
     model.objective = pyo.Objective(expr=pyo.quicksum(slack) + model.y)
     matrix = sparse.hstack([sparse.csr_array(dense), sparse.eye_array(30)], format="csr")
-    known_rows.keep(model.rows, matrix, [*x, *slack])
+    linear.keep(model.rows, matrix, [*x, *slack])
     return model
 
 
 def without(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     """Return a clone of which nothing is known."""
     clone = model.clone()
-    delattr(clone, known_rows.KNOWN)
+    delattr(clone, linear.KNOWN)
     return clone
 
 
@@ -67,7 +67,7 @@ def test_known_rows_say_what_their_terms_say(kind, copy, density):
     model = copy(built(density))
     edit(model, kind)
     plain = without(model)
-    assert len(known_rows.bodies_of(model)) == (29 if kind in ("changed", "deactivated", "deleted") else 30)
+    assert len(linear.bodies_of(model)) == (29 if kind in ("changed", "deactivated", "deleted") else 30)
     assert classes.violation(model) == pytest.approx(classes.violation(plain), rel=1e-12)
     first, second = ({v.name: v for v in classes.used_variables(m)} for m in (model, plain))
     assert set(first) == set(second)
