@@ -45,7 +45,6 @@ small its numbers are beside another's: they may be in other units.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -53,19 +52,10 @@ from scipy.linalg import eigh, lapack
 from scipy.sparse.csgraph import connected_components
 
 from solvers.clarabel.body import Affine, Body, Product, affine
+from solvers.clarabel.rows import BoundProver
 from solvers.errors import ModelError
 
 _NOTHING = 1e-12  # a right-hand side this small bounds a sum of squares by nothing: Fx + g = 0
-
-
-class Prover(Protocol):
-    """Knows the model's bounds and linear rows."""
-
-    def nonnegative(self, expression: Affine) -> bool:
-        """Whether ``expression >= 0`` follows from them."""
-
-    def show(self, expression: Affine) -> str:
-        """Write the expression with the user's names."""
 
 
 @dataclass(frozen=True)
@@ -83,12 +73,7 @@ class ConicRows:
     inequality: Affine | None = None  # <= 0; carries the row's multiplier
     cone: Cone | None = None  # or this does
     zeros: list[Affine] = field(default_factory=list)
-    quotients: list[Cone] = field(default_factory=list)
-
-    @property
-    def auxiliaries(self) -> int:
-        """How many auxiliary variables it needs: one a quotient."""
-        return len(self.quotients)
+    quotients: list[Cone] = field(default_factory=list)  # each has an auxiliary variable
 
 
 def apex(v: np.ndarray, dual: np.ndarray) -> bool:
@@ -112,7 +97,7 @@ def expand(products: list[Product] | tuple[Product, ...]) -> Body:
     return total
 
 
-def conic_rows(body: Body, prover: Prover, label: str) -> ConicRows:
+def conic_rows(body: Body, prover: BoundProver, label: str) -> ConicRows:
     """Restate ``body <= 0`` with cones.
 
     ``body``: with the fixed values put in. ``prover``: asked which nappe of a cone is meant. ``label``: names the row
@@ -135,7 +120,7 @@ def conic_rows(body: Body, prover: Prover, label: str) -> ConicRows:
     return rows
 
 
-def take_quotients(body: Body, rows: ConicRows, prover: Prover, label: str) -> Body:
+def take_quotients(body: Body, rows: ConicRows, prover: BoundProver, label: str) -> Body:
     """Move the quotients of ``body`` into cones of ``rows``; in their place the body has auxiliary variables."""
     plain = Body(body.linear, body.quad, body.products)
     for coef, top, bottom in body.quotients:
@@ -166,7 +151,7 @@ def take_quotients(body: Body, rows: ConicRows, prover: Prover, label: str) -> B
     return plain
 
 
-def _sum_of_squares(top: Body, rows: ConicRows, prover: Prover, label: str) -> list[Affine]:
+def _sum_of_squares(top: Body, rows: ConicRows, prover: BoundProver, label: str) -> list[Affine]:
     msg = f"{label} is not convex: the numerator of a quotient is not a sum of squares (with its sign)."
     if top.quotients:
         raise ModelError(msg)
@@ -213,7 +198,7 @@ def _sort(body: Body) -> tuple[list[Affine], list[tuple[Affine, Affine]], bool]:
     return squares, heads, indefinite
 
 
-def _direct_cone(squares: list[Affine], a: Affine, b: Affine, r: float, prover: Prover) -> Cone | None:
+def _direct_cone(squares: list[Affine], a: Affine, b: Affine, r: float, prover: BoundProver) -> Cone | None:
     """Return the cone of ``sum of squares + r <= a b`` if the model says that a, b >= 0 or a, b <= 0."""
     for sign in (1.0, -1.0):
         if prover.nonnegative(a.times(sign)) and (a is b or prover.nonnegative(b.times(sign))):
@@ -226,7 +211,7 @@ def _direct_cone(squares: list[Affine], a: Affine, b: Affine, r: float, prover: 
 
 
 def _complete(
-    body: Body, prover: Prover, label: str, *, square_only: bool = False
+    body: Body, prover: BoundProver, label: str, *, square_only: bool = False
 ) -> tuple[list[Affine], Affine, Cone | None]:
     """Decide by eigenvalues: a convex row (squares, linear rest), or one cone by completing the square."""
     whole = Body(body.linear, body.quad).plus(expand(body.products))
@@ -317,7 +302,7 @@ def _projected(squares: list[Affine]) -> tuple[list[Affine], float]:
     return projected, float((g - h) @ (g - h))
 
 
-def objective_parts(body: Body, rows: ConicRows, prover: Prover, label: str) -> tuple[Affine, tuple, list[Affine]]:
+def objective_parts(body: Body, rows: ConicRows, prover: BoundProver, label: str) -> tuple[Affine, tuple, list[Affine]]:
     """Write a convex objective as a linear part, a quadratic part (i, j, v) and a list of squares.
 
     Quotients join ``rows``. Raises ``ModelError`` if the objective is not convex.
@@ -345,7 +330,7 @@ def objective_parts(body: Body, rows: ConicRows, prover: Prover, label: str) -> 
     return rest.linear, rest.quad, squares
 
 
-def _least_eigenvalue(quad: tuple[np.ndarray, np.ndarray, np.ndarray]) -> float:
+def _least_eigenvalue(quad: QuadraticForm) -> float:
     """Return 0 if Q is positive semidefinite, else its least eigenvalue."""
     least = 0.0
     for _, matrix in blocks(quad):
@@ -358,13 +343,13 @@ def _least_eigenvalue(quad: tuple[np.ndarray, np.ndarray, np.ndarray]) -> float:
     return least
 
 
-Quadratic = tuple[np.ndarray, np.ndarray, np.ndarray]  # (i, j, v) stands for the terms v x_i x_j
+QuadraticForm = tuple[np.ndarray, np.ndarray, np.ndarray]  # (i, j, v) stands for the terms v x_i x_j
 
 # relative size of an eigenvalue or a residual that is rounding, far below any solver's tolerance
 EIGEN_ROUNDING = 1e-10
 
 
-def is_psd(quad: Quadratic) -> bool:
+def is_psd(quad: QuadraticForm) -> bool:
     """Return whether a quadratic form is convex."""
     return all(psd_factor(matrix) is not None for _, matrix in blocks(quad))
 
@@ -389,7 +374,7 @@ def psd_factor(q: np.ndarray) -> np.ndarray | None:
     return factor
 
 
-def blocks(quad: Quadratic) -> list[tuple[np.ndarray, np.ndarray]]:
+def blocks(quad: QuadraticForm) -> list[tuple[np.ndarray, np.ndarray]]:
     """Split Q into (columns, dense symmetric matrix) by connected variables."""
     i, j, v = quad
     if not len(i):

@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
 import numpy as np
 from scipy import sparse
@@ -117,6 +117,17 @@ class Ending:
         """Whether x and z are an optimal pair, to full accuracy."""
         return self.status == "Solved"
 
+    @property
+    def finite(self) -> bool:
+        """Whether point and multipliers are numbers."""
+        return bool(np.all(np.isfinite(self.x)) and np.all(np.isfinite(self.z)))
+
+
+def _ending(solution: Any) -> Ending:
+    status, iterations = str(solution.status), int(solution.iterations)
+    x, z = np.array(solution.x), np.array(solution.z)
+    return Ending(_ALMOST.get(status, status), x, z, iterations, float(solution.solve_time))
+
 
 def _nothing(program: Program, status: str) -> Ending:
     return Ending(status, np.zeros(program.A.shape[1]), np.zeros(program.A.shape[0]))
@@ -201,13 +212,7 @@ class Engine:
         if pressed.is_set():
             raise KeyboardInterrupt
         self._solver, self._program = solver, program
-        return Ending(
-            _ALMOST.get(str(solution.status), str(solution.status)),
-            np.array(solution.x),
-            np.array(solution.z),
-            int(solution.iterations),
-            float(solution.solve_time),
-        )
+        return _ending(solution)
 
 
 def _updated(solver: Any, settings: Any, before: Program, program: Program) -> bool:
@@ -227,19 +232,6 @@ KINDS = {"zero": "ZeroConeT", "nonnegative": "NonnegativeConeT", "second-order":
 SOONEST = 1e-3  # seconds; Clarabel takes no limit of 0
 
 
-class Optimum(NamedTuple):
-    """Where a run ended: the point, the multipliers of the rows, and whether it is solved to the accuracy."""
-
-    x: np.ndarray
-    z: np.ndarray
-    solved: bool
-
-    @property
-    def finite(self) -> bool:
-        """Whether point and multipliers are numbers."""
-        return bool(np.all(np.isfinite(self.x)) and np.all(np.isfinite(self.z)))
-
-
 def cones_of(cones: Iterable[tuple[str, int]]) -> list[Any]:
     """Return Clarabel's cones for pairs of kind and size."""
     import clarabel
@@ -256,7 +248,7 @@ def solve_qp(
     *,
     accuracy: float,
     time_limit: float | None = None,
-) -> Optimum:
+) -> Ending:
     """Solve ``min 1/2 x'P x + q'x, b - A x in the cones``.
 
     ``P``, ``A``: P with its upper triangle; None for 0. ``cones``: pairs of kind and size, in the order of the rows.
@@ -274,8 +266,8 @@ def solve_qp(
         settings.time_limit = max(time_limit, SOONEST)
     if P is None:
         P = sparse.csc_array((len(q), len(q)))
-    run = clarabel.DefaultSolver(P, q, A, b, cones_of(cones), settings).solve()
-    return Optimum(np.array(run.x), np.array(run.z), str(run.status) in ("Solved", "AlmostSolved"))
+    solution = clarabel.DefaultSolver(P, q, A, b, cones_of(cones), settings).solve()
+    return _ending(solution)
 
 
 Block = tuple[sparse.csr_matrix, np.ndarray]  # A x <= b

@@ -54,11 +54,8 @@ class Program:
     columns: Bounds
     used: np.ndarray
     linear: Triplets
-    equal: np.ndarray  # row of A of each linear row, -1 where it has none
-    above: np.ndarray
-    below: np.ndarray
-    at_lower: np.ndarray  # row of A of each free variable's bound, or -1
-    at_upper: np.ndarray
+    sides: list[tuple[np.ndarray, float]]  # row of A of each linear row, -1 where it has none; sign of its multiplier
+    bounds: list[tuple[np.ndarray, float]]  # the same of the bounds of the free variables
     behind: list[Behind]
     undefined: list[CompiledRow]  # rows without a multiplier
     contradiction: str = ""  # a row that is false whatever x is
@@ -105,11 +102,7 @@ class Program:
 
     def duals(self, x: np.ndarray, z: np.ndarray) -> dict[Any, float]:
         """Multipliers of the rows as written; rows at a cone's apex are left out."""
-        y = np.zeros(len(self.linear.owners))
-        for at, sign in ((self.equal, -1.0), (self.above, -1.0), (self.below, 1.0)):
-            has = at >= 0
-            y[has] += sign * z[at[has]]
-        y *= self.sense
+        y = self.sense * _multipliers(self.sides, z, len(self.linear.owners))
         missing = {id(row) for row in self.undefined}
         rows = zip(self.linear.owners, y, strict=True)
         duals = {row.owner: float(value) for row, value in rows if id(row) not in missing}
@@ -129,11 +122,17 @@ class Program:
 
     def reduced_costs(self, z: np.ndarray) -> dict[int, float]:
         """Reduced costs by column, of the variables that are free to move."""
-        cost = np.zeros(len(self.free))
-        for at, sign in ((self.at_lower, 1.0), (self.at_upper, -1.0)):
-            has = at >= 0
-            cost[has] += sign * z[at[has]]
-        return {int(col): float(c) for col, c in zip(self.free, self.sense * cost, strict=True)}
+        costs = self.sense * _multipliers(self.bounds, z, len(self.free))
+        return {int(col): float(c) for col, c in zip(self.free, costs, strict=True)}
+
+
+def _multipliers(places: list[tuple[np.ndarray, float]], z: np.ndarray, size: int) -> np.ndarray:
+    """Add up the entries of z at the rows of each side, with its sign."""
+    total = np.zeros(size)
+    for at, sign in places:
+        has = at >= 0
+        total[has] += sign * z[at[has]]
+    return total
 
 
 class _Coordinates:
@@ -215,7 +214,7 @@ def _nonlinear(
             continue
         for sign, rows in made:
             behind.append((row, sign, rows, auxiliaries))
-            auxiliaries += rows.auxiliaries
+            auxiliaries += len(rows.quotients)
     return behind, extra, auxiliaries
 
 
@@ -265,7 +264,7 @@ def assemble(model: ConicModel) -> Program:
 
         line, quad, squares, costs = _restated(objective, np.concatenate(parts).tobytes(), prover, restate_objective)
     cost_offset = auxiliaries
-    auxiliaries += costs.auxiliaries
+    auxiliaries += len(costs.quotients)
 
     free = np.flatnonzero(used & ~pinned)
     place = np.full(n + auxiliaries, -1, dtype=np.intp)
@@ -314,10 +313,11 @@ def assemble(model: ConicModel) -> Program:
 
     above = take(some & ~same & (upper < np.inf), 1.0, upper)
     below = take(some & ~same & (lower > -np.inf), -1.0, lower)
-    at_lower, at_upper = np.full(len(free), -1, dtype=np.intp), np.full(len(free), -1, dtype=np.intp)
-    for at, sides, sign in ((at_lower, columns.lower[free], -1.0), (at_upper, columns.upper[free], 1.0)):
-        has = np.flatnonzero(np.isfinite(sides))
+    bounds = []
+    for sides, sign in ((columns.lower[free], -1.0), (columns.upper[free], 1.0)):
+        at, has = np.full(len(free), -1, dtype=np.intp), np.flatnonzero(np.isfinite(sides))
         at[has] = A.put(np.arange(len(has)), has, np.full(len(has), sign), sign * sides[has])
+        bounds.append((at, -sign))
     found: list[Behind] = []
     for row, sign, rows, offset in behind:
         if rows.inequality is not None and len(rows.inequality.cols):
@@ -352,11 +352,8 @@ def assemble(model: ConicModel) -> Program:
         columns=columns,
         used=used,
         linear=linear,
-        equal=equal,
-        above=above,
-        below=below,
-        at_lower=at_lower,
-        at_upper=at_upper,
+        sides=[(equal, -1.0), (above, -1.0), (below, 1.0)],
+        bounds=bounds,
         behind=found,
         undefined=undefined,
         contradiction=contradiction,

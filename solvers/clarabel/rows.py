@@ -261,7 +261,7 @@ def _number(bound: Any, default: float) -> float:
 
 
 class BoundProver:
-    """Proves ``a'x + alpha >= 0`` from bounds and linear rows (the ``Prover`` of ``cones``)."""
+    """Proofs of ``a'x + alpha >= 0`` from bounds and linear rows."""
 
     def __init__(self, columns: Bounds, rows: Triplets, variables: list[Any]) -> None:
         self.lower, self.upper = columns.lower.copy(), columns.upper.copy()

@@ -11,6 +11,7 @@ from pyomo.common.numeric_types import native_numeric_types, native_types
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunction
 
+from solvers.clarabel.body import is_conic
 from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
@@ -98,7 +99,7 @@ def _degree(expression: Any) -> int:
     if type(expression) in native_numeric_types:
         return 0
     degree = expression.polynomial_degree()
-    if degree is None and _conic(expression):
+    if degree is None and is_conic(expression):
         return SMOOTH
     return degree if degree is not None and degree <= SMOOTH else GENERAL
 
@@ -106,13 +107,6 @@ def _degree(expression: Any) -> int:
 def _row_degree(row: Any) -> int:
     degree = _degree(row.body)
     return NONCONVEX if degree == SMOOTH and row.has_lb() and row.has_ub() else degree
-
-
-def _conic(expression: Any) -> bool:
-    """Return whether the conic walker, which knows quotients x**2/y, can read the expression."""
-    from solvers.clarabel.body import is_conic
-
-    return is_conic(expression)
 
 
 def violation(model: Any) -> float:
