@@ -101,7 +101,7 @@ class Family:
     @property
     def rigid(self) -> bool:
         """Whether most edits are refused, but those of sigma."""
-        return bool(self.box) or self.name in ("one-norm-svm sigma", "fs indicator", "fsmulti lazy sigma")
+        return bool(self.box) or self.name in ("fs indicator", "fsmulti lazy sigma")
 
 
 # ---------------------------------------------------------------------------------- oracles, from the papers
@@ -165,8 +165,8 @@ def one_norm(X: np.ndarray, y: np.ndarray, g: dict[str, Any]) -> tuple[Program, 
         p.rows.append(({("w", j): 1.0, ("p", j): -1.0, ("q", j): 1.0}, 0.0, 0.0))
         if g["sigma"]:
             p.add(("sigma", j), 0, 1, integer=True)
-            M = 2 * g["C"] * min(s[y > 0].sum(), s[y < 0].sum())
-            p.rows.append(({("p", j): 1.0, ("q", j): 1.0, ("sigma", j): -float(M)}, -INF, 0.0))
+            if g.get("box", INF) < INF:
+                p.rows.append(({("p", j): 1.0, ("q", j): 1.0, ("sigma", j): -g["box"]}, -INF, 0.0))
             p.switch(("sigma", j), ("w", j), ("p", j), ("q", j))
     return p, margins
 
@@ -358,7 +358,7 @@ FAMILIES = [
            one_norm=True),
     Family("one-norm-svm sigma", _call(fs.svm.one_norm_svm, "C", sigma=True), lambda *a: {**_svm()(*a), "sigma": True},
            one_norm, "w b xi margin parameter b square sigma", [*TREES, "highs", "scip", "cutting-plane", "gurobi"],
-           one_norm=True),
+           one_norm=True, box="M"),
     Family("robust-lp", _call(fs.svm.robust_lp), lambda *a: {}, robust, "w wvar b xi margin w square b square",
            [None, "highs", "clarabel", "scip", "cutting-plane", "gurobi", "pounce"]),
     *[Family(f"fsp-m {form}", _call(fs.fsp.fsp_m, *FSP, form=form), _svm(max_features=1, loss=True), svm, f"{W} {S}",
@@ -577,6 +577,8 @@ def solved(case: Case, truth: tuple[float, Program, float], solver: str | None, 
 
 def _boxed(case: Case, model: Any, truth: float, program: Program, size: float) -> tuple[float, Program, float]:
     """Return the optimum with the model's own |w| <= W, which must be the same for the model as built."""
+    if model.component("unselected") is not None:
+        return truth, program, size  # ordered sets replace the big-M
     most = pyo.value(getattr(model, case.family.box))
     point = program.solve()[1]
     if point and all(abs(point["w", j]) <= most for j in range(case.X.shape[1])):

@@ -63,6 +63,8 @@ class SolverSpec:
     - ``interior``: its certificate of infeasibility holds to relative tolerances and is checked: see ``infeasibility``.
     - ``proves_at_poles``: whether its bound and its "infeasible" count where a divisor can be 0.
     - ``proves_with_sets``: whether they count with ordered sets where the objective may fall without end.
+    - ``least_curvature``: the smallest ratio of two curvatures of the objective with which its bound counts beside
+      ordered sets.
     - ``near``: options with which it stays near the point it starts from: a barrier of the usual 0.1 throws it away.
     - ``asked``: options that go with every solve, unless another value is given: Ipopt moves bounds by 1e-8 of their
       size, and a point put back onto bounds of 300 misses its rows by 3e-6 (3.11.9 whatever it is told of rows).
@@ -100,6 +102,7 @@ class SolverSpec:
     misled: str = ""
     proves_at_poles: bool = True
     proves_with_sets: bool = True
+    least_curvature: float = 0.0
     interior: bool = False
     strict: dict[str, Any] = field(default_factory=dict)
     sound: dict[str, Any] = field(default_factory=dict)

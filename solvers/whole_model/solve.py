@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+from pyomo.repn import generate_standard_repn
 
 from solvers import interrupt, progress
 from solvers.clock import Clock
@@ -142,8 +143,10 @@ class _Whole:
         if answer.bound is None and answer.status is not SolutionStatus.INFEASIBLE:
             return answer  # no claim
         poles = not self.spec.proves_at_poles and has_poles(target)
-        sets = not self.spec.proves_with_sets and bool(target.stated(pyo.SOSConstraint))
-        if not (poles or (sets and may_fall(target, self.clock.left))):
+        has_sets = bool(target.stated(pyo.SOSConstraint))
+        sets = has_sets and not self.spec.proves_with_sets
+        flat = has_sets and self.spec.least_curvature > 0 and _least_curvature(target) < self.spec.least_curvature
+        if not (poles or flat or (sets and may_fall(target, self.clock.left))):
             return answer
         if answer.status is SolutionStatus.INFEASIBLE:
             words = "reports that no point satisfies the model, which was not confirmed"
@@ -441,6 +444,24 @@ def _refused(spec: SolverSpec, needed: list[C], error: ModelError) -> ModelError
         f"{error} Installed solvers that need no convexity: {', '.join(anywhere) or 'none'} (global); "
         f"{', '.join(local) or 'none'} (a local optimum)."
     )
+
+
+def _least_curvature(model: ModelReading) -> float:
+    """Return the smallest ratio of two curvatures of the objective, 1 without any.
+
+    The curvature along v is the coefficient of v^2 over the square of the largest coefficient of v in a row, so that
+    it does not depend on the unit of v.
+    """
+    objective = generate_standard_repn(model.objectives[0].expr, compute_values=True, quadratic=True)
+    products = zip(objective.quadratic_coefs, objective.quadratic_vars, strict=True)
+    square = {id(v): abs(c) for c, (v, w) in products if v is w and c}
+    largest: dict[int, float] = {}
+    for row in model.rows:
+        repn = generate_standard_repn(row.body, compute_values=True, quadratic=False)
+        for c, v in zip(repn.linear_coefs, repn.linear_vars, strict=True):
+            largest[id(v)] = max(largest.get(id(v), 0.0), abs(c))
+    found = [c / largest[v] ** 2 for v, c in square.items() if largest.get(v)]
+    return min(found) / max(found) if found else 1.0
 
 
 def _constant(model: ModelReading) -> Answer:
