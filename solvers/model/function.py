@@ -27,34 +27,37 @@ from pyomo.core.expr.visitor import identify_variables
 from pyomo.repn import generate_standard_repn
 from scipy import sparse
 
-from solvers.clarabel.body import Affine, Body, Walker
+from solvers.clarabel.body import Affine, Body, Walker, affine
 from solvers.clarabel.cones import expand, is_psd, squares_of
 from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
 from solvers.model.expressions import terms, variables
+from solvers.values import bounds_of
 
 DENSE = 0.2  # share of entries above which a matrix is kept dense
 
 
-@dataclass(frozen=True)
 class Quadratic:
-    """One expression over columns; ``columns``: those in its nonlinear terms, sorted.
+    """One expression over columns.
 
-    ``constant``, ``linear`` (over all columns): of the terms that are linear as written. ``twice``: T + T' over
-    ``columns``. ``factor``, ``left``, ``shift``, ``right``, ``other_shift``: c, l, g, m, h of the products.
+    ``constant``, ``linear`` (over all columns): of the terms that are linear as written. ``columns``: those in the
+    nonlinear terms, sorted. ``twice``: T + T' over ``columns``. ``factor``, ``left``, ``shift``, ``right``,
+    ``other_shift``: c, l, g, m, h of the products. ``body``: as walked; ``place``: the columns of its variables.
     """
 
-    constant: float
-    linear: np.ndarray
-    columns: np.ndarray
-    twice: Any
-    factor: np.ndarray
-    left: Any
-    shift: np.ndarray
-    right: Any
-    other_shift: np.ndarray
-    body: Body
+    def __init__(self, body: Body, place: np.ndarray, size: int) -> None:
+        self.body, self.place = body, place
+        self.constant, self.linear = body.linear.const, np.zeros(size)
+        np.add.at(self.linear, place[body.linear.cols], body.linear.coefs)
+        self.columns = np.sort(place[Body(affine(), body.quad, body.products).columns()])
+        i, j, v = body.quad
+        where = np.searchsorted(self.columns, place[i]), np.searchsorted(self.columns, place[j])
+        half = sparse.csr_array((v, where), shape=(len(self.columns), len(self.columns)))
+        self.twice = _packed(half + half.T)
+        self.factor = np.array([p.coef for p in body.products])
+        self.left, self.shift = self._stacked([p.left for p in body.products])
+        self.right, self.other_shift = self._stacked([p.right for p in body.products])
 
     @classmethod
     def read(cls, expression: Any, column: Mapping[int, int], size: int) -> Quadratic | None:
@@ -76,32 +79,16 @@ class Quadratic:
             body = body.substitute(pinned, values)
         if body.quotients:
             return None
-        place = np.array([-1 if v.fixed else column[id(v)] for v in held], dtype=int)
-        return cls._of(_moved(body, place), size)
+        return cls(body, np.array([-1 if v.fixed else column[id(v)] for v in held], dtype=int), size)
 
-    @classmethod
-    def _of(cls, body: Body, size: int) -> Quadratic:
-        linear = np.zeros(size)
-        np.add.at(linear, body.linear.cols, body.linear.coefs)
-        curved = Body(body.linear.times(0.0)._replace(cols=_NONE, coefs=np.empty(0)), body.quad, body.products)
-        columns = curved.columns()
-        i, j, v = body.quad
-        shape = (len(columns), len(columns))
-        half = sparse.csr_array((v, (np.searchsorted(columns, i), np.searchsorted(columns, j))), shape=shape)
-        left = [p.left for p in body.products]
-        right = [p.right for p in body.products]
-        return cls(
-            body.linear.const,
-            linear,
-            columns,
-            _packed(half + half.T),
-            np.array([p.coef for p in body.products]),
-            _stacked(left, columns),
-            np.array([a.const for a in left]),
-            _stacked(right, columns),
-            np.array([a.const for a in right]),
-            body,
-        )
+    def _stacked(self, lines: Sequence[Affine]) -> tuple[Any, np.ndarray]:
+        """Return linear forms as the rows of a matrix over ``columns``, and their constants."""
+        sizes = [len(a.cols) for a in lines]
+        cols = np.concatenate([np.empty(0, dtype=np.intp), *(a.cols for a in lines)])
+        coefs = np.concatenate([np.empty(0), *(a.coefs for a in lines)])
+        where = (np.repeat(np.arange(len(lines)), sizes), np.searchsorted(self.columns, self.place[cols]))
+        matrix = sparse.csr_array((coefs, where), shape=(len(lines), len(self.columns)))
+        return _packed(matrix), np.array([a.const for a in lines])
 
     def value(self, x: np.ndarray) -> float:
         """Return f at a point."""
@@ -129,32 +116,6 @@ class Quadratic:
         others = tuple(p for p in body.products if squares_of(p) is None)
         rest = Body(body.linear, body.quad).plus(expand(others))
         return is_psd(rest.quad) or (bool(squares) and is_psd(rest.plus(expand(squares)).quad))
-
-
-_NONE = np.empty(0, dtype=np.intp)
-
-
-def _moved(body: Body, place: np.ndarray) -> Body:
-    """Return a body whose columns are renumbered."""
-
-    def line(a: Affine) -> Affine:
-        return Affine(place[a.cols], a.coefs, a.const)
-
-    def product(p: Any) -> Any:
-        left = line(p.left)
-        return p._replace(left=left, right=left if p.right is p.left else line(p.right))
-
-    i, j, v = body.quad
-    return Body(line(body.linear), (place[i], place[j], v), tuple(map(product, body.products)))
-
-
-def _stacked(lines: Sequence[Affine], columns: np.ndarray) -> Any:
-    """Return linear forms as the rows of a matrix over some columns."""
-    sizes = [len(a.cols) for a in lines]
-    cols = np.concatenate([_NONE, *(a.cols for a in lines)])
-    coefs = np.concatenate([np.empty(0), *(a.coefs for a in lines)])
-    where = (np.repeat(np.arange(len(lines)), sizes), np.searchsorted(columns, cols))
-    return _packed(sparse.csr_array((coefs, where), shape=(len(lines), len(columns))))
 
 
 def _packed(matrix: Any) -> Any:
@@ -188,9 +149,9 @@ class Curve:
             raise ModelError(f"{what} is not convex, and then no multipliers give a cut. {whole}")
         body = Body(read.body.linear, read.body.quad).plus(expand(read.body.products)).times(sign)
         i, j, v = body.quad
-        half = sparse.csr_matrix((v, (i, j)), shape=(size, size))
+        half = sparse.csr_matrix((v, (read.place[i], read.place[j])), shape=(size, size))
         slope = np.zeros(size)
-        np.add.at(slope, body.linear.cols, body.linear.coefs)
+        np.add.at(slope, read.place[body.linear.cols], body.linear.coefs)
         return cls(half + half.T, slope, float(body.linear.const))
 
     @classmethod
@@ -358,7 +319,7 @@ class SmoothFunction:
 
     def inside(self, x: np.ndarray, share: float, uneven: bool = False) -> np.ndarray | None:
         """Return the point with the curved variables that are at a bound moved inside; None where none is."""
-        lower, upper = (np.array([b if b is not None else s * np.inf for b in side]) for s, side in self._sides())
+        lower, upper = np.array([bounds_of(v) for v in self._held]).reshape(-1, 2).T
         at, room = x[self.curved], np.minimum(upper - lower, 1.0)
         low, up = at <= lower, at >= upper
         if not np.any((low | up) & (room > 0)):
@@ -367,9 +328,6 @@ class SmoothFunction:
         moved = x.copy()
         moved[self.curved] = np.where(low, lower + size, np.where(up, upper - size, at))
         return moved
-
-    def _sides(self) -> Sequence[tuple[float, list[float | None]]]:
-        return (-1.0, [v.lb for v in self._held]), (1.0, [v.ub for v in self._held])
 
     def _slope(self, x: np.ndarray) -> np.ndarray:
         """Return the derivatives of f, all finite."""
