@@ -14,7 +14,7 @@ the body then remembers which values those were. Likewise for mutable parameters
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -71,6 +71,14 @@ class Affine(NamedTuple):
 def affine(cols: Iterable[int] = (), coefs: Iterable[float] = (), const: float = 0.0) -> Affine:
     """Make an ``Affine`` from plain sequences."""
     return Affine(np.array(list(cols), dtype=np.intp), np.array(list(coefs), dtype=float), float(const))
+
+
+def stacked(lines: Sequence[Affine]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return row, column and coefficient of each entry of some linear forms, and their constants."""
+    sizes = [len(line.cols) for line in lines]
+    cols = np.concatenate([np.empty(0, dtype=np.intp), *(line.cols for line in lines)])
+    coefs = np.concatenate([np.empty(0), *(line.coefs for line in lines)])
+    return np.repeat(np.arange(len(lines)), sizes), cols, coefs, np.array([line.const for line in lines], dtype=float)
 
 
 _EMPTY = (np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0))

@@ -14,6 +14,7 @@ import math
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -174,7 +175,8 @@ class Engine:
                     break
             self.forget()
         if run.status == "DualInfeasible":  # a ray; unbounded if there is a point to start from
-            zero = Program(**{**vars(program), "P": program.P * 0.0, "q": program.q * 0.0})
+            zero = copy(program)
+            zero.P, zero.q = program.P * 0.0, program.q * 0.0
             start = self._attempt(zero, settings, deadline, shown, keep=False)
             run.status = {"Solved": "Unbounded", "PrimalInfeasible": "PrimalInfeasible"}.get(start.status, run.status)
             self.forget()

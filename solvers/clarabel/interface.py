@@ -67,7 +67,7 @@ from pyomo.opt import SolverResults, SolverStatus
 from pyomo.opt.results.solution import Solution
 
 from solvers.clarabel.engine import Ending, Engine, settings_of
-from solvers.clarabel.program import Program, assemble
+from solvers.clarabel.program import Program
 from solvers.clarabel.rows import ConicModel
 from solvers.errors import ModelError
 from solvers.legacy import LegacyInterface
@@ -217,7 +217,7 @@ class Clarabel(SolverBase):
                 raise ModelError(msg)
             else:
                 self._model.refresh()
-            program = assemble(self._model)
+            program = Program(self._model)
         with _timed(config.timer, "optimize"):
             ending = self._engine.run(program, settings, start + limit, config.tee)
 

@@ -16,15 +16,16 @@ Maximisation minimises -objective, and every sign turns.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from solvers.clarabel.body import Affine, Body, affine
+from solvers.clarabel.body import Affine, Body, affine, stacked
 from solvers.clarabel.cones import ConicRows, apex, conic_rows, objective_parts
-from solvers.clarabel.rows import BoundProver, Bounds, CompiledRow, ConicModel, Triplets, label
+from solvers.clarabel.rows import BoundProver, CompiledRow, ConicModel, Triplets, label
 from solvers.errors import ModelError
 
 
@@ -39,26 +40,177 @@ class Behind:
     kappa: float = 0.0
 
 
-@dataclass
-class Program:
-    """The numbers of one solve, and what stands behind each."""
+Restated = tuple[CompiledRow, float, ConicRows, int]  # row, sign of its multiplier, as cones, first auxiliary variable
+NowLinear = tuple[CompiledRow, Affine, float, float]  # row, body and both sides
 
-    P: sp.csc_matrix
-    q: np.ndarray
-    A: sp.csc_matrix
-    b: np.ndarray
-    cones: list[tuple[str, int]]
-    const: float
-    sense: float  # +1 minimise, -1 maximise
-    free: np.ndarray  # columns of the model that move
-    columns: Bounds
-    used: np.ndarray
-    linear: Triplets
-    sides: list[tuple[np.ndarray, float]]  # row of A of each linear row, -1 where it has none; sign of its multiplier
-    bounds: list[tuple[np.ndarray, float]]  # the same of the bounds of the free variables
-    behind: list[Behind]
-    undefined: list[CompiledRow]  # rows without a multiplier
-    contradiction: str = ""  # a row that is false whatever x is
+
+class Program:
+    """The numbers of one solve, and the rows and variables behind each.
+
+    ``P``, ``q``, ``const``: objective; P has its upper triangle only. ``A``, ``b``, ``cones``: rows. ``sense``: 1 to
+    minimise, -1 to maximise. ``columns``: bounds and fixings by column of the model. ``used``: columns that occur.
+    ``free``: columns that move. ``linear``: the linear rows. ``sides``: for each kind of side of these, its row of A
+    (-1 where there is none) and the sign of its multiplier. ``bounds``: the same for the bounds of the free columns.
+    ``behind``: multipliers of the nonlinear rows. ``undefined``: rows without a multiplier. ``contradiction``: a row
+    that is false whatever x is; "" without one.
+    """
+
+    def __init__(self, model: ConicModel) -> None:
+        """Put a compiled model in standard form, with the bounds, fixings and right-hand sides of now.
+
+        Raises ModelError if a row or the objective is not convex, or a variable is integer.
+        """
+        self.columns, self.used = model.columns(), model.used()
+        self.behind: list[Behind] = []
+        self.undefined: list[CompiledRow] = []
+        self.contradiction = ""
+        prover = BoundProver(self.columns, model.linear(), model.walker.variables)
+        # Nonlinear rows first: some are linear at the present fixings, some pin a variable.
+        restated, extra = self._restate(model, prover)
+        while pins := _pins(restated):
+            self._pin(pins)
+            restated, extra = self._restate(model, prover)
+        self.linear = _extended(model.linear(), extra)
+        self.sense, line, quad, squares, costs = self._objective(model.objective, prover)
+        offset = sum(len(rows.quotients) for _, _, rows, _ in restated)
+        every = [*restated, (None, 0.0, costs, offset)]
+
+        n, auxiliaries = len(self.used), offset + len(costs.quotients)
+        self.free = np.flatnonzero(self.used & ~self.columns.pinned)
+        place = np.full(n + auxiliaries, -1, dtype=np.intp)
+        place[self.free] = np.arange(len(self.free))
+        place[n:] = len(self.free) + np.arange(auxiliaries)
+        size = len(self.free) + auxiliaries
+
+        def placed(entry: Affine, offset: int) -> Affine:
+            cols = np.where(entry.cols < 0, n + offset - 1 - entry.cols, entry.cols)
+            return Affine(place[cols], entry.coefs, entry.const)
+
+        line = placed(line, offset)
+        q = np.bincount(line.cols, weights=line.coefs, minlength=size).astype(float)
+        if quad is not None:
+            quad = (place[quad[0]], place[quad[1]], quad[2])
+        self.P, q, const, long = _quadratic(quad, [placed(s, 0) for s in squares], q, size)
+        self.q, self.const = np.concatenate((q, np.zeros(len(long)))), const + line.const
+
+        A = _Coordinates()
+        zeros = [placed(z, start) for _, _, rows, start in every for z in rows.zeros]
+        zeros += [entry.plus(affine([size + k], [-1.0])) for k, entry in enumerate(long)]  # y = Fx + g, objective y'y
+        count = self._put_linear(A, place, zeros)
+        self._put_inequalities(A, restated, placed)
+        cones = [("zero", count), ("nonnegative", A.size - count)]
+        for owner, sign, rows, start in every:
+            for cone in ([rows.cone] if rows.cone else []) + rows.quotients:
+                at = A.put_affine([placed(entry, start) for entry in cone.entries], -1.0)
+                cones.append(("second-order", len(at)))
+                if cone.kappa is not None and owner is not None:
+                    self.behind.append(Behind(owner, sign, int(at[0]), len(at), cone.kappa))
+        triplets = (np.concatenate(A.coefs), (np.concatenate(A.rows), np.concatenate(A.cols)))
+        self.A, self.b = sp.csc_matrix(triplets, shape=(A.size, size + len(long))), np.concatenate(A.b)
+        self.cones = [cone for cone in cones if cone[1]]
+
+    def _restate(self, model: ConicModel, prover: BoundProver) -> tuple[list[Restated], list[NowLinear]]:
+        """Return the nonlinear rows as cones, and those that are linear at the present fixings."""
+        pinned, values = self.columns.pinned, self.columns.values
+        restated: list[Restated] = []
+        extra: list[NowLinear] = []
+        auxiliaries = 0
+        for row in model.nonlinear:
+            lo, hi = row.bounds()
+            cols = row.columns
+            numbers = (pinned[cols], pinned[cols] * values[cols], prover.lower[cols], prover.upper[cols], [lo, hi])
+            key = np.concatenate(numbers).tobytes()
+
+            def restate(row: CompiledRow = row, lo: float = lo, hi: float = hi) -> Any:
+                body = row.body.substitute(pinned, values)
+                return body.linear if body.is_linear else _sides(row, body, lo, hi, prover)
+
+            made = _restated(row, key, prover, restate)
+            if isinstance(made, Affine):
+                extra.append((row, made, lo, hi))
+                continue
+            for sign, rows in made:
+                restated.append((row, sign, rows, auxiliaries))
+                auxiliaries += len(rows.quotients)
+        return restated, extra
+
+    def _pin(self, pins: dict[int, tuple[float, CompiledRow, ConicRows]]) -> None:
+        """Fix columns to which a row leaves one value.
+
+        w^2 <= s t with s fixed at 0 leaves w no choice; as a number it takes its dense column out of the problem.
+        """
+        columns = self.columns
+        for col, (value, row, rows) in pins.items():
+            columns.pinned[col], columns.values[col] = True, value
+            if rows.cone is None and rows.inequality is None:  # else only a quotient of the row is pinned
+                self.undefined.append(row)
+            if not columns.lower[col] - 1e-8 <= value <= columns.upper[col] + 1e-8:
+                self.contradiction = label(row.owner)
+
+    def _objective(
+        self, objective: CompiledRow | None, prover: BoundProver
+    ) -> tuple[float, Affine, Any, Any, ConicRows]:
+        """Return sense, linear part, quadratic part, squares and the rows for quotients."""
+        if objective is None:
+            return 1.0, affine(), None, [], ConicRows()
+        pinned, values, cols = self.columns.pinned, self.columns.values, objective.columns
+        sense = float(objective.owner.sense)
+        parts = (pinned[cols], pinned[cols] * values[cols], prover.lower[cols], prover.upper[cols], [sense])
+
+        def restate() -> Any:
+            rows = ConicRows()
+            body = objective.body.times(sense).substitute(pinned, values)
+            return (*objective_parts(body, rows, prover, label(objective.owner)), rows)
+
+        return (sense, *_restated(objective, np.concatenate(parts).tobytes(), prover, restate))
+
+    def _put_linear(self, A: _Coordinates, place: np.ndarray, zeros: list[Affine]) -> int:
+        """Add the linear rows, ``zeros`` = 0, and the bounds; return the number of equations."""
+        linear, columns = self.linear, self.columns
+        keep = ~columns.pinned[linear.cols]
+        fixed = linear.coefs[~keep] * columns.values[linear.cols[~keep]]
+        gone = np.bincount(linear.index[~keep], fixed, minlength=len(linear.lower))
+        lower, upper = linear.lower - linear.const - gone, linear.upper - linear.const - gone
+        index, cols, coefs = linear.index[keep], place[linear.cols[keep]], linear.coefs[keep]
+        some = np.bincount(index, minlength=len(lower)) > 0
+        self.contradiction = self.contradiction or _contradiction(linear, lower, upper, some)
+
+        def take(which: np.ndarray, sign: float, sides: np.ndarray) -> np.ndarray:
+            number = np.cumsum(which) - 1
+            mine = which[index]
+            at = np.full(len(which), -1, dtype=np.intp)
+            at[which] = A.put(number[index[mine]], cols[mine], sign * coefs[mine], sign * sides[which])
+            return at
+
+        same = some & (linear.lower == linear.upper)
+        equal = take(same, 1.0, upper)
+        if zeros:
+            A.put_affine(zeros, 1.0)
+        count = A.size
+        above = take(some & ~same & (upper < np.inf), 1.0, upper)
+        below = take(some & ~same & (lower > -np.inf), -1.0, lower)
+        self.sides = [(equal, -1.0), (above, -1.0), (below, 1.0)]
+        self.bounds = []
+        for sides, sign in ((columns.lower[self.free], -1.0), (columns.upper[self.free], 1.0)):
+            at, has = np.full(len(self.free), -1, dtype=np.intp), np.flatnonzero(np.isfinite(sides))
+            at[has] = A.put(np.arange(len(has)), has, np.full(len(has), sign), sign * sides[has])
+            self.bounds.append((at, -sign))
+        return count
+
+    def _put_inequalities(
+        self, A: _Coordinates, restated: list[Restated], placed: Callable[[Affine, int], Affine]
+    ) -> None:
+        """Add the nonlinear rows that are an inequality now; note those without a multiplier."""
+        for row, sign, rows, start in restated:
+            if rows.inequality is not None and len(rows.inequality.cols):
+                (at,) = A.put_affine([placed(rows.inequality, start)], 1.0)
+                self.behind.append(Behind(row, sign, int(at)))
+            elif rows.inequality is not None:
+                self.undefined.append(row)
+                if rows.inequality.const > 1e-8:
+                    self.contradiction = self.contradiction or label(row.owner)
+            elif rows.cone is None:
+                self.undefined.append(row)
 
     def same_pattern(self, other: Program) -> bool:
         """Whether the numbers of one may replace those of the other inside the solver."""
@@ -157,13 +309,8 @@ class _Coordinates:
 
     def put_affine(self, entries: list[Affine], sign: float) -> np.ndarray:
         """Append rows ``sign * coefs x + s = -sign * const``."""
-        sizes = [len(entry.cols) for entry in entries]
-        return self.put(
-            np.repeat(np.arange(len(entries)), sizes),
-            np.concatenate([entry.cols for entry in entries]),
-            sign * np.concatenate([entry.coefs for entry in entries]),
-            np.array([-sign * entry.const for entry in entries]),
-        )
+        rows, cols, coefs, constants = stacked(entries)
+        return self.put(rows, cols, sign * coefs, -sign * constants)
 
 
 def _restated(row: CompiledRow, key: bytes, prover: BoundProver, build: Any) -> Any:
@@ -190,187 +337,26 @@ def _sides(row: CompiledRow, body: Body, lo: float, hi: float, prover: BoundProv
     return sides
 
 
-def _nonlinear(
-    model: ConicModel, columns: Bounds, prover: BoundProver
-) -> tuple[list[tuple[CompiledRow, float, ConicRows, int]], list[tuple[CompiledRow, Affine, float, float]], int]:
-    """Restate the nonlinear rows: cones with their first auxiliary variable, rows now linear, number of auxiliaries."""
-    pinned, values = columns.pinned, columns.values
-    behind: list[tuple[CompiledRow, float, ConicRows, int]] = []
-    extra: list[tuple[CompiledRow, Affine, float, float]] = []
-    auxiliaries = 0
-    for row in model.nonlinear:
-        lo, hi = row.bounds()
-        cols = row.columns
-        numbers = (pinned[cols], pinned[cols] * values[cols], prover.lower[cols], prover.upper[cols], [lo, hi])
-        key = np.concatenate(numbers).tobytes()
-
-        def restate(row: CompiledRow = row, lo: float = lo, hi: float = hi) -> Any:
-            body = row.body.substitute(pinned, values)
-            return body.linear if body.is_linear else _sides(row, body, lo, hi, prover)
-
-        made = _restated(row, key, prover, restate)
-        if isinstance(made, Affine):
-            extra.append((row, made, lo, hi))
-            continue
-        for sign, rows in made:
-            behind.append((row, sign, rows, auxiliaries))
-            auxiliaries += len(rows.quotients)
-    return behind, extra, auxiliaries
+def _pins(restated: list[Restated]) -> dict[int, tuple[float, CompiledRow, ConicRows]]:
+    """Return the columns to which a row leaves one value, with it."""
+    return {
+        int(zero.cols[0]): (-zero.const / float(zero.coefs[0]), row, rows)
+        for row, _, rows, _ in restated
+        for zero in rows.zeros
+        if len(zero.cols) == 1 and zero.cols[0] >= 0
+    }
 
 
-def assemble(model: ConicModel) -> Program:
-    """Put a compiled model in standard form, with the bounds, fixings and right-hand sides of now.
-
-    Raises ModelError if a row or the objective is not convex, or a variable is integer.
-    """
-    columns, linear, used = model.columns(), model.linear(), model.used()
-    n = len(used)
-    prover = BoundProver(columns, linear, model.walker.variables)
-    pinned, values = columns.pinned, columns.values
-
-    # Nonlinear rows first: some are linear at the present fixings, some pin a variable, and they count the auxiliaries.
-    undefined: list[CompiledRow] = []
-    contradiction = ""
-    while True:
-        behind, extra, auxiliaries = _nonlinear(model, columns, prover)
-        pins = {
-            int(zero.cols[0]): (-zero.const / float(zero.coefs[0]), row, rows)
-            for row, _, rows, _ in behind
-            for zero in rows.zeros
-            if len(zero.cols) == 1 and zero.cols[0] >= 0
-        }
-        if not pins:
-            break
-        # w^2 <= s t with s fixed at 0 leaves w no choice; as a number it takes its dense column out of the problem.
-        for col, (value, row, rows) in pins.items():
-            pinned[col], values[col] = True, value
-            if rows.cone is None and rows.inequality is None:  # else only a quotient of the row is pinned
-                undefined.append(row)
-            if not columns.lower[col] - 1e-8 <= value <= columns.upper[col] + 1e-8:
-                contradiction = label(row.owner)
-    linear = _extended(linear, extra)
-
-    objective = model.objective
-    sense, line, quad, squares, costs = 1.0, affine(), None, [], ConicRows()
-    if objective is not None:
-        sense = float(objective.owner.sense)
-        cols = objective.columns
-        parts = (pinned[cols], pinned[cols] * values[cols], prover.lower[cols], prover.upper[cols], [sense])
-
-        def restate_objective(objective: CompiledRow = objective) -> Any:
-            rows = ConicRows()
-            body = objective.body.times(sense).substitute(pinned, values)
-            return (*objective_parts(body, rows, prover, label(objective.owner)), rows)
-
-        line, quad, squares, costs = _restated(objective, np.concatenate(parts).tobytes(), prover, restate_objective)
-    cost_offset = auxiliaries
-    auxiliaries += len(costs.quotients)
-
-    free = np.flatnonzero(used & ~pinned)
-    place = np.full(n + auxiliaries, -1, dtype=np.intp)
-    place[free] = np.arange(len(free))
-    place[n:] = len(free) + np.arange(auxiliaries)
-    size = len(free) + auxiliaries
-
-    def placed(entry: Affine, offset: int) -> Affine:
-        cols = np.where(entry.cols < 0, n + offset - 1 - entry.cols, entry.cols)
-        return Affine(place[cols], entry.coefs, entry.const)
-
-    line = placed(line, cost_offset)
-    q = np.bincount(line.cols, weights=line.coefs, minlength=size).astype(float)
-    if quad is not None:
-        quad = (place[quad[0]], place[quad[1]], quad[2])
-    P, q, const, long = _quadratic(quad, [placed(s, 0) for s in squares], q, size)
-    const += line.const
-    if long:  # y = Fx + g, objective y'y
-        q = np.concatenate((q, np.zeros(len(long))))
-
-    A = _Coordinates()
-    keep = ~pinned[linear.cols]
-    gone = np.bincount(
-        linear.index[~keep], linear.coefs[~keep] * values[linear.cols[~keep]], minlength=len(linear.lower)
-    )
-    lower, upper = linear.lower - linear.const - gone, linear.upper - linear.const - gone
-    index, cols, coefs = linear.index[keep], place[linear.cols[keep]], linear.coefs[keep]
-    some = np.bincount(index, minlength=len(lower)) > 0
-    contradiction = contradiction or _contradiction(linear, lower, upper, some)
-
-    def take(which: np.ndarray, sign: float, sides: np.ndarray) -> np.ndarray:
-        number = np.cumsum(which) - 1
-        mine = which[index]
-        at = np.full(len(which), -1, dtype=np.intp)
-        at[which] = A.put(number[index[mine]], cols[mine], sign * coefs[mine], sign * sides[which])
-        return at
-
-    same = some & (linear.lower == linear.upper)
-    equal = take(same, 1.0, upper)
-    zeros = [placed(z, offset) for _, _, rows, offset in behind for z in rows.zeros]
-    zeros += [placed(z, cost_offset) for z in costs.zeros]
-    zeros += [entry.plus(affine([size + k], [-1.0])) for k, entry in enumerate(long)]
-    if zeros:
-        A.put_affine(zeros, 1.0)
-    zero_rows = A.size
-
-    above = take(some & ~same & (upper < np.inf), 1.0, upper)
-    below = take(some & ~same & (lower > -np.inf), -1.0, lower)
-    bounds = []
-    for sides, sign in ((columns.lower[free], -1.0), (columns.upper[free], 1.0)):
-        at, has = np.full(len(free), -1, dtype=np.intp), np.flatnonzero(np.isfinite(sides))
-        at[has] = A.put(np.arange(len(has)), has, np.full(len(has), sign), sign * sides[has])
-        bounds.append((at, -sign))
-    found: list[Behind] = []
-    for row, sign, rows, offset in behind:
-        if rows.inequality is not None and len(rows.inequality.cols):
-            (at_row,) = A.put_affine([placed(rows.inequality, offset)], 1.0)
-            found.append(Behind(row, sign, int(at_row)))
-        elif rows.inequality is not None:
-            undefined.append(row)
-            if rows.inequality.const > 1e-8:
-                contradiction = contradiction or label(row.owner)
-        elif rows.cone is None:
-            undefined.append(row)
-    cones = [("zero", zero_rows), ("nonnegative", A.size - zero_rows)]
-
-    for owner, sign, rows, offset in [*behind, (None, 0.0, costs, cost_offset)]:
-        for cone in ([rows.cone] if rows.cone else []) + rows.quotients:
-            at_cone = A.put_affine([placed(entry, offset) for entry in cone.entries], -1.0)
-            cones.append(("second-order", len(at_cone)))
-            if cone.kappa is not None and owner is not None:
-                found.append(Behind(owner, sign, int(at_cone[0]), len(at_cone), cone.kappa))
-
-    size += len(long)
-    triplets = (np.concatenate(A.coefs), (np.concatenate(A.rows), np.concatenate(A.cols)))
-    return Program(
-        P=P,
-        q=q,
-        A=sp.csc_matrix(triplets, shape=(A.size, size)),
-        b=np.concatenate(A.b),
-        cones=[cone for cone in cones if cone[1]],
-        const=const,
-        sense=sense,
-        free=free,
-        columns=columns,
-        used=used,
-        linear=linear,
-        sides=[(equal, -1.0), (above, -1.0), (below, 1.0)],
-        bounds=bounds,
-        behind=found,
-        undefined=undefined,
-        contradiction=contradiction,
-    )
-
-
-def _extended(linear: Triplets, extra: list[tuple[CompiledRow, Affine, float, float]]) -> Triplets:
+def _extended(linear: Triplets, extra: list[NowLinear]) -> Triplets:
     if not extra:
         return linear
-    count = len(linear.lower)
-    sizes = [len(line.cols) for _, line, _, _ in extra]
+    rows, cols, coefs, constants = stacked([line for _, line, _, _ in extra])
     return Triplets(
         linear.owners + [row for row, _, _, _ in extra],
-        np.concatenate((linear.index, np.repeat(np.arange(count, count + len(extra)), sizes))),
-        np.concatenate((linear.cols, *(line.cols for _, line, _, _ in extra))),
-        np.concatenate((linear.coefs, *(line.coefs for _, line, _, _ in extra))),
-        np.concatenate((linear.const, [line.const for _, line, _, _ in extra])),
+        np.concatenate((linear.index, len(linear.lower) + rows)),
+        np.concatenate((linear.cols, cols)),
+        np.concatenate((linear.coefs, coefs)),
+        np.concatenate((linear.const, constants)),
         np.concatenate((linear.lower, [lo for _, _, lo, _ in extra])),
         np.concatenate((linear.upper, [hi for _, _, _, hi in extra])),
     )
@@ -396,14 +382,10 @@ def _quadratic(
     rows, cols, data = [np.minimum(i, j)], [np.maximum(i, j)], [np.where(i == j, 2.0 * v, v)]
     const, long = 0.0, []
     if squares:
-        sizes = np.array([len(s.cols) for s in squares])
-        f_cols = np.concatenate([s.cols for s in squares])
-        f_rows = np.repeat(np.arange(len(squares)), sizes)
-        factor = sp.csr_matrix(
-            (np.concatenate([s.coefs for s in squares]), (f_rows, f_cols)), shape=(len(squares), size)
-        )
+        f_rows, f_cols, f_coefs, g = stacked(squares)
+        factor = sp.csr_matrix((f_coefs, (f_rows, f_cols)), shape=(len(squares), size))
         product = None
-        if float((sizes.astype(float) ** 2).sum()) <= 4e7:
+        if float(sum(len(s.cols) ** 2 for s in squares)) <= 4e7:
             product = sp.triu(factor.T @ factor).tocoo()
         if product is None or product.nnz > 2 * (factor.nnz + len(squares)) + 100:
             long = squares
@@ -413,7 +395,6 @@ def _quadratic(
             data.append(np.full(len(squares), 2.0))
             size += len(squares)
         else:
-            g = np.array([s.const for s in squares])
             rows.append(product.row)
             cols.append(product.col)
             data.append(2.0 * product.data)

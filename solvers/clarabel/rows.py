@@ -15,7 +15,7 @@ import pyomo.environ as pyo
 from pyomo.common.numeric_types import native_types
 from pyomo.repn.util import categorize_valid_components
 
-from solvers.clarabel.body import Affine, Body, Inputs, Walker
+from solvers.clarabel.body import Affine, Body, Inputs, Walker, stacked
 from solvers.errors import ModelError
 
 _UNDERSTOOD = {
@@ -39,7 +39,6 @@ _REMEDY = {
     "SOSConstraint": "use a MIP solver such as scip",
 }
 INFINITE = 1e20  # bounds at least this large are none, as everywhere in the field
-_NO_VALUES = (np.empty(0, dtype=np.intp), np.empty(0), np.empty(0))
 
 
 def label(component: Any) -> str:
@@ -173,15 +172,9 @@ class ConicModel:
     def _gather(self) -> None:
         linear = [row for row in self.rows.values() if row.body.is_linear]
         self.nonlinear = [row for row in self.rows.values() if not row.body.is_linear]
-        parts = [row.body.linear for row in linear]
-        sizes = np.array([len(part.cols) for part in parts], dtype=np.intp)
-        cols, coefs, _ = _NO_VALUES
         self._linear = Triplets(
             linear,
-            np.repeat(np.arange(len(parts)), sizes),
-            np.concatenate([part.cols for part in parts]) if parts else cols,
-            np.concatenate([part.coefs for part in parts]) if parts else coefs,
-            np.array([part.const for part in parts]),
+            *stacked([row.body.linear for row in linear]),
             np.array([-np.inf if _varies(row.lower) else _number(row.lower, -np.inf) for row in linear]),
             np.array([np.inf if _varies(row.upper) else _number(row.upper, np.inf) for row in linear]),
         )

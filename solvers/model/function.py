@@ -27,7 +27,7 @@ from pyomo.core.expr.visitor import identify_variables
 from pyomo.repn import generate_standard_repn
 from scipy import sparse
 
-from solvers.clarabel.body import Affine, Body, Walker, affine
+from solvers.clarabel.body import Affine, Body, Walker, affine, stacked
 from solvers.clarabel.cones import expand, is_psd, squares_of
 from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
@@ -83,12 +83,9 @@ class Quadratic:
 
     def _stacked(self, lines: Sequence[Affine]) -> tuple[Any, np.ndarray]:
         """Return linear forms as the rows of a matrix over ``columns``, and their constants."""
-        sizes = [len(a.cols) for a in lines]
-        cols = np.concatenate([np.empty(0, dtype=np.intp), *(a.cols for a in lines)])
-        coefs = np.concatenate([np.empty(0), *(a.coefs for a in lines)])
-        where = (np.repeat(np.arange(len(lines)), sizes), np.searchsorted(self.columns, self.place[cols]))
-        matrix = sparse.csr_array((coefs, where), shape=(len(lines), len(self.columns)))
-        return _packed(matrix), np.array([a.const for a in lines])
+        rows, cols, coefs, constants = stacked(lines)
+        where = (rows, np.searchsorted(self.columns, self.place[cols]))
+        return _packed(sparse.csr_array((coefs, where), shape=(len(lines), len(self.columns)))), constants
 
     def value(self, x: np.ndarray) -> float:
         """Return f at a point."""

@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 from solvers.clarabel.cones import psd_factor
 from solvers.clarabel.interface import Clarabel
-from solvers.clarabel.program import assemble
+from solvers.clarabel.program import Program
 from solvers.errors import ModelError
 
 MIN, MAX = pyo.minimize, pyo.maximize
@@ -752,7 +752,7 @@ def test_a_point_that_goes_to_infinity_has_no_bound():
     m.cost = pyo.Objective(expr=m.x**2 - m.b)
     opt = Clarabel()
     opt.solve(m, raise_exception_on_nonoptimal_result=False, load_solutions=False)
-    program = assemble(opt._model)
+    program = Program(opt._model)
     z = np.array([2.0])
     assert program.bound_from(np.array([1.0, 1e13]), z) == -np.inf
     assert program.bound_from(np.array([1.0, 0.1]), z) > -10
