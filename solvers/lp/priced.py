@@ -24,7 +24,7 @@ What the dual does not settle (no point, no end) goes to ``HighsLP`` as it is.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -35,23 +35,44 @@ from solvers.lp.highs import LONG, HighsLP, LpAnswer, LpStatus
 _FREE, _ABOVE, _BELOW, _BOXED, _FIXED = range(5)  # what bounds leave of x'
 
 
-@dataclass
 class _Prices:
-    """The dual of the rows as they are: what of it does not change with costs and bounds."""
+    """The dual of the rows: the part that does not change with costs and bounds.
 
-    lp: HighsLP
-    matrix: sparse.csr_matrix  # (prices, columns)
-    sides: np.ndarray
-    row: np.ndarray  # of each price; -1 of a bound
-    low: np.ndarray  # of each price, without slacks
-    high: np.ndarray
-    kept: np.ndarray  # columns that are rows of the dual
-    slacks: np.ndarray  # columns that are bounds there
-    of: np.ndarray  # the price of each slack
-    entry: np.ndarray  # of each slack
-    boxed: np.ndarray  # columns whose upper bound is a side, the last ones
-    kinds: np.ndarray  # of the columns, when it was built
-    cost: np.ndarray  # of the prices, at the last solve
+    ``matrix``: of shape (prices, columns), with a row for each finite side and each upper bound of a boxed column.
+    ``sides``: these. ``row``: of each price; -1 of a bound. ``low``, ``high``: bounds of the prices, without slacks.
+    ``kept``: columns that are rows of the dual. ``slacks``: columns that are bounds there. ``of``, ``entry``: price and
+    entry of each slack. ``boxed``: columns whose upper bound is a side, the last ones. ``kinds``: of the columns, when
+    it was built. ``cost``: of the prices, at the last solve.
+    """
+
+    def __init__(
+        self,
+        rows: sparse.csr_matrix,
+        low: np.ndarray,
+        high: np.ndarray,
+        upper: np.ndarray,
+        kinds: np.ndarray,
+        words: Mapping[str, Any],
+    ) -> None:
+        columns, self.kinds = rows.shape[1], kinds
+        equal = np.isfinite(low) & (low == high)
+        at_least, at_most = np.flatnonzero(np.isfinite(low) & ~equal), np.flatnonzero(np.isfinite(high) & ~equal)
+        equal = np.flatnonzero(equal)
+        self.boxed = boxed = np.flatnonzero(kinds == _BOXED)
+        unit = sparse.csr_matrix((np.ones(len(boxed)), (np.arange(len(boxed)), boxed)), (len(boxed), columns))
+        self.matrix = sparse.vstack([rows[at_least], rows[at_most], rows[equal], unit], format="csr")
+        self.sides = np.concatenate([low[at_least], high[at_most], low[equal], upper[boxed]])
+        self.row = np.concatenate([at_least, at_most, equal, np.full(len(boxed), -1)])
+        first, last = len(at_least), len(at_least) + len(at_most)
+        self.low, self.high = np.full(len(self.row), -np.inf), np.full(len(self.row), np.inf)
+        self.low[:first], self.high[first:last], self.high[last + len(equal) :] = 0.0, 0.0, 0.0
+        signs = np.sign(np.isinf(self.high) * 1.0 - np.isinf(self.low))
+        self.slacks, self.of, self.entry = _slacks(self.matrix, kinds, signs)
+        self.kept = np.setdiff1d(np.arange(columns), self.slacks)
+        self.cost = -self.sides
+        self.lp = HighsLP(self.cost, self.low, self.high, **words)
+        nothing = np.full(len(self.kept), np.inf)
+        self.lp.add_rows(self.matrix[:, self.kept].T.tocsr(), -nothing, nothing)
 
 
 def pays(matrix: sparse.csr_matrix) -> bool:
@@ -120,7 +141,7 @@ class PricedLP:
         begin = time.monotonic()
         kinds = _kinds(self._lower, self._upper)
         if self._prices is None or ((kinds != self._prices.kinds) & (kinds != _FIXED)).any():
-            self._prices = self._built(kinds)
+            self._prices = _Prices(self._matrix, self._row_lower, self._row_upper, self._upper, kinds, self._words)
         p = self._prices
         start = np.where(np.isfinite(self._lower), self._lower, np.where(np.isfinite(self._upper), self._upper, 0.0))
         p.sides[len(p.sides) - len(p.boxed) :] = self._upper[p.boxed]
@@ -167,28 +188,6 @@ class PricedLP:
         if answer.status is LpStatus.OPTIMAL:
             self._slack = lp.slack_rows()
         return answer
-
-    def _built(self, kinds: np.ndarray) -> _Prices:
-        """Return the dual for the rows, and the kinds of columns, as they are."""
-        low, high = self._row_lower, self._row_upper
-        equal = np.isfinite(low) & (low == high)
-        at_least, at_most = np.flatnonzero(np.isfinite(low) & ~equal), np.flatnonzero(np.isfinite(high) & ~equal)
-        equal = np.flatnonzero(equal)
-        boxed = np.flatnonzero(kinds == _BOXED)
-        unit = sparse.csr_matrix((np.ones(len(boxed)), (np.arange(len(boxed)), boxed)), (len(boxed), self.columns))
-        parts = [self._matrix[at_least], self._matrix[at_most], self._matrix[equal], unit]
-        matrix = sparse.vstack(parts, format="csr")
-        sides = np.concatenate([low[at_least], high[at_most], low[equal], self._upper[boxed]])
-        row = np.concatenate([at_least, at_most, equal, np.full(len(boxed), -1)])
-        first, last = len(at_least), len(at_least) + len(at_most)
-        price_low, price_high = np.full(len(row), -np.inf), np.full(len(row), np.inf)
-        price_low[:first], price_high[first:last], price_high[last + len(equal) :] = 0.0, 0.0, 0.0
-        slacks, of, entry = _slacks(matrix, kinds, np.sign(np.isinf(price_high) * 1.0 - np.isinf(price_low)))
-        kept = np.setdiff1d(np.arange(self.columns), slacks)
-        lp = HighsLP(-sides, price_low, price_high, **self._words)
-        nothing = np.full(len(kept), np.inf)
-        lp.add_rows(matrix[:, kept].T.tocsr(), -nothing, nothing)
-        return _Prices(lp, matrix, sides, row, price_low, price_high, kept, slacks, of, entry, boxed, kinds, -sides)
 
 
 def _kinds(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

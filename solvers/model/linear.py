@@ -80,11 +80,7 @@ def keep(component: Any, matrix: Any, variables: Sequence[Any]) -> None:
     """Remember that the rows of a constraint are ``matrix @ variables``, between sides of their own."""
     rows = list(component.values())
     known = KnownRows(rows, [row.expr for row in rows], sparse.csr_array(matrix), list(variables))
-    add(component.model(), known)
-
-
-def add(model: Any, known: KnownRows) -> None:
-    """Attach known rows to their model."""
+    model = component.model()
     setattr(model, KNOWN, [*known_of(model), known])
 
 
@@ -110,20 +106,15 @@ def bodies_of(model: Any) -> dict[int, float]:
 def among(rows: Iterable[Any]) -> list[tuple[KnownRows, list[int], list[int]]]:
     """Return for each matrix which of the rows, by their positions here and in the matrix, are as built."""
     where = {id(row): k for k, row in enumerate(rows)}
-    models = {id(m): m for m in {id(c): c.model() for c in _components(rows)}.values() if m is not None}
+    components = {id(c): c for c in (row.parent_component() for row in rows) if c is not None}
     found = []
-    for model in models.values():
+    for model in {id(m): m for m in (c.model() for c in components.values()) if m is not None}.values():
         for known in known_of(model):
             pairs = [(where[id(row)], k) for k, row in known.intact() if id(row) in where]
             if pairs:
                 here, there = map(list, zip(*pairs, strict=True))
                 found.append((known, here, there))
     return found
-
-
-def _components(rows: Iterable[Any]) -> list[Any]:
-    found = {id(c): c for c in (row.parent_component() for row in rows)}
-    return [c for c in found.values() if c is not None]
 
 
 @dataclass(frozen=True)
