@@ -238,7 +238,7 @@ class Runner:
                 return refused_option(self.spec, name, own[name], text)
             if own and isinstance(error, TypeError | KeyError):
                 return OptionError(f"{self.spec.name} fails with its options {own}: {text}")
-        if isinstance(error, NotImplementedError | IncompatibleModelError):
+        if isinstance(error, NotImplementedError | IncompatibleModelError) or type(error).__name__ == "DegreeError":
             why, able = text.splitlines()[0].partition(":")[0].rstrip("."), " or ".join(names(C.NLP))
             said = f"{self.spec.name} cannot take this model: {why}. Use {able}, or name no solver."
             return UnsupportedModel(said, self.spec.name)

@@ -56,7 +56,10 @@ def test_a_cone_is_not_called_a_set_that_is_not_convex(data):
         fs.solve(fs.gmeb.primal(data, **RADII, sigma=True), "branch-and-cut")
 
 
-def test_quotients_are_refused_for_gurobi_and_no_trivial_point_replaces_the_answer(data, need):
-    need("gurobi")
-    with pytest.raises(UnsupportedModel, match=r"gurobi cannot take this model: .* linear and quadratic .*name no"):
-        fs.solve(fs.gmeb.primal(data, **RADII, form="quotient"), "gurobi")
+@pytest.mark.parametrize(
+    ("solver", "why"), [("gurobi", "linear and quadratic"), ("gurobi_direct", "does not support expressions of degree")]
+)
+def test_quotients_are_refused_for_gurobi_and_no_trivial_point_replaces_the_answer(data, need, solver, why):
+    need(solver)
+    with pytest.raises(UnsupportedModel, match=rf"{solver} cannot take this model: .*{why}.*name no"):
+        fs.solve(fs.gmeb.primal(data, **RADII, form="quotient"), solver)
