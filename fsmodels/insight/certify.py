@@ -11,7 +11,7 @@ from fsmodels.checks import positive
 from fsmodels.datasets.checks import on_one_footing
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.insight.exact import about, bounded, clock_of, plain, share_of
+from fsmodels.insight.what_if import ProvenAnswer, about, bounded, clock_of, share_of
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import number
 from fsmodels.selection.request import data_and_words
@@ -27,7 +27,7 @@ SAME = 1e-6  # relative: objectives that are taken as equal
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Certified:
+class Certified(ProvenAnswer):
     """A selection from elsewhere, held against the best.
 
     Attributes
@@ -100,29 +100,24 @@ class Certified:
             None: f"Whether they are within {asked} of the best is open: more time would tell. {words}",
         }[self.answer]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the content of a JSON file."""
+    def _content(self) -> dict[str, Any]:
         return {
             "question": "certify",
             "model": self.model,
             "data": self.own.data.name,
-            "features": list(self.features),
-            "objective": plain(self.objective),
-            "bound": plain(self.bound),
-            "gap": plain(self.gap),
-            "above": plain(self.above),
+            "features": self.features,
+            "objective": self.objective,
+            "bound": self.bound,
+            "gap": self.gap,
+            "above": self.above,
             "within": self.within,
             "answer": self.answer,
-            "best": {"selected": list(self.best.selected), "objective": plain(self.best.objective)},
+            "best": {"selected": self.best.selected, "objective": self.best.objective},
             "status": self.best.status.value,
             "stop_reason": self.best.stop_reason.value,
             "parameters": self.best.to_dict()["parameters"],
             "seconds": self.seconds,
-            "sentence": self.sentence,
         }
-
-    def __repr__(self) -> str:
-        return f"{self.model} on {self.own.data.name}. {self.sentence}"
 
     def _repr_html_(self) -> str:
         return html.paragraph(f"on {self.own.data.name}. {self.sentence}", bold=self.model)
@@ -206,13 +201,13 @@ def certify(
                 f"{why}. Change one of them."
             )
         clock = clock_of(time_limit)
-        rest = [name for name in data.features if name not in set(names)]
-        with watching.doing("the given selection"):
-            own = select(
-                data, recipe.name, max_features=max_features, time_limit=clock.left,
-                force_in=list(dict.fromkeys([*names, *inside])), force_out=list(dict.fromkeys([*rest, *outside])),
-                **given,
-            )  # fmt: skip
+
+        def solve(what: str, **more: Any) -> Selection:
+            with watching.doing(what):
+                return select(data, recipe.name, max_features=max_features, time_limit=clock.left, **given, **more)
+
+        outsiders = [name for name in data.features if name not in set(names)]
+        own = solve("the given selection", force_in=names, force_out=list(dict.fromkeys([*outsiders, *outside])))
         if own.objective is None:
             if own.stop_reason in (StopReason.TIME_LIMIT, StopReason.INTERRUPTED):
                 raise ParameterError(f"time_limit={time_limit} is too short to evaluate the selection: give more.")
@@ -223,11 +218,7 @@ def certify(
         def settled(row: dict[str, Any]) -> bool:
             return within is not None and _answer(own.objective, row["Bound"], row["Incumbent"], within) is not None
 
-        with watching.doing("the best selection"):
-            best = select(
-                data, recipe.name, max_features=max_features, time_limit=clock.left, force_in=inside,
-                force_out=outside, callback=settled, **given,
-            )  # fmt: skip
+        best = solve("the best selection", force_in=inside, force_out=outside, callback=settled)
         bound = -math.inf if best.bound is None else min(best.bound, own.objective)
         return Certified(recipe.name, tuple(names), own, best, own.objective, bound, within)
 

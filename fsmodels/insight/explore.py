@@ -13,14 +13,14 @@ import pyomo.environ as pyo
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
-from fsmodels.insight.exact import about, bounded, plain, share_of
+from fsmodels.insight.what_if import about, bounded, memory_for, share_of
 from fsmodels.models.fsp import penalties
-from fsmodels.selection.report import headline, number
+from fsmodels.selection.report import as_json, headline, number
 from fsmodels.selection.request import Request
 from fsmodels.selection.rows import KEYWORDS, Declaration, beside, read_rows, state, state_most
 from fsmodels.selection.selection import Selection
 from fsmodels.words import lasting, listed, short
-from solvers import Memory, SolutionStatus, html, interrupt
+from solvers import SolutionStatus, html, interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock
 from solvers.options import Config
@@ -63,9 +63,9 @@ class Explored:
         found = self.found
         return {
             "question": self.question,
-            "objective": plain(found.objective),
-            "bound": plain(found.bound),
-            "gap": plain(found.gap),
+            "objective": as_json(found.objective),
+            "bound": as_json(found.bound),
+            "gap": as_json(found.gap),
             "status": found.status.value,
             "selected": list(found.selected),
             "how": self.how,
@@ -330,8 +330,7 @@ def explore(
     if not task.recipe.keeps_model or task.model is None or task.model.component("sigma") is None:
         raise ParameterError(f'explore needs a model whose sigma stays while rows change: "{name}" has none.')
     built = frozenset(c.name for c in task.model.component_objects(pyo.Constraint))
-    if task.takes("memory"):
-        task = replace(task, options={"memory": Memory(), **task.options})
+    task = replace(task, options=memory_for(task.model, task.solver, task.options))
     values = {k: task.parameters.get(k) for k in MUTABLE if k in task.parameters}
     session = Session(task.data, task, values, {}, _built=built)
     session.ask(progress=progress, **request.rows)

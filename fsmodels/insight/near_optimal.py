@@ -20,14 +20,14 @@ import pandas as pd
 from fsmodels.checks import positive, whole
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.insight.exact import about, bounded, plain, share_of
+from fsmodels.insight.what_if import ProvenAnswer, about, bounded, share_of
 from fsmodels.selection.pictures import MOST_BARS, MOST_POINTS, axes
 from fsmodels.selection.report import number
 from fsmodels.selection.request import Request
 from fsmodels.selection.selection import Selection
 from fsmodels.weights import column_sizes, used
 from fsmodels.words import listed
-from solvers import html, interrupt
+from solvers import interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock
 from solvers.pictures import clipped
@@ -47,7 +47,7 @@ class NearModel:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NearOptimal:
+class NearOptimal(ProvenAnswer):
     """The selections within a share of the best, the best first.
 
     Attributes
@@ -165,38 +165,21 @@ class NearOptimal:
             words += f", {len(roles) - len(every)} more in some." if len(roles) > len(every) else "."
         return words
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the content of a JSON file."""
+    def _content(self) -> dict[str, Any]:
         return {
             "question": "near-optimal",
             "model": self.best.name,
             "data": self.best.data.name,
             "within": self.within,
             "complete": self.complete,
-            "below": plain(self.below),
+            "below": self.below,
             "open": self.open,
             "idle": self.idle,
-            "models": [
-                {
-                    "features": list(m.features),
-                    "objective": plain(m.objective),
-                    "bound": plain(m.bound),
-                    "weights": {name: plain(w) for name, w in m.weights.items()},
-                    "bias": plain(m.bias),
-                }
-                for m in self.models
-            ],
+            "models": [vars(m) for m in self.models],
             "importance": self.importance().reset_index().to_dict(orient="records"),
             "parameters": self.best.to_dict()["parameters"],
             "seconds": self.seconds,
-            "sentence": self.sentence,
         }
-
-    def __repr__(self) -> str:
-        return f"{self.best.name} on {self.best.data.name}. {self.sentence}"
-
-    def _repr_html_(self) -> str:
-        return html.paragraph(repr(self)) + html.frame(self.table())
 
 
 def near_optimal(

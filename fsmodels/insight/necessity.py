@@ -15,8 +15,7 @@ earlier ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,13 +24,13 @@ import pandas as pd
 from fsmodels.checks import positive, switch
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.insight.exact import about, bounded, clock_of, plain, share_of
+from fsmodels.insight.what_if import Level, ProvenAnswer, about, bounded, clock_of, fixed, memory_for, share_of
 from fsmodels.selection.pictures import MOST_BARS, axes
 from fsmodels.selection.report import number
 from fsmodels.selection.request import Request
 from fsmodels.selection.selection import Selection
 from fsmodels.words import as_names, check_known_features, listed
-from solvers import Memory, NearChoices, SolutionStatus, StopReason, html, interrupt
+from solvers import NearChoices, interrupt
 from solvers import progress as watching
 from solvers.clock import Clock, one_clock
 from solvers.pictures import clipped
@@ -55,7 +54,7 @@ class Role:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Necessity:
+class Necessity(ProvenAnswer):
     """The roles of all features, with the best selection and the share that was asked about."""
 
     best: Selection
@@ -155,37 +154,29 @@ class Necessity:
             words += f" Without {dearest} no {what} comes within {about(short)} of the best."
         return words if not self.stopped else f"{words} {self.stopped}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the content of a JSON file."""
+    def _content(self) -> dict[str, Any]:
         return {
             "question": "necessity",
             "model": self.best.name,
             "data": self.best.data.name,
             "within": self.within,
-            "objective": plain(self.best.objective),
-            "bound": plain(self.best.bound),
-            "selected": list(self.best.selected),
+            "objective": self.best.objective,
+            "bound": self.best.bound,
+            "selected": self.best.selected,
             "features": [
                 {
                     "feature": r.feature,
                     "role": r.role,
                     "forced": r.feature in self.forced,
-                    "without": {"bound": plain(r.without[0]), "objective": plain(r.without[1])},
-                    "with": {"bound": plain(r.having[0]), "objective": plain(r.having[1])},
-                    "price": [plain(x) for x in self.price(r.feature)],
+                    "without": dict(zip(("bound", "objective"), r.without, strict=True)),
+                    "with": dict(zip(("bound", "objective"), r.having, strict=True)),
+                    "price": self.price(r.feature),
                 }
                 for r in self.roles
             ],
             "parameters": self.best.to_dict()["parameters"],
             "seconds": self.seconds,
-            "sentence": self.sentence,
         }
-
-    def __repr__(self) -> str:
-        return f"{self.best.name} on {self.best.data.name}. {self.sentence}"
-
-    def _repr_html_(self) -> str:
-        return html.paragraph(repr(self)) + html.frame(self.table())
 
 
 def necessity(
@@ -253,17 +244,14 @@ def necessity(
         task = task.build()
         if task.model is None or task.model.component("sigma") is None:
             raise ParameterError(f'necessity needs a model with sigma, and "{name}" has none here: add sigma=True.')
-        if task.takes("memory"):
-            task = replace(task, options={"memory": Memory(), **task.options})
+        task = replace(task, options=memory_for(task.model, task.solver, task.options))
         threads = task.options.get("threads")
         lists = task.takes("within") and (threads is None or (isinstance(threads, int) and threads <= 1))
         with watching.doing("the best selection"):
-            best = _solve(task.changed(within=within) if lists else task, clock.left, _never)
+            best = task.changed(time_limit=clock.left, **({"within": within} if lists else {})).solve()
         if best.objective is None:
             raise ModelError(f"There is no selection to begin with: {best.message or best.status.value}")
-        low, high = (-math.inf if best.bound is None else best.bound), best.objective
-        limits = low + within * abs(low), high + within * abs(high)
-        search = _Search(task, best, (low, high), limits, clock, prices, best.result.details.get("near"))
+        search = _Search(task, best, within, clock, prices)
         roles: dict[str, Role] = {}
         try:
             # First those that the best has: what is met without them has others.
@@ -287,12 +275,17 @@ class _Search:
 
     task: Request
     best: Selection
-    known: tuple[float, float]
-    limits: tuple[float, float]
+    within: float
     clock: Clock
     prices: bool
-    near: NearChoices | None = None
-    met: list[Selection] = field(default_factory=list)
+    met: list[Level] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        assert self.best.objective is not None
+        low, high = (-math.inf if self.best.bound is None else self.best.bound), self.best.objective
+        self.known = low, high
+        self.limits = low + self.within * abs(low), high + self.within * abs(high)
+        self.near: NearChoices | None = self.best.result.details.get("near")
 
     def listed(self, feature: str) -> Role | None:
         """Settle one feature by the list of the selections within the share; None where that says too little."""
@@ -315,9 +308,9 @@ class _Search:
             return known
         selected = feature in self.best.selected
         near, far = self.limits
-        has = next((f for f in self.met if feature in f.selected and _objective(f) <= near), None)
+        has = next((one for one in self.met if feature in one.selected and one.objective <= near), None)
         if has is not None and not selected:
-            return Role(feature, SOME, False, self.known, (self.known[0], _objective(has)))
+            return Role(feature, SOME, False, self.known, (self.known[0], has.objective))
         if self.clock.over or interrupt.pressed():
             raise KeyboardInterrupt
 
@@ -325,50 +318,20 @@ class _Search:
             bound, met = row["Bound"], row["Incumbent"]
             return (bound is not None and bound > far) or (met is not None and met <= near)
 
-        with _fixed(self.task, feature, 0 if selected else 1):
-            found = _solve(self.task, self.clock.left, _never if self.prices and selected else settled)
-        if found.status is SolutionStatus.INFEASIBLE:
-            other = math.inf, math.inf
-        else:  # a row more can only cost: the best bound holds here too
-            other = max(self.known[0], -math.inf if found.bound is None else found.bound), _objective(found)
-            self.met.append(found)
-        if found.stop_reason is StopReason.INTERRUPTED:
-            raise KeyboardInterrupt
+        assert self.task.model is not None
+        stop = None if self.prices and selected else settled
+        with fixed(self.task.model.sigma[feature], 0 if selected else 1):
+            found = Level.of(self.task.changed(callback=stop, time_limit=self.clock.left).solve())
+        self.met.append(found)
+        other = max(self.known[0], found.bound), found.objective  # a row more can only cost: the best bound holds too
         out = EVERY if selected else NONE
         role = out if other[0] > far else SOME if max(other[1], self.known[1]) <= near else OPEN
         return Role(feature, role, selected, *((other, self.known) if selected else (self.known, other)))
 
     def unasked(self, feature: str) -> Role:
-        """Return what the best alone says of a feature."""
+        """Return what the best alone proves of a feature."""
         selected, other = feature in self.best.selected, (self.known[0], math.inf)
         return Role(feature, OPEN, selected, *((other, self.known) if selected else (self.known, other)))
-
-
-def _objective(found: Selection) -> float:
-    return math.inf if found.objective is None else found.objective
-
-
-def _never(row: dict[str, Any]) -> bool:
-    return False
-
-
-def _solve(task: Request, time_limit: float | None, stop: Callable[[dict[str, Any]], bool]) -> Selection:
-    return task.changed(callback=stop, time_limit=time_limit).solve()
-
-
-@contextmanager
-def _fixed(task: Request, feature: str, value: int) -> Iterator[None]:
-    """Hold one choice by its bounds."""
-    assert task.model is not None
-    sigma = task.model.sigma[feature]
-    before = sigma.bounds
-    sigma.setlb(value)
-    sigma.setub(value)
-    try:
-        yield
-    finally:
-        sigma.setlb(before[0])
-        sigma.setub(before[1])
 
 
 def _more(names: list[str], after: bool) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +13,21 @@ from pyomo.core.base.block import BlockData
 from pyomo.core.expr.visitor import identify_variables
 
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.insight.exact import about, clock_of, plain, share_of
+from fsmodels.insight.what_if import (
+    Level,
+    ProvenAnswer,
+    about,
+    active,
+    clock_of,
+    limited,
+    memory_for,
+    share_of,
+    without,
+)
 from fsmodels.selection.pictures import axes
-from fsmodels.selection.report import number
+from fsmodels.selection.report import as_json, number
 from fsmodels.words import listed
-from solvers import DRIVERS, Memory, Result, SolutionStatus, StopReason, facts_of, html, interrupt, solve
+from solvers import SolutionStatus, facts_of, interrupt, solve
 from solvers import progress as watching
 from solvers.clock import one_clock
 from solvers.facts.base import built_of
@@ -26,20 +35,6 @@ from solvers.pictures import clipped
 
 TELLING = 100.0  # times the best: a larger share is of a best near 0, and says nothing
 TIGHT = 1e-6  # of a row's size: a side that is met to this is reached
-
-
-@dataclass(frozen=True)
-class Level:
-    """A solve: ``objective`` that is attained, ``bound`` that is proven, ``status``, ``selected``, ``seconds``.
-
-    ``objective`` is infinite where no selection is possible.
-    """
-
-    objective: float
-    bound: float
-    status: SolutionStatus
-    selected: tuple[str, ...]
-    seconds: float
 
 
 @dataclass(frozen=True)
@@ -104,7 +99,7 @@ class Price:
 
 
 @dataclass(frozen=True, repr=False)
-class Prices(Sequence[Price]):
+class Prices(ProvenAnswer, Sequence[Price]):
     """Prices of side constraints, the dearest first."""
 
     prices: tuple[Price, ...]
@@ -172,38 +167,23 @@ class Prices(Sequence[Price]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of a JSON file."""
-
-        def told(at: Level) -> dict[str, Any]:
-            return {
-                "objective": plain(at.objective),
-                "bound": plain(at.bound),
-                "status": at.status.value,
-                "selected": list(at.selected),
-                "seconds": at.seconds,
+        prices = [
+            {
+                "row": p.row,
+                "with": p.kept.to_dict(),
+                "without": p.dropped.to_dict(),
+                "least": as_json(p.least),
+                "most": as_json(p.most),
+                "binding": p.binding,
+                "along": [{"limit": limit, **at.to_dict()} for limit, at in p.along],
+                "sentence": p.sentence,
             }
-
-        return {
-            "question": "price",
-            "prices": [
-                {
-                    "row": p.row,
-                    "with": told(p.kept),
-                    "without": told(p.dropped),
-                    "least": plain(p.least),
-                    "most": plain(p.most),
-                    "binding": p.binding,
-                    "along": [{"limit": limit} | told(at) for limit, at in p.along],
-                    "sentence": p.sentence,
-                }
-                for p in self
-            ],
-        }
+            for p in self
+        ]
+        return {"question": "price", "prices": prices}
 
     def __repr__(self) -> str:
         return self.sentence
-
-    def _repr_html_(self) -> str:
-        return html.paragraph(self.sentence) + html.frame(self.table())
 
 
 def price_of(
@@ -266,7 +246,7 @@ def price_of(
         raise ParameterError("price_of needs a model that minimises: turn the sign of its objective.")
     named = [_row(model, name) for name in ([rows] if isinstance(rows, str) else rows or _side_rows(model))]
     limits = _limits(at, named)
-    options |= _shared_memory(model, solver, options)
+    options = memory_for(model, solver, options)
     whole = 1 + len(named) + sum(map(len, limits.values()))
     prices: list[Price] = []
     with interrupt.run(), one_clock(), watching.shown(progress):
@@ -275,7 +255,7 @@ def price_of(
         def point(left: int, what: str) -> Level:
             limit = None if clock.left is None else max(clock.left / left, 0.0)
             with watching.doing(f"solve {whole - left + 1} of {whole} ({what})"):
-                return _point(model, solve(model, solver, time_limit=limit, **options))
+                return Level.of(solve(model, solver, time_limit=limit, **options))
 
         values = [(v, v.value) for v in model.component_data_objects(pyo.Var)]
         try:
@@ -285,12 +265,12 @@ def price_of(
             binding = {row.name: math.isfinite(kept.objective) and _reached(row) for row in named}
             for row in named:
                 count -= 1
-                with _without(row):
+                with without(row):
                     dropped = point(count, f'without "{row.name}"')
                 along = []
                 for limit in limits.get(row.name, ()):
                     count -= 1
-                    with _at(row, limit):
+                    with limited(row, limit):
                         along.append((limit, point(count, f'"{row.name}" at {limit:g}')))
                 prices.append(Price(row.name, kept, dropped, binding[row.name], tuple(along)))
         except KeyboardInterrupt:
@@ -300,16 +280,6 @@ def price_of(
             for v, value in values:
                 v.set_value(value, skip_validation=True)
     return Prices(tuple(sorted(prices, key=lambda p: (-p.least, -p.most))))
-
-
-def _point(model: pyo.ConcreteModel, result: Result) -> Level:
-    if result.status is SolutionStatus.INFEASIBLE:
-        return Level(math.inf, math.inf, result.status, (), result.seconds)
-    if result.stop_reason is StopReason.INTERRUPTED:
-        raise KeyboardInterrupt
-    objective = math.inf if result.objective is None else result.objective
-    bound = -math.inf if result.bound is None else min(result.bound, objective)
-    return Level(objective, bound, result.status, tuple(result.selected or ()), result.seconds)
 
 
 def _between(low: float, high: float) -> str:
@@ -327,10 +297,6 @@ def _row(model: pyo.ConcreteModel, name: str) -> Any:
     return row
 
 
-def _members(row: Any) -> list[Any]:
-    return [part for part in (row.values() if row.is_indexed() else [row]) if part.active]
-
-
 def _side_rows(model: pyo.ConcreteModel) -> list[str]:
     """Name the constraints that hold nothing but sigma, and those that the builder did not make."""
     sigma = {id(v) for v in model.sigma.values()} if model.component("sigma") is not None else set()
@@ -340,7 +306,7 @@ def _side_rows(model: pyo.ConcreteModel) -> list[str]:
     found = [
         c.name
         for c in model.component_objects(pyo.Constraint, active=True)
-        if (parts := _members(c))
+        if (parts := active(c))
         and (
             all({id(v) for v in identify_variables(part.body)} <= sigma for part in parts)
             or (built is not None and not any(id(part) in built for part in parts))
@@ -366,43 +332,11 @@ def _limits(at: Any, rows: list[Any]) -> dict[str, list[float]]:
     return {name: sorted(float(x) for x in values) for name, values in given.items()}
 
 
-def _shared_memory(model: pyo.ConcreteModel, solver: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the option that lets a driver go on from what it has learnt, where it has one."""
-    chosen = getattr(facts_of(model), "default_solver", None) if solver is None else solver
-    driver = DRIVERS.get(chosen) if isinstance(chosen, str) else None
-    takes = driver is not None and "memory" in driver.options_type.__dataclass_fields__ and "memory" not in options
-    return {"memory": Memory()} if takes else {}
-
-
 def _reached(row: Any) -> bool:
     """Return whether the values on the model reach a side of the row."""
-    for part in _members(row):
+    for part in active(row):
         body = pyo.value(part.body)
         for side in (part.lower, part.upper):
             if side is not None and abs(body - pyo.value(side)) <= TIGHT * max(1.0, abs(pyo.value(side))):
                 return True
     return False
-
-
-@contextmanager
-def _without(row: Any) -> Iterator[None]:
-    parts = _members(row)
-    for part in parts:
-        part.deactivate()
-    try:
-        yield
-    finally:
-        for part in parts:
-            part.activate()
-        row.activate()
-
-
-@contextmanager
-def _at(row: Any, limit: float) -> Iterator[None]:
-    block, name = row.parent_block(), f"{row.local_name}_at"
-    with _without(row):
-        block.add_component(name, pyo.Constraint(expr=row.body <= limit))
-        try:
-            yield
-        finally:
-            block.del_component(name)

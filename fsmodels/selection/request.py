@@ -152,9 +152,7 @@ class Request:
     @property
     def driver(self) -> Any:
         """The driver that solves the model, None for a solver of the whole model."""
-        facts = None if self.model is None else facts_of(self.model)
-        chosen = getattr(facts, "default_solver", None) if self.solver is None else self.solver
-        return DRIVERS.get(chosen) if self.model is not None and isinstance(chosen, str) else None
+        return None if self.model is None else driver_of(self.model, self.solver)
 
     def takes(self, option: str) -> bool:
         """Return True if a driver solves the model and has this option."""
@@ -246,6 +244,12 @@ class Request:
             self.recipe.name, self.data, parameters, (), None, None, result.bound, result.status, result.stop_reason,
             result, result.message, model=self.model,
         )  # fmt: skip
+
+
+def driver_of(model: pyo.ConcreteModel, solver: Any) -> Any:
+    """Return the driver that solves a model by a solver or by default; None for a solver of the whole model."""
+    chosen = getattr(facts_of(model), "default_solver", None) if solver is None else solver
+    return DRIVERS.get(chosen) if isinstance(chosen, str) else None
 
 
 def data_and_words(data: Dataset, words: Mapping[str, Any]) -> tuple[Dataset, dict[str, Any]]:

@@ -112,3 +112,12 @@ def test_the_objective_at_other_limits_is_told():
     assert (
         "Objective at other limits: at 1: 290; at 2: 275.843" in fs.price_of(bupa(), "cardinality", at=[1, 2]).sentence
     )
+
+
+def test_members_of_a_row_that_are_switched_off_stay_off():
+    model = bupa()
+    model.pairs = pyo.Constraint([1, 2], rule=lambda m, k: m.sigma["mcv"] + m.sigma["sgpt"] <= k)
+    model.pairs[1].deactivate()
+    fs.price_of(model, "pairs")
+    assert not model.pairs[1].active
+    assert model.pairs[2].active

@@ -1,0 +1,159 @@
+"""Solves of one model under edits that are taken back: the record of a solve, the edits, and parts of all answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pyomo.environ as pyo
+
+from fsmodels.errors import ParameterError
+from fsmodels.selection.recipes import MODELS, find
+from fsmodels.selection.report import as_json
+from fsmodels.selection.request import driver_of
+from fsmodels.selection.selection import Selection
+from fsmodels.words import listed
+from solvers import Memory, Result, SolutionStatus, StopReason, html
+from solvers.clock import Clock
+from solvers.options import check_limits
+
+CLOSE = 5e-4  # smaller shares are not printed as numbers
+
+
+@dataclass(frozen=True)
+class Level:
+    """A solve: ``objective`` that is attained, ``bound`` that is proven, ``status``, ``selected``, ``seconds``.
+
+    ``objective`` is infinite if no selection was found; ``bound`` too if none is possible.
+    """
+
+    objective: float
+    bound: float
+    status: SolutionStatus
+    selected: tuple[str, ...]
+    seconds: float
+
+    @classmethod
+    def of(cls, found: Selection | Result) -> Level:
+        """Return the record of a solve. Raises KeyboardInterrupt if Ctrl-C stopped it."""
+        if found.status is SolutionStatus.INFEASIBLE:
+            return cls(math.inf, math.inf, found.status, (), found.seconds)
+        if found.stop_reason is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt
+        objective = math.inf if found.objective is None else found.objective
+        bound = -math.inf if found.bound is None else min(found.bound, objective)
+        return cls(objective, bound, found.status, tuple(found.selected or ()), found.seconds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of a JSON file."""
+        content: dict[str, Any] = as_json({**vars(self), "status": self.status.value})
+        return content
+
+
+class ProvenAnswer:
+    """Base class of answers: JSON from ``_content``, text and HTML from ``sentence``."""
+
+    best: Selection
+
+    @property
+    def sentence(self) -> str:
+        """The answer for a reader who does not know duality."""
+        raise NotImplementedError
+
+    def _content(self) -> dict[str, Any]:
+        """Return the content of the JSON file without the sentence."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of a JSON file."""
+        content: dict[str, Any] = as_json({**self._content(), "sentence": self.sentence})
+        return content
+
+    def __repr__(self) -> str:
+        return f"{self.best.name} on {self.best.data.name}. {self.sentence}"
+
+    def _repr_html_(self) -> str:
+        return html.paragraph(repr(self)) + (html.frame(self.table()) if hasattr(self, "table") else "")
+
+
+def memory_for(model: pyo.ConcreteModel, solver: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with a memory, in which each solve continues the earlier ones, if the driver has one."""
+    driver = driver_of(model, solver)
+    takes = driver is not None and "memory" in driver.options_type.__dataclass_fields__
+    return {"memory": Memory(), **options} if takes else dict(options)
+
+
+@contextmanager
+def fixed(variable: Any, value: float) -> Iterator[None]:
+    """Fix a variable by its bounds, which a driver treats as a bound of a node."""
+    before = variable.bounds
+    variable.bounds = (value, value)
+    try:
+        yield
+    finally:
+        variable.bounds = before
+
+
+@contextmanager
+def without(row: Any) -> Iterator[None]:
+    """Deactivate the active members of a constraint."""
+    parts = active(row)
+    for part in parts:
+        part.deactivate()
+    try:
+        yield
+    finally:
+        for part in parts:
+            part.activate()
+
+
+@contextmanager
+def limited(row: Any, limit: float) -> Iterator[None]:
+    """Replace a constraint ``... <= side`` by one with another limit."""
+    block, name = row.parent_block(), f"{row.local_name}_at"
+    with without(row):
+        block.add_component(name, pyo.Constraint(expr=row.body <= limit))
+        try:
+            yield
+        finally:
+            block.del_component(name)
+
+
+def active(row: Any) -> list[Any]:
+    """Return the active members of a constraint."""
+    return [part for part in row.values() if part.active]
+
+
+def clock_of(time_limit: float | None) -> Clock:
+    """Return the clock of a run. Raises OptionError: ``time_limit`` is no number of at least 0."""
+    check_limits({"time_limit": time_limit})
+    return Clock.of_run(time_limit)
+
+
+def bounded(model: str) -> str:
+    """Return the name of a model with a proven bound. Raises ParameterError for any other."""
+    recipe = find(model)
+    if not recipe.proves_bound:
+        able = listed(name for name, other in MODELS.items() if other.proves_bound)
+        raise ParameterError(
+            f'Model "{recipe.name}" proves no bound, so nothing can be held against it: use one of {able}; '
+            f'"{recipe.exact}" is exact for what it seeks.'
+        )
+    return recipe.name
+
+
+def share_of(more: float, base: float) -> float:
+    """Return how much ``more`` is above ``base``, as a share of the size of ``base``; 0 where both are nearly 0."""
+    if abs(more - base) <= 1e-12 * max(abs(more), abs(base)):
+        return 0.0
+    return (more - base) / abs(base) if base else math.copysign(math.inf, more - base)
+
+
+def about(share: float) -> str:
+    """Return a share for people: "7.2%", "0%"."""
+    if not math.isfinite(share):
+        return "any number of times"
+    return f"{100 * share:.3g}%" if abs(share) >= CLOSE else "0%" if abs(share) < 5e-7 else "less than 0.05%"
