@@ -12,14 +12,17 @@ import re
 import zlib
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 import soak
 from soak_edits import KINDS, Context
 from soak_oracle import Unsure
 
 import fsmodels as fs
+import solvers
 from solvers.drivers.catalogue import DRIVERS
 from solvers.interfaces.registry import SOLVERS
+from solvers.model.classes import violation
 
 FAMILIES = {family.name: family for family in soak.FAMILIES}
 INSTALLED = [None, *(name for name, spec in SOLVERS.items() if spec.found), *DRIVERS]
@@ -108,3 +111,30 @@ def test_a_sample_of_the_matrix():
 def test_a_share_of_the_matrix(name):
     share = max(1, round(11 / SOAK))
     assert failures(c for c in cells() if c[0] == name and generator(c).integers(share) == 0) == []
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("form", fs.kernel.FORMS)
+@pytest.mark.parametrize("build", ["full_fs", "gmkl", "ao_simple", "ao_margin", "ao_efs"])
+def test_the_kernel_models_by_every_solver(build, form):
+    """Nonconvex models: no solver may claim a bound above the best point, or infeasible, or unbounded."""
+    data = fs.Dataset.from_arrays(SAMPLES, LABELS)
+    found, refusals = {}, {}
+    for who in INSTALLED:
+        model = getattr(fs.kernel, build)(data, C=0.5, penalty=0.2, form=form)
+        try:
+            found[who] = result = fs.solve(model, who, time_limit=5)
+        except solvers.Error as refusal:
+            refusals[who] = str(refusal)
+            continue
+        assert result.status.value in ("stationary", "feasible", "optimal", "no_solution"), who
+        if result.objective is not None:
+            assert result.objective == pytest.approx(pyo.value(model.objective), rel=1e-6), who
+            assert violation(model) <= 1e-6, who
+    assert [(who, why) for who, why in refusals.items() if not REMEDY.search(why)] == []
+    best = min(result.objective for result in found.values() if result.objective is not None)
+    assert found[None].objective <= 1.1 * best
+    for who, result in found.items():
+        assert result.bound is None or result.bound <= best + 1e-6, who
+        assert result.status.value != "optimal" or result.objective <= best + 1e-4, who
