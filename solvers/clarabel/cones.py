@@ -44,6 +44,7 @@ small its numbers are beside another's: they may be in other units.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -86,7 +87,7 @@ def squares_of(product: Product) -> Affine | None:
     return product.left.times(product.coef**0.5) if product.left is product.right and product.coef > 0 else None
 
 
-def expand(products: list[Product] | tuple[Product, ...]) -> Body:
+def expand(products: Sequence[Product]) -> Body:
     """Multiply products out."""
     total = Body(affine())
     for coef, a, b in products:
@@ -95,6 +96,13 @@ def expand(products: list[Product] | tuple[Product, ...]) -> Body:
         line = b.times(coef * a.const).plus(Affine(a.cols, a.coefs, 0.0), coef * b.const)
         total = total.plus(Body(line, quad))
     return total
+
+
+def split_squares(body: Body) -> tuple[list[Affine], Body]:
+    """Return the squares of a body without quotients, and the rest with its other products multiplied out."""
+    squares = [(product, squares_of(product)) for product in body.products]
+    rest = Body(body.linear, body.quad).plus(expand([product for product, square in squares if square is None]))
+    return [square for _, square in squares if square is not None], rest
 
 
 def conic_rows(body: Body, prover: BoundProver, label: str) -> ConicRows:
@@ -308,17 +316,10 @@ def objective_parts(body: Body, rows: ConicRows, prover: BoundProver, label: str
     Quotients join ``rows``. Raises ``ModelError`` if the objective is not convex.
     """
     body = take_quotients(body, rows, prover, label)
-    squares, others = [], []
-    for product in body.products:
-        square = squares_of(product)
-        if square is None:
-            others.append(product)
-        else:
-            squares.append(square)
-    rest = Body(body.linear, body.quad).plus(expand(others))
+    squares, rest = split_squares(body)
     least = _least_eigenvalue(rest.quad)
     if least < 0.0 and squares:  # the squares may make up for it, as in (x + y)**2 - 2 * x * y
-        rest = rest.plus(expand(tuple(Product(1.0, s, s) for s in squares)))
+        rest = rest.plus(expand([Product(1.0, s, s) for s in squares]))
         squares = []
         least = _least_eigenvalue(rest.quad)
     if least < 0.0:

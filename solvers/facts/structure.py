@@ -257,7 +257,7 @@ class Structure(Facts):
         coupling = data_of(_coupling_constraints(self))
         self.built_coupling = AsBuilt.of(model, rows=coupling, variables=(), named=(), others=sets)
         inside = {id(v) for v in variables}
-        self.built_terms = [t for t in terms(self.built.cost, self.terms) if holds(t, inside, self.terms)]
+        self.built_terms = [t for t in terms(self.built.cost, self.terms) if holds(t, inside)]
 
     def variables(self) -> list[Any]:
         """Return the data of every subproblem variable, in order."""

@@ -68,7 +68,7 @@ def _is_constant(expression: Any) -> bool:
     return not getattr(expression, "is_potentially_variable", lambda: False)()
 
 
-def variables(expression: Any, atoms: Sequence[Any] = ()) -> Iterator[Any]:
+def variables(expression: Any) -> Iterator[Any]:
     """Yield the variables of an expression, fixed ones too; a dense row is read, not walked."""
     if type(expression) is LinearExpression:
         for term in expression.args:  # whoever looks for the first of a kind need not read all
@@ -82,9 +82,9 @@ def variables(expression: Any, atoms: Sequence[Any] = ()) -> Iterator[Any]:
         yield from identify_variables(expression, include_fixed=True)
 
 
-def holds(expression: Any, inside: set[int], atoms: Sequence[Any] = ()) -> bool:
+def holds(expression: Any, inside: set[int]) -> bool:
     """Return whether an expression holds any variable of a set of ids."""
-    return any(id(v) in inside for v in variables(expression, atoms))
+    return any(id(v) in inside for v in variables(expression))
 
 
 def largest_coefficient(expression: Any, *, within_bounds: bool = False) -> float:

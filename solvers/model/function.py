@@ -27,8 +27,8 @@ from pyomo.core.expr.visitor import identify_variables
 from pyomo.repn import generate_standard_repn
 from scipy import sparse
 
-from solvers.clarabel.body import Affine, Body, Walker, affine, stacked
-from solvers.clarabel.cones import expand, is_psd, squares_of
+from solvers.clarabel.body import Affine, Body, Product, Walker, affine, stacked
+from solvers.clarabel.cones import expand, is_psd, split_squares
 from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
@@ -108,11 +108,10 @@ class Quadratic:
 
     def is_convex(self, sign: float) -> bool:
         """Return whether sign times f is convex; products are multiplied out only where they are no squares of it."""
-        body = self.body.times(sign)
-        squares = tuple(p for p in body.products if squares_of(p) is not None)
-        others = tuple(p for p in body.products if squares_of(p) is None)
-        rest = Body(body.linear, body.quad).plus(expand(others))
-        return is_psd(rest.quad) or (bool(squares) and is_psd(rest.plus(expand(squares)).quad))
+        squares, rest = split_squares(self.body.times(sign))
+        if is_psd(rest.quad):
+            return True
+        return bool(squares) and is_psd(rest.plus(expand([Product(1.0, s, s) for s in squares])).quad)
 
 
 def _packed(matrix: Any) -> Any:
