@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -32,15 +32,63 @@ FloatArray = NDArray[np.float64]
 FSP_SECONDS = 30.0
 
 
-class Deciding:
-    """Decisions, labels and errors of a ``machine`` found on ``data``, whose labels and scaling it has."""
+class FittedSelection:
+    """Base class of selections, fresh or loaded: decisions, labels, errors and weights of ``machine`` on ``data``."""
 
-    machine: LinearClassifier | KernelClassifier | None
     data: Dataset
+    selected: tuple[str, ...]
+    machine: LinearClassifier | KernelClassifier | None
 
-    def _none(self) -> str:
-        """Say why there is no classifier."""
-        return ""
+    def _reason(self) -> str:
+        """Return why there is no classifier, as the end of a message."""
+        raise NotImplementedError
+
+    @property
+    def has_solution(self) -> bool:
+        """Whether there is a classifier."""
+        return self.machine is not None
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Feature -> weight on ``data`` as scaled: every selected feature, and any other whose weight is not 0.
+
+        Of a kernel z, the weights inside it.
+        """
+        return {} if self.machine is None else self.machine.weights
+
+    @property
+    def bias(self) -> float | None:
+        """The offset of the classifier on ``data`` as scaled."""
+        return None if self.machine is None else self.machine.bias
+
+    @cached_property
+    def _original(self) -> tuple[dict[str, float] | None, float | None]:
+        return ({}, None) if self.machine is None else self.machine.original()
+
+    @property
+    def weights_original(self) -> dict[str, float] | None:
+        """The weights for data in original units; None where a kernel does not allow it."""
+        return self._original[0]
+
+    @property
+    def bias_original(self) -> float | None:
+        """The bias for data in original units."""
+        return self._original[1]
+
+    def table(self) -> pd.DataFrame:
+        """Return a frame of the selected features, the largest weight first: ``weight`` as scaled, ``weight_original``.
+
+        Examples
+        --------
+        >>> import fsmodels as fs
+        >>> fs.select(fs.load_dataset("bupa"), max_features=2).table().round(2).to_dict("index")
+        {'sgot': {'weight': -1.41, 'weight_original': -0.14}, 'sgpt': {'weight': 1.14, 'weight_original': 0.06}}
+        """
+        weights, original = self.weights, self.weights_original or {}
+        rows = {name: [weights.get(name, 0.0), original.get(name, np.nan)] for name in self.selected}
+        frame = pd.DataFrame.from_dict(rows, orient="index", columns=["weight", "weight_original"], dtype=float)
+        order = frame["weight"].abs().sort_values(ascending=False, kind="stable").index
+        return frame.loc[order].rename_axis("feature")
 
     def decision(self, data: Any, unseen: str = "refuse") -> FloatArray:
         """Return w.x + b, or the kernel's sum, for each row: above 0 means class +1.
@@ -66,7 +114,7 @@ class Deciding:
         """
         choice("unseen", unseen, list(UNSEEN))
         if self.machine is None:
-            raise ModelError(f"There is no classifier{self._none()}")
+            raise ModelError(f"There is no classifier{self._reason()}")
         names = list(self.machine.weights)
         own = self.data.select_features(names) if names else None
         if isinstance(data, Dataset):
@@ -155,7 +203,7 @@ class Deciding:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Outcome(Deciding):
+class Outcome(FittedSelection):
     """Features, classifier, and what is proven about them; ``Selection`` explains the fields."""
 
     name: str
@@ -175,11 +223,6 @@ class Outcome(Deciding):
     refit: Outcome | None = None
     model: pyo.ConcreteModel | None = None
     ranking: pd.Series | None = None
-
-    @property
-    def has_solution(self) -> bool:
-        """Whether there is a classifier."""
-        return self.machine is not None
 
     @property
     def gap(self) -> float | None:
@@ -204,33 +247,6 @@ class Outcome(Deciding):
         return self.result.seconds
 
     @property
-    def weights(self) -> dict[str, float]:
-        """Feature -> weight on ``data`` as scaled: every selected feature, and any other whose weight is not 0.
-
-        Of a kernel z, the weights inside it.
-        """
-        return {} if self.machine is None else self.machine.weights
-
-    @property
-    def bias(self) -> float | None:
-        """The offset of the classifier on ``data`` as scaled."""
-        return None if self.machine is None else self.machine.bias
-
-    @cached_property
-    def _original(self) -> tuple[dict[str, float] | None, float | None]:
-        return ({}, None) if self.machine is None else self.machine.original()
-
-    @property
-    def weights_original(self) -> dict[str, float] | None:
-        """The weights for data in original units; None where a kernel does not allow it."""
-        return self._original[0]
-
-    @property
-    def bias_original(self) -> float | None:
-        """The bias for data in original units."""
-        return self._original[1]
-
-    @property
     def training_error(self) -> float | None:
         """Share of wrong labels on the data that the model was built from."""
         return self.error(self.data) if self.has_solution else None
@@ -240,24 +256,5 @@ class Outcome(Deciding):
         """Number of samples of these data on the decision boundary, which count as class -1 (``on_boundary``)."""
         return self.on_boundary(self.data) if self.has_solution else None
 
-    def _none(self) -> str:
+    def _reason(self) -> str:
         return f": the solve ended as {self.status.value}. {self.message}".rstrip()
-
-    def table(self) -> pd.DataFrame:
-        """Return a frame of the selected features, the largest weight first: ``weight`` as scaled, ``weight_original``.
-
-        Examples
-        --------
-        >>> import fsmodels as fs
-        >>> fs.select(fs.load_dataset("bupa"), max_features=2).table().round(2).to_dict("index")
-        {'sgot': {'weight': -1.41, 'weight_original': -0.14}, 'sgpt': {'weight': 1.14, 'weight_original': 0.06}}
-        """
-        return weights_table(self.selected, self.weights, self.weights_original or {})
-
-
-def weights_table(selected: Sequence[str], weights: Mapping[str, float], original: Mapping[str, float]) -> pd.DataFrame:
-    """Return a frame of selected features with both weights, the largest first; a kernel's may lack one that is 0."""
-    rows = {name: [weights.get(name, 0.0), original.get(name, np.nan)] for name in selected}
-    frame = pd.DataFrame.from_dict(rows, orient="index", columns=["weight", "weight_original"], dtype=float)
-    order = frame["weight"].abs().sort_values(ascending=False, kind="stable").index
-    return frame.loc[order].rename_axis("feature")

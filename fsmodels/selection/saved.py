@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyomo.environ as pyo
 
 from fsmodels.datasets.columns import Category
@@ -22,7 +21,7 @@ from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.kernel.fitted import KernelClassifier
 from fsmodels.models.kernel.kernels import Polynomial, Rbf
 from fsmodels.selection import report
-from fsmodels.selection.outcome import Deciding, weights_table
+from fsmodels.selection.outcome import FittedSelection
 from fsmodels.selection.request import Request
 from fsmodels.words import listed
 
@@ -31,7 +30,7 @@ NEEDED = ("model", "data", "parameters", "selected", "weights", "bias", "status"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SavedSelection(Deciding):
+class SavedSelection(FittedSelection):
     """Selection from a file, with its classifier and its proven bound.
 
     Attributes
@@ -40,68 +39,34 @@ class SavedSelection(Deciding):
         The content of the file.
     data : Dataset
         Features, labels and scaling of the data of the selection, without the samples.
-    machine : LinearClassifier, KernelClassifier or None
+    name, parameters, selected, machine, objective, bound, gap
+        As those of ``Selection``.
+    status : str
+        The status of the result.
     """
 
     content: dict[str, Any]
     data: Dataset
+    selected: tuple[str, ...]
     machine: LinearClassifier | KernelClassifier | None
+    name: str
+    parameters: dict[str, Any]
+    objective: float | None
+    bound: float | None
+    gap: float | None
+    status: str
 
-    def _none(self) -> str:
-        return f": the solve ended as {self.content['status']}."
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return str(self.content["model"])
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The parameters of the model, and the side constraints."""
-        return dict(self.content["parameters"])
+    def _reason(self) -> str:
+        return f": the solve ended as {self.status}."
 
     @property
-    def selected(self) -> tuple[str, ...]:
-        """The selected features, in the order of the data."""
-        return tuple(self.content["selected"] or ())
-
-    @property
-    def weights(self) -> dict[str, float]:
-        """Feature -> weight on the scaled data."""
-        return dict(self.content["weights"] or {})
-
-    @property
-    def bias(self) -> float | None:
-        """The offset on the scaled data."""
-        return self.content["bias"]
-
-    @property
-    def objective(self) -> float | None:
-        """The objective of the formulation."""
-        return self.content.get("objective")
-
-    @property
-    def bound(self) -> float | None:
-        """The proven bound on the best objective."""
-        return self.content.get("bound")
-
-    @property
-    def gap(self) -> float | None:
-        """The relative gap between objective and bound."""
-        return self.content.get("gap")
-
-    @property
-    def status(self) -> str:
-        """The status of the result."""
-        return str(self.content["status"])
+    def weights_original(self) -> dict[str, float]:
+        """The weights for data in original units, as the file has them."""
+        return dict(self.content.get("weights_original") or {})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of the file."""
         return self.content
-
-    def table(self) -> pd.DataFrame:
-        """Return a frame of the selected features by descending weight: ``weight``, ``weight_original``."""
-        return weights_table(self.selected, self.weights, self.content.get("weights_original") or {})
 
     def rebuild(self, data: Dataset) -> pyo.ConcreteModel | None:
         """Build the live model with its side constraints again, from the data of the selection.
@@ -183,11 +148,16 @@ def _read(told: dict[str, Any], path: str) -> SavedSelection:
     if told["selected"] is not None and inside is None:
         machine = LinearClassifier(data, z, float(told["bias"]), chosen)
     elif told["selected"] is not None and inside is not None:
-        named = {key: value for key, value in inside.items() if key in ("degree", "offset")}
-        kernel = KERNELS[inside["name"]](**named)
+        kernel = KERNELS[inside["name"]](**{key: inside[key] for key in ("degree", "offset") if key in inside})
         a = np.array(inside["coefficients"], dtype=float)
         machine = KernelClassifier(data, kernel, z, np.arange(len(a)), a, float(told["bias"]), chosen)
-    return SavedSelection(told, data, machine)
+    numbers: dict[str, Any] = {name: told.get(name) for name in ("objective", "bound", "gap")}
+    named: dict[str, Any] = {
+        "name": str(told["model"]),
+        "parameters": dict(told["parameters"]),
+        "status": str(told["status"]),
+    }
+    return SavedSelection(told, data, chosen, machine, **named, **numbers)
 
 
 def _category(part: dict[str, Any]) -> Category:
