@@ -17,7 +17,7 @@ from fsmodels.insight.what_if import about, bounded, memory_for, share_of
 from fsmodels.models.fsp import penalties
 from fsmodels.selection.report import as_json, headline, number
 from fsmodels.selection.request import Request
-from fsmodels.selection.rows import KEYWORDS, Declaration, beside, read_rows, state, state_most
+from fsmodels.selection.rows import KEYWORDS, beside, read_rows, state, state_most
 from fsmodels.selection.selection import Selection
 from fsmodels.words import lasting, listed, short
 from solvers import SolutionStatus, html, interrupt
@@ -81,20 +81,16 @@ class Explored:
 
 @dataclass(repr=False)
 class Session:
-    """Questions about one model; ``ask`` changes it, and each answer is kept in ``answers``. One thread asks at a time.
+    """Questions about one model; ``ask`` changes it, and ``answers`` has each answer. One thread asks at a time.
 
     Attributes
     ----------
-    data : Dataset
-    model : pyo.ConcreteModel
-        The live model, with the rows of the last question.
+    task : Request
+        The last question, with the live model.
     answers : list of Explored
     """
 
-    data: Dataset
     task: Request
-    values: dict[str, Any]
-    given: dict[str, Any]
     answers: list[Explored] = field(default_factory=list)
     _own: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
     _built: frozenset[str] = frozenset()
@@ -102,14 +98,19 @@ class Session:
     _turn: Turn = field(default_factory=Turn)
 
     @property
+    def data(self) -> Dataset:
+        """The scaled data."""
+        return self.task.data
+
+    @property
     def model(self) -> pyo.ConcreteModel:
-        """The live model."""
+        """The live model, with the rows of the last question."""
         assert self.task.model is not None
         return self.task.model
 
     @property
     def found(self) -> Selection:
-        """The last answer's selection."""
+        """The selection of the last answer."""
         return self.answers[-1].found
 
     def ask(
@@ -145,10 +146,8 @@ class Session:
     def _ask(
         self, add: Mapping[str, Callable[[Any], Any]], drop: Iterable[str], progress: bool, changes: dict[str, Any]
     ) -> Explored:
-        start = time.perf_counter()
-        held, values, given, own = self.values, dict(self.values), dict(self.given), dict(self._own)
-        options = dict(self.task.options)
-        words = [*self._change(values, given, options, {name: lasting(value) for name, value in changes.items()})]
+        start, held, own = time.perf_counter(), self.task.parameters, dict(self._own)
+        task, words = self._changed({name: lasting(value) for name, value in changes.items()})
         for name in [drop] if isinstance(drop, str) else drop:
             if name not in own:
                 raise ParameterError(f'drop: there is no row "{name}" of your own: {listed(own) or "none was added"}.')
@@ -159,19 +158,26 @@ class Session:
                 raise ParameterError(f'add: the model has a component "{name}": give the row another name.')
             own[name] = row
             words.append(f'with "{name}"')
-        rows = tuple(read_rows(self.task.recipe, given, self.data))
+        question = ", ".join(words) or ("as it is" if self.answers else "to begin with")
         with interrupt.run(), one_clock(), watching.shown(progress):
-            stated = self._state(values, rows, own)
-            self.values, self.given, self._own = values, given, own
-            self.task = replace(self.task, options=options, stated=stated)
-            question = ", ".join(words) or ("as it is" if self.answers else "to begin with")
-            found, how = self._answered(rows)
+            try:
+                self.task, self._own = self._stated(task, own), own
+            except Exception:
+                self._stated(self.task, self._own)
+                raise
+            key = self._key
+            if earlier := self._proven.get(key):
+                found, how = earlier.found, f'The question is that of "{earlier.question}".'
+            else:
+                found, how = self.task.solve(), "Solved."
+                if self.answers and "memory" in self.task.options:
+                    how = "Solved with the memory of earlier solves."
         before = self.answers[-1].found.objective if self.answers else None
-        rescaled = listed(k for k in WEIGHTS if self.answers and values.get(k) != held.get(k))
+        rescaled = listed(k for k in WEIGHTS if self.answers and self.task.parameters.get(k) != held.get(k))
         answer = Explored(question, found, how, time.perf_counter() - start, before, rescaled)
         self.answers.append(answer)
         if found.status in (SolutionStatus.OPTIMAL, SolutionStatus.INFEASIBLE):
-            self._proven.setdefault(self._key(rows), answer)
+            self._proven.setdefault(key, answer)
         return answer
 
     def history(self) -> pd.DataFrame:
@@ -180,34 +186,28 @@ class Session:
         columns = ["question", "objective", "bound", "gap", "status", "selected", "how", "seconds"]
         return pd.DataFrame(lines, columns=columns).set_index("question")
 
-    def _options(self) -> set[str]:
-        """Name the options of whoever solves that a question may change; ``memory`` is the session's own."""
+    def _changed(self, changes: Mapping[str, Any]) -> tuple[Request, list[str]]:
+        """Return the request with changes, and the changes in words."""
+        recipe, data, words = self.task.recipe, self.task.data, []
+        parameters, rows, options = dict(self.task.parameters), dict(self.task.rows), dict(self.task.options)
         kind = Config if self.task.driver is None else self.task.driver.options_type
-        return {part.name for part in fields(kind)} - {"memory", "callback"}
-
-    def _change(
-        self, values: dict[str, Any], given: dict[str, Any], options: dict[str, Any], changes: dict[str, Any]
-    ) -> list[str]:
-        """Put changes into ``values``, ``given`` and ``options``; return them in words."""
-        words = []
         for name, value in changes.items():
             if name in MUTABLE:
-                if name not in values and not (name == "max_features" and self.task.recipe.selects):
-                    raise ParameterError(f'Model "{self.task.recipe.name}" does not use {name}: leave it out.')
-                if value is None and self.task.recipe.parameters.get(name):
+                if name not in parameters and not (name == "max_features" and recipe.selects):
+                    raise ParameterError(f'Model "{recipe.name}" does not use {name}: leave it out.')
+                if value is None and recipe.parameters.get(name):
                     raise ParameterError(f"{name}=None: give a value.")
                 if name != "max_features":
-                    self.task.recipe.check(name, value, self.data)
-                values[name] = value
+                    recipe.check(name, value, data)
+                parameters[name] = value
                 words.append(f"{name} = {value}")
             elif name == "fair":
-                self.data, given[name] = beside(self.data, value or ())
+                data, rows[name] = beside(data, value or ())
                 words.append(f"{name} = {value}")
             elif name in KEYWORDS:
-                value = value.tolist() if isinstance(value, np.ndarray) else value  # an array has no truth value
-                given[name] = value
-                words.append(f"{name} {_shortly(name, value)}" if value else f"without {name}")
-            elif name in self._options():
+                rows[name] = value.tolist() if isinstance(value, np.ndarray) else value  # an array has no truth value
+                words.append(f"{name} {_shortly(name, rows[name])}" if rows[name] else f"without {name}")
+            elif name in {part.name for part in fields(kind)} - {"memory", "callback"}:
                 options[name] = value
             else:
                 raise ParameterError(
@@ -215,34 +215,21 @@ class Session:
                     "constraints, add, drop, or an option of the solver such as time_limit; for another model, loss or "
                     "scale open another session."
                 )
-        return words
+        return replace(self.task, data=data, parameters=parameters, rows=rows, options=options), words
 
-    def _state(self, values: dict[str, Any], rows: tuple[Declaration, ...], own: Mapping[str, Any]) -> dict[str, Any]:
-        """Make the model that of a question; where a row cannot be stated, that of the question before again."""
-        try:
-            return self._stated_anew(values, rows, own)
-        except Exception:
-            self._stated_anew(self.values, read_rows(self.task.recipe, self.given, self.data), self._own)
-            raise
-
-    def _stated_anew(
-        self, values: Mapping[str, Any], rows: Iterable[Declaration], own: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """Take the rows of the last question away, and state those of another."""
-        model = self.model
-        for name in self._rows():
-            model.del_component(name)
-        for name, value in values.items():
-            self._set(name, value)
+    def _stated(self, task: Request, own: Mapping[str, Callable[[Any], Any]]) -> Request:
+        """Replace the rows and values on the model by those of a question; return it with its rows for reports."""
+        model, rows = self.model, read_rows(task.recipe, task.rows, task.data)
+        for row in list(model.component_objects(pyo.Constraint)):
+            if row.name not in self._built and row.name != "cardinality":
+                model.del_component(row)
+        for name in MUTABLE:
+            if name in task.parameters:
+                self._set(name, task.parameters[name])
         stated = state(model, rows)
-        for name, row in own.items():
-            model.add_component(name, pyo.Constraint(expr=row(model)))
-        return stated
-
-    def _rows(self) -> list[str]:
-        """Name the rows that the session has stated."""
-        names = [c.name for c in self.model.component_objects(pyo.Constraint)]
-        return [name for name in names if name not in self._built and name != "cardinality"]
+        for name, build in own.items():
+            model.add_component(name, pyo.Constraint(expr=build(model)))
+        return replace(task, stated=stated)
 
     def _set(self, name: str, value: Any) -> None:
         model = self.model
@@ -260,23 +247,12 @@ class Session:
         else:
             parameter.set_value(value)
 
-    def _key(self, rows: Iterable[Declaration]) -> Any:
-        """Return a key of the current question, equal for questions with the same answer."""
-        stated = frozenset((row.keyword, repr(row.reported)) for row in rows)
-        return repr(self.values), stated, frozenset(self._own.items()), repr(self.task.options.get("gap"))
-
-    def _answered(self, rows: Iterable[Declaration]) -> tuple[Selection, str]:
-        """Return the proven answer of an earlier identical question, or solve; and how the answer was found."""
-        if earlier := self._proven.get(self._key(rows)):
-            return earlier.found, f'The question is that of "{earlier.question}".'
-        self.task = self.task.changed(**self.values)
-        found = self.task.solve()
-        return (
-            found,
-            "Solved with the memory of earlier solves."
-            if self.answers and "memory" in self.task.options
-            else "Solved.",
-        )
+    @property
+    def _key(self) -> Any:
+        """The current question, equal for questions with the same answer."""
+        task = self.task
+        values = [task.parameters.get(name) for name in MUTABLE]
+        return repr((values, task.stated, task.options.get("gap"))), frozenset(self._own.items())
 
     def __repr__(self) -> str:
         return "\n".join(repr(answer) for answer in self.answers)
@@ -331,8 +307,7 @@ def explore(
         raise ParameterError(f'explore needs a model whose sigma stays while rows change: "{name}" has none.')
     built = frozenset(c.name for c in task.model.component_objects(pyo.Constraint))
     task = replace(task, options=memory_for(task.model, task.solver, task.options))
-    values = {k: task.parameters.get(k) for k in MUTABLE if k in task.parameters}
-    session = Session(task.data, task, values, {}, _built=built)
+    session = Session(task, _built=built)
     session.ask(progress=progress, **request.rows)
     return session
 
