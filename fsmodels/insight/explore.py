@@ -14,7 +14,7 @@ import pyomo.environ as pyo
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.insight.what_if import about, bounded, memory_for, share_of
-from fsmodels.models.fsp import penalties
+from fsmodels.selection.path import set_parameter
 from fsmodels.selection.report import as_json, headline, number
 from fsmodels.selection.request import Request
 from fsmodels.selection.rows import KEYWORDS, beside, read_rows, state, state_most
@@ -232,20 +232,15 @@ class Session:
         return replace(task, stated=stated)
 
     def _set(self, name: str, value: Any) -> None:
+        """Set a parameter on the model; a limit on the number of features that the builder lacks comes and goes."""
         model = self.model
-        parameter = model.component(name)
-        if name == "max_features" and not self.task.recipe.parameters.get(name):
-            if value is None and parameter is not None:
-                model.del_component("cardinality")
-                model.del_component("max_features")
-            elif value is not None and parameter is None:
-                state_most(model, value)
-            elif value is not None:
-                parameter.set_value(value)
-        elif parameter.is_indexed():
-            parameter.store_values(penalties(self.data, value))
-        else:
-            parameter.set_value(value)
+        if model.component(name) is not None and (value is not None or name != "max_features"):
+            set_parameter(model, name, value, self.data)
+        elif value is not None:
+            state_most(model, value)
+        elif model.component(name) is not None:
+            model.del_component("cardinality")
+            model.del_component("max_features")
 
     @property
     def _key(self) -> Any:

@@ -13,17 +13,8 @@ from pyomo.core.base.block import BlockData
 from pyomo.core.expr.visitor import identify_variables
 
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.insight.what_if import (
-    Level,
-    ProvenAnswer,
-    about,
-    active,
-    clock_of,
-    limited,
-    memory_for,
-    share_of,
-    without,
-)
+from fsmodels.insight import what_if
+from fsmodels.insight.what_if import Level, ProvenAnswer, about, active, share_of
 from fsmodels.selection.pictures import axes
 from fsmodels.selection.report import as_json, number
 from fsmodels.words import listed
@@ -246,11 +237,11 @@ def price_of(
         raise ParameterError("price_of needs a model that minimises: turn the sign of its objective.")
     named = [_row(model, name) for name in ([rows] if isinstance(rows, str) else rows or _side_rows(model))]
     limits = _limits(at, named)
-    options = memory_for(model, solver, options)
+    options = what_if.memory_for(model, solver, options)
     whole = 1 + len(named) + sum(map(len, limits.values()))
     prices: list[Price] = []
     with interrupt.run(), one_clock(), watching.shown(progress):
-        clock = clock_of(time_limit)
+        clock = what_if.clock_of(time_limit)
 
         def point(left: int, what: str) -> Level:
             limit = None if clock.left is None else max(clock.left / left, 0.0)
@@ -265,12 +256,12 @@ def price_of(
             binding = {row.name: math.isfinite(kept.objective) and _reached(row) for row in named}
             for row in named:
                 count -= 1
-                with without(row):
+                with what_if.without(row):
                     dropped = point(count, f'without "{row.name}"')
                 along = []
                 for limit in limits.get(row.name, ()):
                     count -= 1
-                    with limited(row, limit):
+                    with what_if.limited(row, limit):
                         along.append((limit, point(count, f'"{row.name}" at {limit:g}')))
                 prices.append(Price(row.name, kept, dropped, binding[row.name], tuple(along)))
         except KeyboardInterrupt:

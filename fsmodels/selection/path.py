@@ -155,7 +155,7 @@ class _Walk:
                             task = task.changed(memory=Memory())
                     else:
                         for name, value in point.items():
-                            _change(task.model, name, value, task.data)
+                            set_parameter(task.model, name, value, task.data)
                         task = task.changed(**point)
                     with own_clock():
                         found.append(task.solve(validation))
@@ -204,7 +204,8 @@ def _values(name: str, given: Any, data: Dataset, recipe: Recipe) -> list[Any]:
     return sorted(values)
 
 
-def _change(model: pyo.ConcreteModel, name: str, value: Any, data: Dataset) -> None:
+def set_parameter(model: pyo.ConcreteModel, name: str, value: Any, data: Dataset) -> None:
+    """Set a parameter on a built model, if the model has it."""
     parameter = model.component(name)
     if parameter is None:  # only the report needs it
         return

@@ -142,7 +142,11 @@ def _rows_on_sigma(model: pyo.ConcreteModel) -> _SigmaRows:
             on_sigma.append(row)
         elif said.pop(id(row), None) is not row.expr:
             edits.append(row.name)
-    edits += [row.name for row in built.rows if id(row) in said and any(id(v) not in own for v in _of(row))]
+    edits += [
+        row.name
+        for row in built.rows
+        if id(row) in said and any(id(v) not in own for v in identify_variables(row.expr))
+    ]
     if edits or not built.same_cost() or len(built.same_named()) < len(built.named):
         what = listed(edits) or "the objective"
         raise ModelError(f"A certificate is written for rows on sigma, and {what} was added, changed or switched off.")
@@ -157,10 +161,6 @@ def _rows_on_sigma(model: pyo.ConcreteModel) -> _SigmaRows:
         np.append(lower, np.ceil(linear.x_lower[fixed] - WHOLE)),
         np.append(upper, np.floor(linear.x_upper[fixed] + WHOLE)),
     )
-
-
-def _of(row: Any) -> Any:
-    return identify_variables(row.expr)
 
 
 @dataclass
@@ -184,7 +184,6 @@ class _Proof:
         matrix = self._sign[:, None] * rows.matrix[self._owner]
         sides = np.append(rows.upper[above], -rows.lower[below])
         self._rows = Rows(matrix, sides, np.append(equal[above], np.zeros(below.sum(), dtype=bool)))
-        self._counts = len(sides) == 1 and not self._rows.equal[0] and bool((matrix[0] == 1.0).all())
         n = self.price.size
         self._number = np.zeros(POOL, dtype=int)
         self._constant, self._slopes = np.full(POOL, -np.inf), np.zeros((POOL, n))
@@ -201,27 +200,17 @@ class _Proof:
             elif not self._by_pool(lower, upper):
                 todo += self._visited(lower, upper)
 
-    def _least(self, constant: float, slopes: Array, theta: Array, lower: Array, upper: Array) -> tuple[float, Array]:
-        """Return the bound of multipliers on a box, and the reduced costs."""
-        d = self.price + slopes + self._rows.matrix.T @ theta
-        return constant - float(self._rows.sides @ theta) + float(np.minimum(d * lower, d * upper).sum()), d
+    def _least(self, constant: Any, slopes: Array, theta: Array, lower: Array, upper: Array) -> tuple[Any, Array]:
+        """Return the bound of multipliers on a box, and the reduced costs; of several, a row each."""
+        d = self.price + slopes + theta @ self._rows.matrix
+        return constant - theta @ self._rows.sides + np.minimum(d * lower, d * upper).sum(axis=-1), d
 
     def _by_pool(self, lower: Array, upper: Array) -> bool:
         """Close a box by multipliers that closed another."""
-        d, theta = self.price + self._slopes, self._theta
-        if self._counts:
-            # The best theta for the only row, at most M: it takes the M - |lower| least of what may be chosen.
-            free = np.flatnonzero(lower < upper)
-            left = min(math.floor(float(self._rows.sides[0] - lower.sum()) + WHOLE), free.size)
-            ordered = np.sort(d[:, free], axis=1)
-            bounds = self._constant + d @ lower + np.minimum(ordered[:, :left], 0.0).sum(axis=1)
-            theta = np.maximum(-ordered[:, left : left + 1], 0.0) if left < free.size else np.zeros((POOL, 1))
-        else:
-            d = d + theta @ self._rows.matrix
-            bounds = self._constant - theta @ self._rows.sides + np.minimum(d * lower, d * upper).sum(axis=1)
+        bounds, _ = self._least(self._constant, self._slopes, self._theta, lower, upper)
         k = int(np.argmax(bounds))
         if bounds[k] >= self.cutoff:
-            self._enter(CLOSED, int(self._number[k]), theta[k])
+            self._enter(CLOSED, int(self._number[k]), self._theta[k])
         return bool(bounds[k] >= self.cutoff)
 
     def _enter(self, kind: int, number: int, theta: Array, columns: tuple[int, ...] = ()) -> None:
@@ -267,7 +256,8 @@ class _Proof:
             if not free.any():
                 self._close_point(lower)
                 return []
-        return self._branched(lower, upper, int(np.argmax(np.where(free, _score(answer.x, v), -1.0))))
+        undecided = np.minimum(answer.x, 1.0 - answer.x) * v**2
+        return self._branched(lower, upper, int(np.argmax(np.where(free, undecided, -1.0))))
 
     def _close_point(self, chosen: Array) -> None:
         """Close a single selection by SUB's multipliers."""
@@ -287,9 +277,3 @@ class _Proof:
         down, up = upper.copy(), lower.copy()
         down[j], up[j] = 0.0, 1.0
         return [(up, upper), (lower.copy(), down)]
-
-
-def _score(x: Array, v: Array) -> Array:
-    """Return how undecided choices are, and how much they weigh."""
-    scored: Array = np.minimum(x, 1.0 - x) * v**2
-    return scored
