@@ -84,7 +84,8 @@ class Description:
     @property
     def latex(self) -> str:
         """The problem as LaTeX; "" where it is told in words."""
-        return docstrings.aligned(self._rows) if self._rows else ""
+        rows = " \\\\\n".join(self._rows)
+        return f"\\begin{{aligned}}\n{rows}\n\\end{{aligned}}" if rows else ""
 
     @property
     def equations(self) -> list[str]:
@@ -125,11 +126,11 @@ class Description:
     def _told(self, name: str, default: Any) -> Told:
         known = PARAMETERS.get(name)
         build = self._recipe.build
-        kind = docstrings.kind(build, name)
+        kind, meaning = docstrings.parameter(build, name)
         either = self._recipe.instead
         rival = either.get(name) or next((mine for mine, other in either.items() if other == name), None)
         needed = "needed" if rival is None else f"this or {rival}"
-        text = docstrings.parameter(build, name) or (known.help if known else "")
+        text = meaning or (known.help if known else "")
         is_needed = default is inspect.Parameter.empty or rival is not None
         flag = known.flag if known and known.is_switch == isinstance(default, bool) else ""  # not of another kind
         return Told(name, flag, kind, needed if is_needed else repr(default), text.replace("``", ""))

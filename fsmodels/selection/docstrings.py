@@ -6,9 +6,10 @@ import inspect
 import re
 import sys
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
-_TAKEN = re.compile(r"as (?:for|in) ``([\w.]+)``", re.IGNORECASE)
+_REFERENCE = re.compile(r"as (?:for|in) ``([\w.]+)``", re.IGNORECASE)
 
 
 def sections(text: str) -> dict[str, str]:
@@ -28,66 +29,34 @@ def sections(text: str) -> dict[str, str]:
     return {name: body for name, body in bodies.items() if body}
 
 
-def parameter(function: Callable[..., Any], name: str) -> str:
-    """Return what a function's docstring says of a parameter; "" for nothing.
+def parameter(function: Callable[..., Any], name: str) -> tuple[str, str]:
+    """Return the type and the description of a parameter from a function's docstring; "" for what it does not have.
 
-    It stands under its name in the numpydoc section, or as ``name``: in a sentence, or in the docstring of a function
-    that is named by "as for" or "as in".
+    The description is in the numpydoc section, after ``name``: in a sentence, or in the docstring of a function to
+    which "as for" or "as in" refers.
     """
     text = inspect.getdoc(function) or ""
-    own = _entry(text, name)
-    if own and not _TAKEN.match(own):
-        return own
-    told = re.search(rf"``{name}``: ([^`]+?\.)(?=\s|$)", text)
-    if told:
-        return " ".join(told.group(1).split())
-    for other in _TAKEN.findall(own or text):
-        found = parameter(_named(function, other), name)
-        if found:
-            return found
-    return ""
+    kind, body = _entry(text, name)
+    meaning = "" if _REFERENCE.match(body) else body
+    if not meaning and (sentence := re.search(rf"``{name}``: ([^`]+?\.)(?=\s|$)", text)):
+        meaning = " ".join(sentence.group(1).split())
+    for path in [*_REFERENCE.findall(body), *_REFERENCE.findall(text)]:
+        if kind and meaning:
+            break
+        other = attrgetter(path)(sys.modules[inspect.unwrap(function).__module__])
+        found = parameter(other, name)
+        kind, meaning = kind or found[0], meaning or found[1]
+    return kind, meaning
 
 
-def kind(function: Callable[..., Any], name: str) -> str:
-    """Return the type that the docstring gives a parameter, with the values it may have; "" for nothing."""
-    text = inspect.getdoc(function) or ""
-    head = _head(text, name)
-    if head:
-        return head
-    for other in _TAKEN.findall(text):
-        found = kind(_named(function, other), name)
-        if found:
-            return found
-    return ""
-
-
-def _named(function: Callable[..., Any], path: str) -> Callable[..., Any]:
-    """Return what a docstring calls by a name of its own module."""
-    held: Any = sys.modules[inspect.unwrap(function).__module__]
-    for part in path.split("."):
-        held = getattr(held, part)
-    return held
-
-
-def _entries(text: str) -> list[tuple[list[str], str, str]]:
-    """Return (names, type, text) of the section Parameters."""
-    found = re.search(r"^Parameters\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE)
-    if found is None:
-        return []
-    parts = re.findall(r"^(\S[^\n]*)\n((?:(?: +[^\n]*)?\n?)*)", found.group(1), re.MULTILINE)
-    entries = []
-    for head, body in parts:
-        names, _, of = head.partition(" : ")
-        entries.append(([part.strip() for part in names.split(",")], of.strip(), " ".join(body.split())))
-    return entries
-
-
-def _entry(text: str, name: str) -> str:
-    return next((body for names, _, body in _entries(text) if name in names), "")
-
-
-def _head(text: str, name: str) -> str:
-    return next((of for names, of, _ in _entries(text) if name in names), "")
+def _entry(text: str, name: str) -> tuple[str, str]:
+    """Return type and text of a parameter in the section Parameters of a docstring."""
+    if section := re.search(r"^Parameters\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE):
+        for head, body in re.findall(r"^(\S[^\n]*)\n((?:(?: +[^\n]*)?\n?)*)", section.group(1), re.MULTILINE):
+            names, _, kind = head.partition(" : ")
+            if name in names.split(", "):
+                return kind.strip(), " ".join(body.split())
+    return "", ""
 
 
 _ROWS = re.compile(r"^\.\. math::[^\n]*\n((?:[ \t]+[^\n]*\n|\n)*)", re.MULTILINE)
@@ -107,34 +76,23 @@ def rows(text: str, tags: tuple[str, ...]) -> list[str]:
 
     ``text``: the section Problem of a page. ``tags``: as they stand after ``&&``, the first one's rows first.
     """
+    blocks = [part for block in _ROWS.findall(text + "\n") for part in re.split(r"\n\s*\n", block)]
     found: list[str] = []
     for tag in tags:
-        for display in displays(text):
+        for block in blocks:
             taking = False
-            for row in display:
-                taking = tag in said(row) or (taking and not _FIRST.search(row))
-                if taking and row not in found:
+            for row in re.split(r"\\\\(?:\[[^]]*\])?", block):
+                row = " ".join(row.split())
+                taking = tag in _tag(row) or (taking and not _FIRST.search(row))
+                if taking and row and row not in found:
                     found.append(row)
     return found
 
 
-def displays(text: str) -> list[list[str]]:
-    """Return the rows of each display, as they stand."""
-    blocks = [part for block in _ROWS.findall(text + "\n") for part in re.split(r"\n\s*\n", block) if part.strip()]
-    return [
-        [" ".join(row.split()) for row in re.split(r"\\\\(?:\[[^]]*\])?", block) if row.strip()] for block in blocks
-    ]
-
-
-def said(row: str) -> str:
+def _tag(row: str) -> str:
     """Return a row's tag, "" for none."""
     tag = _TAG.search(row)
     return tag.group(1).strip() if tag else ""
-
-
-def aligned(found: list[str]) -> str:
-    """Return rows as LaTeX to be displayed."""
-    return "\\begin{aligned}\n" + " \\\\\n".join(found) + "\n\\end{aligned}"
 
 
 def plain(row: str) -> str:
@@ -143,7 +101,7 @@ def plain(row: str) -> str:
     >>> plain(r"\min_{w, b}\ & \tfrac12 w^\top w + C \sum_i \xi_i && (1)")
     "min over w, b:  1/2 w'w + C sum_i xi_i   (1)"
     """
-    tag = said(row)
+    tag = _tag(row)
     text = _TAG.sub("", row).replace("&", "")
     text = re.sub(r"\\(?:text|mathrm)\{([^{}]*)\}", r"\1", text)
     text = re.sub(r"\\t?frac(\d)(\d)", r"\1/\2 ", text)

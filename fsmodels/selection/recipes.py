@@ -76,6 +76,6 @@ def used_parameters(recipe: Recipe, given: Mapping[str, Any], others: Iterable[s
 def meaning(recipe: Recipe, parameter: str) -> str:
     """Return the first clause about a parameter in the docstring of the builder, else the help of its option."""
     known = PARAMETERS.get(parameter)
-    text = docstrings.parameter(recipe.build, parameter) or (known.help if known else "see its documentation")
+    text = docstrings.parameter(recipe.build, parameter)[1] or (known.help if known else "see its documentation")
     clause = re.split(r"[.;] |[.;]$", text.replace("``", ""))[0]
     return clause[:1].lower() + clause[1:] if clause[1:2].islower() else clause
