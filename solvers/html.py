@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["escaped", "frame", "mathematics", "paragraph", "split_doc", "table"]
+__all__ = ["code", "escaped", "frame", "mathematics", "paragraph", "split_doc", "table"]
 
 LEFT = ' style="text-align: left"'
 
@@ -67,6 +67,11 @@ def table(rows: Iterable[Sequence[Any]], head: Sequence[str] = (), right: Iterab
 
 class Raw(str):
     """HTML that is to be taken as it is."""
+
+
+def code(text: Any) -> Raw:
+    """Return a cell of a table in the font of code."""
+    return Raw(f"<code>{escaped(text)}</code>")
 
 
 def frame(data: pd.DataFrame, **words: Any) -> str:

@@ -18,7 +18,7 @@ from pyomo.mpec import Complementarity
 
 from solvers.errors import ModelError
 from solvers.facts.base import facts_of
-from solvers.html import Raw, escaped, mathematics, paragraph, split_doc, table
+from solvers.html import Raw, code, escaped, mathematics, paragraph, split_doc, table
 
 __all__ = ["Equation", "ShownModel", "show"]
 
@@ -101,14 +101,14 @@ class ShownModel:
         rows = []
         for line in self.equations:
             shown = [mathematics(line.latex)] if line.latex else []
-            shown += [f"<code>{escaped(text)}</code>" for text in line.text.splitlines()]
+            shown += [code(text) for text in line.text.splitlines()]
             remark = f"<b>{escaped(line.remark)}</b>" if line.remark else ""
             style = "" if line.active else ' style="opacity: 0.45"'
             rows.append(
                 (
                     Raw(f"<span{style}>{'<br>'.join(shown)}</span>"),
                     "" if line.kind == "parameters" and line.size == 1 else f"{line.size:,}",
-                    Raw(f"<code>{escaped(line.name)}</code>"),
+                    code(line.name),
                     Raw(_join(escaped(line.doc), remark, by="; ")),
                 )
             )

@@ -18,7 +18,7 @@ from fsmodels.models.recipe import Recipe
 from fsmodels.selection import docstrings
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.selection.recipes import MODELS, find
-from solvers import Takers, takers
+from solvers import Takers, html, takers
 from solvers.shared_state import without_warnings
 
 WIDTH = 100
@@ -164,9 +164,17 @@ class Description:
         lines += [f"local, without a proof: {', '.join(local)}"] if local else []
         return lines
 
-    def _reading(self) -> list[str]:
+    def _parts(self) -> dict[str, list[str]]:
+        """Return the paragraphs below each heading that follows the parameters."""
         module = self.page.removeprefix("fsmodels.models.").removeprefix("fsmodels.")
-        return [f"help(fs.{module})", self.source]
+        parts = {
+            "Weights of samples": [self.weights],
+            "Solved by": self._by_whom(),
+            "Class": [self.classes],
+            "Certificate": [self.certificate],
+            "To read on": [f"help(fs.{module})", self.source],
+        }
+        return {heading: lines for heading, lines in parts.items() if any(lines)}
 
     def __repr__(self) -> str:
         lines = [f"{self.name}: {self.title}", "", "Problem", *(f"    {line}" for line in self.equations)]
@@ -175,32 +183,19 @@ class Description:
             head = f"    {told.name}" + (f" ({told.flag})" if told.flag else "")
             default = told.default if told.default.startswith(("needed", "this or")) else f"default {told.default}"
             lines.append(f"{head}: {default}" + (f"; {told.kind}" if told.kind else ""))
-            lines += textwrap.wrap(told.text, WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
-        lines += ["", "Weights of samples", f"    {self.weights}"]
-        lines += ["", "Solved by", *(f"    {line}" for line in self._by_whom())]
-        for heading, text in (("Class", self.classes), ("Certificate", self.certificate)):
-            lines += ["", heading, *_wrapped(text)] if text else []
-        lines += ["", "To read on", *(line for text in self._reading() for line in _wrapped(text))]
+            lines += _wrapped(told.text, 8)
+        for heading, texts in self._parts().items():
+            lines += ["", heading, *(line for text in texts for line in _wrapped(text, 4))]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         problem = f"$$\n{escape(self.latex)}\n$$" if self.latex else "<br>".join(map(escape, self.equations))
-        cells = [(told.name, told.flag, told.default, told.kind, told.text) for told in self.parameters]
-        rows = "".join(_row(*(f"<code>{escape(x)}</code>" for x in row[:2]), *map(escape, row[2:])) for row in cells)
-        head = "".join(f"<th>{word}</th>" for word in ("parameter", "option", "default", "values", ""))
-        parts = {
-            "Weights of samples": self.weights,
-            "Solved by": "; ".join(self._by_whom()),
-            "Class": self.classes,
-            "Certificate": self.certificate,
-        }
-        told = "".join(f"<p><b>{name}</b> {escape(text)}</p>" for name, text in parts.items() if text)
-        code, paper = self._reading()
-        return (
-            f"<p><b>{escape(self.name)}</b>: {escape(self.title)}</p>{problem}"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{told}"
-            f"<p><b>To read on</b> <code>{escape(code)}</code>; {escape(paper)}</p>"
-        )
+        cells = [
+            (html.code(told.name), html.code(told.flag), told.default, told.kind, told.text) for told in self.parameters
+        ]
+        parts = "".join(html.paragraph("; ".join(texts), bold=heading) for heading, texts in self._parts().items())
+        table = html.table(cells, ("parameter", "option", "default", "values", ""))
+        return f"{html.paragraph(self.title, bold=self.name)}{problem}{table}{parts}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -222,8 +217,7 @@ class Descriptions:
         return "\n".join([*lines, "", 'fs.describe("fsp-m") says more of one of them.'])
 
     def _repr_html_(self) -> str:
-        rows = "".join(_row(f"<code>{escape(name)}</code>", escape(recipe.title)) for name, recipe in MODELS.items())
-        return f"<table><thead><tr><th>model</th><th>what it is</th></tr></thead><tbody>{rows}</tbody></table>"
+        return html.table(((html.code(name), recipe.title) for name, recipe in MODELS.items()), ("model", "what it is"))
 
 
 def describe(model: str | None = None) -> Any:
@@ -256,10 +250,7 @@ def describe(model: str | None = None) -> Any:
     return Descriptions() if model is None else Description(find(model).name)
 
 
-def _row(*cells: str) -> str:
-    return "<tr>" + "".join(f'<td style="text-align: left">{cell}</td>' for cell in cells) + "</tr>"
-
-
-def _wrapped(text: str) -> list[str]:
+def _wrapped(text: str, indent: int) -> list[str]:
+    space = " " * indent
     plain = text.replace("``", "")
-    return textwrap.wrap(plain, WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+    return textwrap.wrap(plain, WIDTH, initial_indent=space, subsequent_indent=space, break_on_hyphens=False)
