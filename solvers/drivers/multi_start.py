@@ -35,7 +35,7 @@ import pyomo.environ as pyo
 from pyomo.mpec import Complementarity
 
 from solvers.drivers.base import Driver
-from solvers.drivers.slots import sub_words
+from solvers.drivers.slots import slot_words
 from solvers.drivers.starts import RandomStartsConfig, Start, random_points, spread, table
 from solvers.errors import OptionError, SolverError
 from solvers.facts.base import facts_of, worst_violation
@@ -132,7 +132,7 @@ class MultiStart(Driver):
                 f"sub_options={dict(c.sub_options)} are for {self.spec.name}, but the model is linear, which "
                 f"{spec.name} solves: leave them out."
             )
-        self._runner = Runner(spec, sub_words(c, gap=c.gap, threads=c.threads, seed=c.seed))
+        self._runner = Runner(spec, slot_words(c, "sub", gap=c.gap, threads=c.threads, seed=c.seed))
         self.runs: list[LocalStart] = []
         self._best_run: LocalStart | None = None
         self._nearly: tuple[LocalStart, list[float | None]] | None = None  # the point that misses the rows by least

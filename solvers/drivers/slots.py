@@ -23,11 +23,6 @@ def slot_words(config: Config, slot: str, **words: Any) -> SolveOptions:
     return SolveOptions(**words, tee=config.shows(slot), own=config.own(slot))
 
 
-def sub_words(config: Config, **words: Any) -> SolveOptions:
-    """Return the options of the subproblem solver, with those of the run in ``words``."""
-    return slot_words(config, "sub", **words)
-
-
 def master_words(config: Config, spec: SolverSpec, needed: dict[str, Any] | None = None) -> SolveOptions:
     """Return the options of the master solver.
 

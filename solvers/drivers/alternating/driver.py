@@ -41,9 +41,17 @@ import pyomo.environ as pyo
 
 from solvers.drivers.alternating.oracle_descent import ENDLESS, OracleDescent, takes_oracles
 from solvers.drivers.alternating.oracle_search import OracleSearch
-from solvers.drivers.alternating.partition import Part, Partition, as_blocks, has_kinks
+from solvers.drivers.alternating.partition import (
+    BlockStart,
+    Part,
+    Partition,
+    as_blocks,
+    base_point,
+    check_constants,
+    has_kinks,
+    starting_points,
+)
 from solvers.drivers.alternating.problems import Maker, Step
-from solvers.drivers.alternating.starts import BlockStart, base_point, check_constants, starting_points
 from solvers.drivers.alternating.steps import Together, Work, clash, rest_holds
 from solvers.drivers.base import Driver
 from solvers.drivers.penalty import inexact

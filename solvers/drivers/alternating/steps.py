@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from solvers.drivers.alternating.partition import Part, Partition
+from solvers.drivers.alternating.partition import Part, Partition, rows_only
 from solvers.drivers.alternating.problems import BlockProblem, GeneralBlock, Step
-from solvers.drivers.alternating.starts import rows_only
 from solvers.errors import ModelError, SolverError
 from solvers.facts.blocks import Block
 from solvers.interfaces.registry import Capability as C

@@ -17,7 +17,7 @@ from solvers.drivers.benders.relaxation import Endless, EndlessSubproblem, Whole
 from solvers.drivers.benders.split import SplitModel, adapted, floor_of, is_declared, split
 from solvers.drivers.benders.subproblem import OracleSubproblem, Subproblem
 from solvers.drivers.benders.switched import SwitchedSubproblem
-from solvers.drivers.slots import sub_words
+from solvers.drivers.slots import slot_words
 from solvers.errors import ModelError, OptionError, SolverError
 from solvers.facts.base import facts_of
 from solvers.facts.structure import Structure, SubAnswer
@@ -242,7 +242,7 @@ class DecompositionDriver(Driver):
                 f'"{self.name}" needs a cut for the subproblem{edited}, and the model\'s builder gives none: {way}, or '
                 f"solve the whole model by name: {either(C.SOS)}."
             )
-        options = sub_words(c, threads=c.threads)
+        options = slot_words(c, "sub", threads=c.threads)
         if structure.switches:
             spec = require(c.sub_solver or "clarabel", C.QP | C.QCP | C.QP_DUALS)
             switched = SwitchedSubproblem(self.parts, Runner(spec, options))
