@@ -36,7 +36,10 @@ def run(asked: SimpleNamespace) -> int:
         if trouble := task.file.write(content, has_solution=True):
             complain("Error", trouble)
             return BAD_INPUT
-    show(_in_words(answer.sentence, task.rows))
+    sentence = answer.sentence
+    for name, words in task.rows.items():  # rows of the model by the words of ``select``
+        sentence = sentence.replace(f'"{name}"', words)
+    show(sentence)
     if not asked.quiet and hasattr(answer, "table"):
         table = answer.table()
         if table.index.name == "row":
@@ -45,13 +48,6 @@ def run(asked: SimpleNamespace) -> int:
     if not asked.quiet and asked.json is not None:
         show(f"\nWritten to {asked.json}")
     return SOLVED
-
-
-def _in_words(sentence: str, rows: dict[str, str]) -> str:
-    """Return a sentence about rows of the model with the words of ``select`` for them."""
-    for name, words in rows.items():
-        sentence = sentence.replace(f'"{name}"', words)
-    return sentence
 
 
 def _asked_of_model(task: Task) -> Any:

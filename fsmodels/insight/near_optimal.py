@@ -125,6 +125,7 @@ class NearOptimal(ProvenAnswer):
     def plot(self, ax: Any = None) -> Any:
         """Draw features against models, the best on the left: the colour is the weight. Return the Axes."""
         models, names = self.models[:MOST_DRAWN], list(self.importance().index)[:MOST_BARS]
+        cut = len(models) < len(self.models)
         weights = np.array([[m.weights.get(name, math.nan) for m in models] for name in names]).reshape(-1, len(models))
         ax = axes(ax, height=max(1.8, 0.22 * len(names) + 0.9))
         largest = float(np.nanmax(np.abs(weights), initial=0.0)) or 1.0
@@ -132,13 +133,9 @@ class NearOptimal(ProvenAnswer):
         ax.set_yticks(range(len(names)), [clipped(name) for name in names], fontsize="small")
         step = -(-len(models) // MOST_POINTS)
         ax.set_xticks(range(0, len(models), step), range(1, len(models) + 1, step))
-        ax.set_xlabel(f"models within {about(self.within)} of the best" + (" (the best of them)" if self._cut else ""))
+        ax.set_xlabel(f"models within {about(self.within)} of the best" + (" (the best of them)" if cut else ""))
         ax.figure.colorbar(drawn, ax=ax, label="weight")
         return ax
-
-    @property
-    def _cut(self) -> bool:
-        return len(self.models) > MOST_DRAWN
 
     @property
     def sentence(self) -> str:

@@ -300,7 +300,7 @@ class _Search:
             return None
         else:
             role, other = EVERY if selected else NONE, (bound, math.inf)
-        return Role(feature, role, selected, *((other, self.known) if selected else (self.known, other)))
+        return self._of(feature, role, other)
 
     def role(self, feature: str) -> Role:
         """Settle one feature: without it where the best model has it, else with it."""
@@ -310,7 +310,7 @@ class _Search:
         near, far = self.limits
         has = next((one for one in self.met if feature in one.selected and one.objective <= near), None)
         if has is not None and not selected:
-            return Role(feature, SOME, False, self.known, (self.known[0], has.objective))
+            return self._of(feature, SOME, (self.known[0], has.objective))
         if self.clock.over or interrupt.pressed():
             raise KeyboardInterrupt
 
@@ -326,12 +326,16 @@ class _Search:
         other = max(self.known[0], found.bound), found.objective  # a row more can only cost: the best bound holds too
         out = EVERY if selected else NONE
         role = out if other[0] > far else SOME if max(other[1], self.known[1]) <= near else OPEN
-        return Role(feature, role, selected, *((other, self.known) if selected else (self.known, other)))
+        return self._of(feature, role, other)
 
     def unasked(self, feature: str) -> Role:
         """Return what the best alone proves of a feature."""
-        selected, other = feature in self.best.selected, (self.known[0], math.inf)
-        return Role(feature, OPEN, selected, *((other, self.known) if selected else (self.known, other)))
+        return self._of(feature, OPEN, (self.known[0], math.inf))
+
+    def _of(self, feature: str, role: str, other: tuple[float, float]) -> Role:
+        """Return a role; ``other``: (bound, objective) with the choice that the best does not make."""
+        selected = feature in self.best.selected
+        return Role(feature, role, selected, *((other, self.known) if selected else (self.known, other)))
 
 
 def _more(names: list[str], after: bool) -> str:
