@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from solvers.drivers.base import Driver
 from solvers.drivers.two_layer.columns import Polytope, Restricted
-from solvers.drivers.two_layer.restricted import DIRECT, ByColumns, ByGroups, RestrictedSolver, refined
+from solvers.drivers.two_layer.restricted import DIRECT, ByGroups, refined, solve_by_columns
 from solvers.drivers.two_layer.shares import Budget, BudgetRows
 from solvers.drivers.two_layer.working_set import WorkingSet
 from solvers.errors import ModelError, OptionError
@@ -158,7 +158,7 @@ class TwoLayer(Driver):
         by_groups = not c.stabilised or c.master_solver != DIRECT
         self._told = facts.restriction(self.model)
         self.shares = self._shares(by_groups)
-        self._master: RestrictedSolver = ByGroups(c.master_solver, facts.group_model, c) if by_groups else ByColumns()
+        self._minimise = ByGroups(c.master_solver, facts.group_model, c).solve if by_groups else solve_by_columns
         self.work = WorkingSet(facts.matrix, facts.scale, by_groups=by_groups)
         self._patience, self._since, self._gap_then = IDLE, 0, np.inf
         self._d: FloatArray = np.zeros(0)
@@ -265,7 +265,7 @@ class TwoLayer(Driver):
             unit = self.C * float(self.work.q.max(initial=0.0))
             accuracy = float(np.clip(1e-3 * (self.best - self.bound) / max(unit, 1e-300), FINE, COARSE))
         within = self.shares.within(self.work.columns)
-        answer = self._master.solve(self.work, self.budget, self.C, accuracy, self.clock.left, within)
+        answer = self._minimise(self.work, self.budget, self.C, accuracy, self.clock.left, within)
         if answer is not None and within is not None:
             answer = self._on_rows(answer, within)
         if answer is not None:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -134,42 +134,15 @@ def feasible(alpha: FloatArray, shares: FloatArray, C: float) -> GroupAnswer:
 DIRECT = "clarabel"
 
 
-class RestrictedSolver(Protocol):
-    """Solves the restricted problem of a working set, for a budget B and a weight C."""
+def solve_by_columns(
+    work: WorkingSet, budget: int, C: float, accuracy: float, time_limit: float | None, within: Polytope | None = None
+) -> Restricted | None:
+    """Solve (5) over all columns in use by the own interior-point method, or by Clarabel where that fails.
 
-    def solve(
-        self,
-        work: WorkingSet,
-        budget: int,
-        C: float,
-        accuracy: float,
-        time_limit: float | None,
-        within: Polytope | None = None,
-    ) -> Restricted | None:
-        """Return multipliers of the rows and the corresponding point, None where the solver has no answer.
-
-        ``within``: restrictions of the shares other than the budget.
-        """
-        ...
-
-
-class ByColumns:
-    """(5) over all columns in use."""
-
-    def solve(
-        self,
-        work: WorkingSet,
-        budget: int,
-        C: float,
-        accuracy: float,
-        time_limit: float | None,
-        within: Polytope | None = None,
-    ) -> Restricted | None:
-        """Solve it by the own interior-point method, or by Clarabel where that fails."""
-        found = solve_saddle(work.P, work.q, budget, C, accuracy=accuracy, within=within)
-        return found or solve_columns(
-            work.P, work.q, budget, C, accuracy=accuracy, time_limit=time_limit, within=within
-        )
+    ``within``: restrictions of the shares other than the budget. Return None where both fail.
+    """
+    found = solve_saddle(work.P, work.q, budget, C, accuracy=accuracy, within=within)
+    return found or solve_columns(work.P, work.q, budget, C, accuracy=accuracy, time_limit=time_limit, within=within)
 
 
 class ByGroups:
@@ -194,14 +167,12 @@ class ByGroups:
         C: float,
         accuracy: float,
         time_limit: float | None,
-        within: Polytope | None = None,
+        within: Polytope | None,
     ) -> Restricted | None:
         """Solve it as accurately as possible, with the budget as the only restriction."""
         if not hasattr(self, "spec"):
             answer = solve_groups(work.P, work.q, work.groups, C, time_limit=time_limit)
-            if answer is None:
-                return None
-            return _restricted(work, answer.alpha, answer.shares)
+            return None if answer is None else _restricted(work, answer.alpha, answer.shares)
         assert self.build is not None
         model = self.build(work.P, work.q, work.groups, C)
         said = Runner(self.spec, replace(self.words, time_limit=time_limit)).solve(model)
