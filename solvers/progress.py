@@ -1,7 +1,7 @@
-"""The progress of long calls: what runs now, in a status line that is refreshed every second.
+"""The progress of long calls: a status line that is refreshed every second.
 
-Nothing is shown unless it was asked for, and then by the outermost ``shown`` alone; all else is free where nobody
-watches. Functions that take long say what they do:
+Only the outermost ``shown`` displays a line. Without it the other functions do nothing. Functions that take long report
+what they do:
 
 >>> from solvers import progress
 >>> with progress.shown(False):                                  # ``progress=True`` of what the user called
@@ -10,10 +10,10 @@ watches. Functions that take long say what they do:
 ...             pass
 ...     with progress.counted(20, "fold", workers=2) as count:   # "3 of 20 folds done, 2 at work"
 ...         for _ in range(20):
-...             count.one()                                      # another result has come home from a worker
+...             count.one()                                      # a worker has returned a result
 
-``facts`` and ``left`` are asked by another thread, at any time: they read and never change anything, and cost nothing
-between. What runs in workers is not seen: whoever waits for them counts. In a forked process nothing is shown.
+Another thread calls ``facts`` and ``left`` at any time, so that they must not change anything. The caller counts the
+results of other processes. A forked process shows nothing.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from solvers.shared_state import Turn
 
 __all__ = ["Count", "StatusLine", "counted", "doing", "each", "paused", "printable", "shown", "watched"]
 
-EVERY = 1.0  # s between looks
-FIRST = 0.7  # s before the first: many runs end before
-PATIENCE = 2.0  # s that the end waits for the thread that draws
+EVERY = 1.0  # s between updates
+FIRST = 0.7  # s before the first update: many runs end before
+PATIENCE = 2.0  # s to wait for the drawing thread at the end
 CONTROLS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]")
 PACE = 10.0  # s between lines where there is no terminal
 
@@ -44,7 +44,7 @@ Item = TypeVar("Item")
 
 
 def printable(text: str) -> str:
-    r"""Return text with controls of a terminal and marks of direction as escapes; tabs and new lines stay.
+    r"""Return text whose control characters and direction marks are escaped; tabs and new lines stay.
 
     >>> print(printable("a\x1b[2J, \u202eb"))
     a\x1b[2J, \u202eb
@@ -63,7 +63,7 @@ def _terminal() -> TextIO | None:
 
 
 def _own(stream: Any) -> TextIO:
-    """Return a stream to the same file that nobody redirects: Pyomo does, while a solver runs."""
+    """Return another stream to the same file: Pyomo redirects the standard ones while a solver runs."""
     encoding = getattr(stream, "encoding", None) or "ascii"
     try:
         return open(os.dup(stream.fileno()), "w", encoding=encoding, errors="replace")
@@ -72,13 +72,13 @@ def _own(stream: Any) -> TextIO:
 
 
 class StatusLine:
-    """A line that is rewritten where that is possible, and else written every ``pace`` seconds by the clock ``now``."""
+    """A line that is rewritten in a terminal and a notebook, and else written every ``pace`` seconds of ``now()``."""
 
     def __init__(self, pace: float = PACE, now: Callable[[], float] = time.perf_counter) -> None:
         self._pace, self._now = pace, now
 
     def open(self) -> None:
-        """Begin."""
+        """Open the stream."""
         terminal = _terminal()
         self._notebook = "ipykernel" in sys.modules
         self._file = sys.stdout if self._notebook else _own(terminal or sys.stderr)
@@ -106,9 +106,9 @@ class StatusLine:
 
 @dataclass(eq=False)
 class Frame:
-    """Something that is going on, within what is outside of it.
+    """One activity; frames are nested.
 
-    ``facts``: numbers, as texts. ``left``: seconds until its limit, None where there is none.
+    ``facts``: returns numbers as text. ``left``: returns the seconds until its time limit, None without one.
     """
 
     words: str
@@ -118,7 +118,7 @@ class Frame:
 
 @dataclass(eq=False)
 class Scene:
-    """What is told: frames, the outermost first, of the thread that opened it; ``now``: its clock in seconds."""
+    """The activities of the thread that opened the display, the outermost first; ``now``: a clock in seconds."""
 
     display: StatusLine
     now: Callable[[], float] = time.perf_counter
@@ -132,32 +132,32 @@ class Scene:
         self._thread: threading.Thread | None = None
 
     def line(self) -> str:
-        """Return how things stand, in a line; a narrow terminal shows its beginning."""
+        """Return the status line; a narrow terminal shows its beginning."""
         frames = list(self.frames)
         left = next((frame.left() for frame in reversed(frames) if frame.left is not None), None)
-        told = [duration(self.now() - self.start) + ("" if left is None else f", {duration(left)} left")]
-        told.append(" > ".join(frame.words for frame in frames if frame.words))
+        parts = [duration(self.now() - self.start) + ("" if left is None else f", {duration(left)} left")]
+        parts.append(" > ".join(frame.words for frame in frames if frame.words))
         for frame in reversed(frames):
             if frame.facts is not None:
-                told += frame.facts()
+                parts += frame.facts()
                 break
-        return " | ".join(text for text in told if text)
+        return " | ".join(text for text in parts if text)
 
     def draw(self) -> None:
-        """Look once."""
+        """Update the display once."""
         with self.lock:
             if not self._ended and not self.pauses:
                 self.display.draw(self.line())
 
     def begin(self) -> None:
-        """Open the display, and look from now on."""
-        with suppress(OSError, ValueError):  # a stream that is gone
+        """Open the display and start the thread that updates it."""
+        with suppress(OSError, ValueError):  # a closed stream
             self.display.open()
-        self._thread = threading.Thread(target=self._look, name="fsmodels-progress", daemon=True)
+        self._thread = threading.Thread(target=self._update, name="fsmodels-progress", daemon=True)
         self._thread.start()
 
     def end(self) -> None:
-        """Look no more; Ctrl-C in the midst of this leaves no half-open display."""
+        """Stop the updates and close the display, also if Ctrl-C interrupts this method."""
         try:
             with self.lock:
                 self._ended = True
@@ -168,17 +168,17 @@ class Scene:
             with suppress(OSError, ValueError):
                 self.display.close()
 
-    def _look(self) -> None:
+    def _update(self) -> None:
         self._end.wait(FIRST)
         while not self._ended:
-            with suppress(Exception):  # what is shown must not harm a run: a number that is just changing, a full disk
+            with suppress(Exception):  # an error of the display (a number that changes, a full disk) must not end a run
                 self.draw()
             self._end.wait(EVERY)
 
 
-_scene: Scene | None = None  # of the process: a terminal has room for one
+_scene: Scene | None = None  # one for each process
 _opening = Turn()
-_held: list[Scene] = []  # by whoever forks
+_held: list[Scene] = []  # locked during a fork
 
 
 def _hold() -> None:
@@ -198,7 +198,7 @@ def _forget() -> None:
     _held.clear()
 
 
-if hasattr(os, "register_at_fork"):  # the thread that draws does not come along, and holds no stream meanwhile
+if hasattr(os, "register_at_fork"):  # the child has no drawing thread, and must not inherit a locked stream
     os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_forget)
 
 
@@ -208,13 +208,13 @@ def _mine() -> Scene | None:
 
 
 def watched() -> bool:
-    """Return whether anybody watches what this thread does."""
+    """Return whether the progress of this thread is displayed."""
     return _mine() is not None
 
 
 @contextmanager
 def shown(wanted: bool = True, display: Callable[[], StatusLine] = StatusLine) -> Iterator[None]:
-    """Show what goes on inside, where that is wanted and nobody outside shows it already.
+    """Display the progress of the block if ``wanted``, unless an outer block displays it already.
 
     Raises OptionError: ``wanted`` is neither True nor False.
     """
@@ -224,7 +224,7 @@ def shown(wanted: bool = True, display: Callable[[], StatusLine] = StatusLine) -
     if not wanted:
         yield
         return
-    with _opening.lock:  # of threads that begin at the same time, one shows what it does
+    with _opening.lock:  # only one of several threads displays its progress
         scene = Scene(display()) if _scene is None else None
         _scene = scene or _scene
     if scene is None:
@@ -242,7 +242,7 @@ def shown(wanted: bool = True, display: Callable[[], StatusLine] = StatusLine) -
 def doing(
     words: str, *, facts: Callable[[], list[str]] | None = None, left: Callable[[], float | None] | None = None
 ) -> Iterator[None]:
-    """Say what is done inside; ``facts``, ``left``: see ``Frame``."""
+    """Report what the block does; ``facts``, ``left``: see ``Frame``."""
     scene = _mine()
     if scene is None:
         yield
@@ -252,22 +252,22 @@ def doing(
     try:
         yield
     finally:
-        if frame in scene.frames:  # with what Ctrl-C has left inside
+        if frame in scene.frames:  # and inner frames that remain after Ctrl-C
             del scene.frames[scene.frames.index(frame) :]
 
 
 def each(items: Iterable[Item], what: str, name: Callable[[Item], str] = lambda item: "") -> Iterator[Item]:
-    """Give items one by one and say which it is: "point 3 of 12", with what ``name`` says of it in brackets."""
+    """Yield the items and report the position of each, such as "point 3 of 12 (name)"."""
     known = list(items)
     for k, item in enumerate(known, start=1):
-        said = name(item)
-        with doing(f"{what} {k} of {len(known)}" + (f" ({said})" if said else "")):
+        label = name(item)
+        with doing(f"{what} {k} of {len(known)}" + (f" ({label})" if label else "")):
             yield item
 
 
 @dataclass
 class Count:
-    """How much of something is done."""
+    """The number of results that are done."""
 
     total: int
     what: str
@@ -283,14 +283,14 @@ class Count:
 
     @property
     def words(self) -> str:
-        """Say it."""
+        """The text of the status line."""
         at_work = min(self.workers, self.total - self.done)
         return f"{self.done} of {self.total} {self.what}s done" + (f", {at_work} at work" if at_work else "")
 
 
 @contextmanager
 def counted(total: int, what: str, workers: int = 1) -> Iterator[Count]:
-    """Say how many of so many are done; ``what`` is one of them, "fold"."""
+    """Report how many of ``total`` results are done; ``what``: the name of one, such as "fold"."""
     count = Count(total, what, workers)
     with doing(count.words):
         scene = _mine()
@@ -300,7 +300,7 @@ def counted(total: int, what: str, workers: int = 1) -> Iterator[Count]:
 
 @contextmanager
 def paused(wanted: bool = True) -> Iterator[None]:
-    """Show nothing inside, where something else is written: the log of a solver, or a row of a table."""
+    """Hide the status line while the block writes something else: the log of a solver, or a row of a table."""
     scene = _mine() if wanted else None
     if scene is None:
         yield
@@ -315,7 +315,7 @@ def paused(wanted: bool = True) -> Iterator[None]:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds for people: "48 s", "3 min 20 s", "2 h 05 min"."""
+    """Return seconds as text: "48 s", "3 min 20 s", "2 h 05 min"."""
     whole = int(seconds)
     if whole < 100:
         return f"{whole} s"
