@@ -7,9 +7,8 @@ from types import SimpleNamespace
 
 from fsmodels.cli import arguments, request
 from fsmodels.cli.output import BAD_INPUT, SOLVED, ResultFile, check_target, complain, show
-from fsmodels.cli.request import Task
 from fsmodels.errors import NoSelection
-from fsmodels.page.report import Page, Provenance, reported
+from fsmodels.page.report import Provenance, reported
 from fsmodels.page.stages import Plan
 from fsmodels.selection import report
 from fsmodels.selection.request import Request
@@ -35,7 +34,11 @@ def run(asked: SimpleNamespace) -> int:
         dropped=tuple(task.facts["dropped"]), notes=tuple(task.notes),
         concepts=None if task.embedding is None else task.embedding.concepts,
     )  # fmt: skip
-    _announce(task, plan.longest)
+    if not asked.quiet:
+        longest = plan.longest or 0.0
+        limit = f"{longest:.0f} s" if longest < 120 else f"{longest / 60:.0f} minutes"
+        words = "" if plan.longest is None else f" Its solves take {limit} at most, often far less."
+        show(f"Writing a report.{words} Ctrl-C stops and writes what is done")
     try:
         with progress.shown(task.shows):
             done = reported(plan, origin)
@@ -48,27 +51,12 @@ def run(asked: SimpleNamespace) -> int:
     trouble = page.put(done.html)
     if not trouble and task.file is not None:
         trouble = task.file.write(task.content(done.found), has_solution=True)
-    _say(task, done)
+    if asked.quiet:
+        show(report.one_line(done.found))
+    else:
+        written = [asked.html, *([asked.json] if asked.json else [])]
+        show("", *done.findings.summary, f"\nWritten to {', '.join(map(str, written))}")
     if trouble:
         complain("Error", trouble)
         return BAD_INPUT
     return SOLVED
-
-
-def _announce(task: Task, longest: float | None) -> None:
-    if not task.asked.quiet:
-        words = "" if longest is None else f" Its solves take {_minutes(longest)} at most, often far less."
-        show(f"Writing a report.{words} Ctrl-C stops and writes what is done")
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
-
-
-def _say(task: Task, done: Page) -> None:
-    """Print the summary of the page."""
-    if task.asked.quiet:
-        show(report.one_line(done.found))
-        return
-    written = [task.asked.html, *([task.asked.json] if task.asked.json else [])]
-    show("", *done.findings.summary, f"\nWritten to {', '.join(map(str, written))}")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 MOST_BARS = 40  # features shown
+LOGARITHMIC = ("C", "penalty", "R_plus", "R_minus")  # parameters on a logarithmic axis
 MOST_POINTS = 20  # values named below a heat map
 NAMES = {"max_features": "features allowed", "budget": "sum of shares", "C": "C", "penalty": "penalty"}
 
@@ -91,14 +92,12 @@ def _speaks(found: Outcome) -> list[str]:
 
 
 def draw_path(path: Any, y: str, ax: Axes | None) -> Axes:
-    """Draw what ``SelectionPath.plot`` says."""
+    """Draw a path as described in ``SelectionPath.plot``."""
     ax = axes(ax)
     first, *others = path.index.names
-    frame = path.table().reset_index()
-    groups = list(frame.groupby(others[0] if len(others) == 1 else others, sort=False)) if others else [("", frame)]
-    for k, (value, part) in enumerate(groups):
-        color, tail = f"C{k % 10}", _named(others, value)
-        x = _places(part[first])
+    frame = _placed(ax, path.table().reset_index(), first)
+    for k, (tail, part) in enumerate(_groups(frame, others)):
+        x, color = part["place"], f"C{k % 10}"
         if y == "objective":
             ax.plot(x, _numbers(part["upper"]), "o-", color=color, label=f"best known objective{tail}", markersize=4)
             if part["lower"].notna().any():
@@ -110,21 +109,39 @@ def draw_path(path: Any, y: str, ax: Axes | None) -> Axes:
             mean, spread = 100 * _numbers(part["cv_error"]), 100 * _numbers(part["cv_se"])
             ax.errorbar(x, mean, yerr=spread, fmt="o-", color=color, capsize=3, markersize=4, label=f"held out{tail}")
         if "validation_error" in part:
-            ax.plot(
-                x, 100 * _numbers(part["validation_error"]), "s--", color=color, label=f"validation{tail}", markersize=4
-            )
-    ax.set_xlabel(NAMES.get(first, first))
+            error = 100 * _numbers(part["validation_error"])
+            ax.plot(x, error, "s--", color=color, label=f"validation{tail}", markersize=4)
     ax.set_ylabel("objective" if y == "objective" else "error, %")
-    if any(isinstance(value, str) for value in frame[first]):
-        ax.set_xticks(range(len(frame[first])), [str(value)[:16] for value in frame[first]])
-    elif first in ("C", "penalty") and (frame[first] > 0).all():
+    legend(ax)
+    return ax
+
+
+def _placed(ax: Axes, frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Prepare the axis of a parameter, and return the table with the column ``place``: where its values are on it."""
+    values = frame[name]
+    ax.set_xlabel(NAMES.get(name, name))
+    if not pd.api.types.is_numeric_dtype(values):
+        places, texts = pd.factorize(values)
+        ax.set_xticks(range(len(texts)), [str(text)[:16] for text in texts])
+        return frame.assign(place=places)
+    if name in LOGARITHMIC and (values > 0).all():
         ax.set_xscale("log")
     else:
         from matplotlib.ticker import MaxNLocator
 
-        ax.xaxis.set_major_locator(MaxNLocator(6, integer=first in ("max_features", "budget")))
-    legend(ax)
-    return ax
+        ax.xaxis.set_major_locator(MaxNLocator(6, integer=name in ("max_features", "budget")))
+    return frame.assign(place=_numbers(values))
+
+
+def _groups(frame: pd.DataFrame, names: list[str]) -> list[tuple[str, pd.DataFrame]]:
+    """Return the rows for each combination of values of parameters, with these as text for a legend."""
+    if not names:
+        return [("", frame)]
+    groups = frame.groupby(names, sort=False)
+    return [
+        ("".join(f", {name}={_value(v)}" for name, v in zip(names, values, strict=True)), part)
+        for values, part in groups
+    ]
 
 
 def legend(ax: Axes) -> None:
@@ -189,15 +206,6 @@ def _numbers(column: Any) -> np.ndarray:
     return pd.to_numeric(column).to_numpy(dtype=float)
 
 
-def _places(column: Any) -> np.ndarray:
-    return np.arange(len(column)) if column.map(lambda v: isinstance(v, str)).any() else _numbers(column)
-
-
-def _named(names: list[str], value: Any) -> str:
-    values = value if isinstance(value, tuple) else (value,) * len(names)
-    return "".join(f", {name}={_value(v)}" for name, v in zip(names, values, strict=True))
-
-
 MARKERS = "osD^v"
 DODGE = 0.02  # of the width
 
@@ -246,33 +254,21 @@ def draw_comparison(found: Any, ax: Axes | None) -> Axes:
 
 
 def draw_chosen(found: Any, ax: Axes | None) -> Axes:
-    """Draw what ``Chosen.plot`` says."""
+    """Draw inner errors and the choice as described in ``Chosen.plot``."""
     ax = axes(ax)
     first, *others = found.inner.index.names
-    frame = found.inner.reset_index()
-    numbers = pd.api.types.is_numeric_dtype(frame[first])
-    places = dict(zip(frame[first].unique(), range(frame[first].nunique()), strict=True))
-    groups = list(frame.groupby(others[0] if len(others) == 1 else others, sort=False)) if others else [("", frame)]
-    for k, (value, part) in enumerate(groups):
-        x = part[first] if numbers else part[first].map(places)
-        values = value if isinstance(value, tuple) else (value,)
-        label = ", ".join(f"{name}={one}" for name, one in zip(others, values, strict=False))
+    frame = _placed(ax, found.inner.reset_index(), first)
+    for k, (tail, part) in enumerate(_groups(frame, others)):
         ax.errorbar(
-            x, 100 * part["error"], yerr=100 * part["se"].fillna(0.0), fmt="o-", color=f"C{k % 10}", capsize=3,
-            markersize=4, label=f"inner folds{f', {label}' if label else ''}",
+            part["place"], 100 * part["error"], yerr=100 * part["se"].fillna(0.0), fmt="o-", color=f"C{k % 10}",
+            capsize=3, markersize=4, label=f"inner folds{tail}",
         )  # fmt: skip
     taken = frame[frame["chosen"]]
-    at = taken[first] if numbers else taken[first].map(places)
-    ax.plot(at, 100 * taken["error"], "o", color="black", markersize=10, fillstyle="none", label="chosen")
+    ax.plot(taken["place"], 100 * taken["error"], "o", color="black", markersize=10, fillstyle="none", label="chosen")
     if found.error is not None:
         spread, middle = 100 * (found.standard_error or 0.0), 100 * found.error
         ax.axhspan(middle - spread, middle + spread, color="C7", alpha=0.25, linewidth=0)
         ax.axhline(middle, color="C7", linestyle="--", label="the procedure, held out")
-    if not numbers:
-        ax.set_xticks(range(len(places)), [str(value)[:16] for value in places])
-    elif first in ("C", "penalty", "R_plus", "R_minus") and (frame[first] > 0).all():
-        ax.set_xscale("log")
-    ax.set_xlabel(NAMES.get(first, first))
     ax.set_ylabel("held-out error, %")
     ax.set_ylim(bottom=0)
     legend(ax)
