@@ -248,7 +248,7 @@ def necessity(
         threads = task.options.get("threads")
         lists = task.takes("within") and (threads is None or (isinstance(threads, int) and threads <= 1))
         with watching.doing("the best selection"):
-            best = task.changed(time_limit=clock.left, **({"within": within} if lists else {})).solve()
+            best = task.changed(callback=None, time_limit=clock.left, **({"within": within} if lists else {})).solve()
         if best.objective is None:
             raise ModelError(f"There is no selection to begin with: {best.message or best.status.value}")
         search = _Search(task, best, within, clock, prices)

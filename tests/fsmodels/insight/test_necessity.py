@@ -92,3 +92,8 @@ def test_features_that_are_forced_in_are_told_as_forced():
     assert "mcv is forced in (force_in)" in asked.sentence
     assert "Without mcv" not in asked.sentence
     assert [part["feature"] for part in asked.to_dict()["features"] if part["forced"]] == ["mcv"]
+
+
+def test_a_solver_of_the_whole_model_is_refused():
+    with pytest.raises(fs.OptionError, match="belongs to the drivers"):
+        fs.necessity(fs.load_dataset("bupa"), max_features=2, solver="highs")
