@@ -60,8 +60,8 @@ def register(
         Whether to solve trial problems first, of a few variables and with known answers: linear, convex quadratic and
         mixed-integer programs, their multipliers, and claims without a solution and at a time limit. About one second.
     **facts
-        What is particular about it: the fields of ``SolverSpec``, for example ``words={"gap": "mipgap"}``,
-        ``option_names``, ``tight``, ``local=True``, ``flip_duals=True``, ``version``, ``install``.
+        Fields of ``SolverSpec``, for example ``common_options={"gap": "mipgap"}``, ``option_names``,
+        ``tight_options``, ``local=True``, ``flip_duals=True``, ``version``, ``install``.
 
     Raises
     ------
@@ -86,8 +86,8 @@ def register(
         raise OptionError(f"capabilities={capabilities!r} are not allowed: give a solvers.Capability, or several by |.")
     known = [f.name for f in dataclasses.fields(SolverSpec)]
     for fact in facts:
-        if fact not in known or fact in ("shared", "ours"):
-            raise OptionError(f'"{fact}" is nothing that is known of a solver.{nearest(fact, known)}')
+        if fact not in known or fact in ("instance", "in_table"):
+            raise OptionError(f'"{fact}" is not a field of SolverSpec.{nearest(fact, known)}')
     spec = declared(name, capabilities, make, facts)
     if qualify:
         check_trials(spec)

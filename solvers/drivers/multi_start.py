@@ -114,7 +114,7 @@ class MultiStart(Driver):
         objective = single_objective(self.reading)
         self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
         if facts_of(model) is not None:  # a builder's, which may be large
-            self.check_time(hand_over(model, self.spec.pace))
+            self.check_time(hand_over(model, self.spec.seconds_per_term))
         self.seen = visible(self.reading, self.spec)
         refuse_integers(self.seen.reading, self.name, C.MINLP)
         needed = needs(self.seen.reading)

@@ -35,7 +35,7 @@ def master_words(config: Config, spec: SolverSpec, needed: dict[str, Any] | None
         For another value of an option that the driver needs.
     """
     own, needed = config.own("master"), needed or {}
-    if "gap" in spec.takes_no:
+    if "gap" in spec.unsupported_options:
         _logger.warning(
             "Pyomo passes no gap to %s: it solves each master to its own. Give it by master_options where that is not "
             "enough.",
@@ -49,7 +49,7 @@ def master_words(config: Config, spec: SolverSpec, needed: dict[str, Any] | None
                     "out."
                 )
     told = {name.lower() for name in own}
-    tight = {name: value for name, value in {**spec.tight, **needed}.items() if name.lower() not in told}
+    tight = {name: value for name, value in {**spec.tight_options, **needed}.items() if name.lower() not in told}
     return SolveOptions(
         gap=config.gap / 10,
         threads=config.threads,

@@ -39,9 +39,9 @@ def qualify(spec: SolverSpec) -> None:
     """
     if not spec.capabilities & TRIED:
         raise SolverError(f"There are trial problems for {describe(TRIED)} only: register without qualify=True.")
-    words = SolveOptions(gap=None if "gap" in spec.takes_no else GAP)
+    words = SolveOptions(gap=None if "gap" in spec.unsupported_options else GAP)
     for trial in trials():
-        if trial.capability not in spec.capabilities or (trial.time_limit and "time_limit" in spec.takes_no):
+        if trial.capability not in spec.capabilities or (trial.time_limit and "time_limit" in spec.unsupported_options):
             continue
         wanted = C.QP_DUALS if trial.capability is C.QP else C.LP_DUALS
         rows = [row for row, _ in trial.multipliers] if wanted in spec.capabilities else []
@@ -64,7 +64,7 @@ def _wrong(answer: Answer, trial: Trial, spec: SolverSpec, rows: list[Any]) -> s
         return f"bound {answer.bound:g}, beyond the optimum {optimum:g}"
     if trial.time_limit is not None and claim is not SolutionStatus.OPTIMAL:
         return f"status {claim.value}" if claim in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED) else None
-    proven = (SolutionStatus.FEASIBLE, SolutionStatus.STATIONARY) if spec.misled or spec.local else ()
+    proven = (SolutionStatus.FEASIBLE, SolutionStatus.STATIONARY) if spec.untrusted or spec.local else ()
     if claim not in (SolutionStatus.OPTIMAL, *proven):
         return f"status {claim.value} ({answer.message}), which should be optimal"
     if abs((value := float(pyo.value(trial.model.cost))) - optimum) > slack:

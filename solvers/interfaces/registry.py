@@ -42,21 +42,21 @@ def names(capability: Capability, *, installed: bool = True) -> list[str]:
 
 
 def either(capability: Capability) -> str:
-    """Return the installed solvers with a capability in words: "scip or gurobi"."""
+    """Return the installed solvers with a capability as text: "scip or gurobi"."""
     return " or ".join(names(capability)) or "none installed"
 
 
 def for_cones() -> str:
-    """Return the installed solvers whose points satisfy cones at 0 too, in words: "clarabel or gurobi"."""
-    able = [n for n in names(Capability.QCP) if not SOLVERS[n].local and not SOLVERS[n].strict]
+    """Return the installed solvers whose points satisfy cones at 0 too, as text: "clarabel or gurobi"."""
+    able = [n for n in names(Capability.QCP) if not SOLVERS[n].local and not SOLVERS[n].retry_options]
     return " or ".join(able) or "none installed"
 
 
 def find(name: str, besides: Iterable[str] = ()) -> SolverSpec:
-    """Return the solver of a name, installed; messages name ``besides`` too, what else may stand there.
+    """Return the installed solver of a name; messages also name ``besides``, other names that are allowed.
 
-    Raises SolverError if the name is known neither here nor to Pyomo, or the solver is not installed; the message says
-    what is.
+    Raises SolverError if neither the table nor Pyomo knows the name, or the solver is not installed; the message lists
+    the installed ones.
     """
     spec = SOLVERS.get(name)
     if spec is not None and spec.version() is not None:
@@ -74,29 +74,29 @@ def find(name: str, besides: Iterable[str] = ()) -> SolverSpec:
             raise SolverError(f'Solver "{name}" is not known.{close} Installed here: {here}.')
         try:
             runs = made.available() if factory is SolverFactoryV2 else made.available(exception_flag=False)
-        except Exception:  # what a program says is read as a version, and "cat" says nothing
+        except Exception:  # Pyomo reads the output of any program as a version; "cat" has none
             raise SolverError(
                 f'"{name}" is a program here, but none that Pyomo knows as a solver. Installed here: {here}.'
             ) from None
         if not runs:
             raise SolverError(f'Pyomo knows "{name}", but does not find it here. Installed here: {here}.')
-        return replace(_listed(made) or unlisted(name, made), name=name, make=lambda: factory(name), alone=True)
+        return replace(_listed(made) or unlisted(name, made), name=name, make=lambda: factory(name), serialised=True)
     if spec.found:
-        return replace(SOLVERS[spec.stand_in], name=name)
+        return replace(SOLVERS[spec.fallback], name=name)
     raise SolverError(f'Solver "{name}" is not installed. To get it: {spec.install}. Installed here: {here}.')
 
 
 def default_solver(needed: list[Capability]) -> SolverSpec:
-    """Return the solver for a class of model, as ``classes.needs`` gives it; another where it is not installed."""
+    """Return the default solver for a class of model (``classes.needs``), or another if it is not installed."""
     preferred, capability = next((name, c) for name, c in _DEFAULTS if c in needed)
     able = names(capability)
     return find(preferred if preferred in able or not able else able[0])
 
 
 def recognise(solver: Any) -> SolverSpec:
-    """Return the entry of a solver object: ours where its interface is one of the table's, so that its traps are met.
+    """Return the entry of a solver object: that of the table if its interface is listed there.
 
-    One solve at a time: two threads may have given the same object, and Pyomo's own redirect the output.
+    Only one thread solves at a time: two threads may share the object, and Pyomo's interfaces redirect the output.
 
     Raises SolverError if it is no solver.
     """
@@ -106,7 +106,7 @@ def recognise(solver: Any) -> SolverSpec:
         kind.__name__ for kind in type(solver).__mro__ if not kind.__name__.startswith("Legacy")
     )
     spec = _listed(solver) or unlisted(str(called), solver)
-    return replace(spec, make=lambda: solver, shared=solver, alone=True)
+    return replace(spec, make=lambda: solver, instance=solver, serialised=True)
 
 
 def _listed(solver: Any) -> SolverSpec | None:
@@ -120,7 +120,7 @@ def unlisted(name: str, made: Any) -> SolverSpec:
     """Return an entry for a solver that is not in the table.
 
     It solves whole models, its points are verified, and its bounds count for continuous linear models only. Common
-    options that Pyomo cannot pass to it are rejected. ``made``: one of its kind.
+    options that Pyomo cannot pass to it are rejected. ``made``: a solver object of this kind.
     """
     if isinstance(made, SolverBase):
         names_of = {"time_limit": "time_limit", "gap": "rel_gap", "threads": "threads"}
@@ -134,10 +134,10 @@ def unlisted(name: str, made: Any) -> SolverSpec:
         type(made),
         lambda: "unknown",
         checks_options=True,
-        misled="it is not in the table of tested solvers (see solvers.register)",
-        takes_no=frozenset({"time_limit", "gap", "threads", "seed"}) - passed,
-        alone=True,
-        ours=False,
+        untrusted="it is not in the table of tested solvers (see solvers.register)",
+        unsupported_options=frozenset({"time_limit", "gap", "threads", "seed"}) - passed,
+        serialised=True,
+        in_table=False,
     )
 
 
@@ -147,21 +147,21 @@ def entry(solver: Any) -> SolverSpec:
 
 
 def called(solver: Any) -> str:
-    """Return the name of a solver that is named or given as an object."""
+    """Return the name of a solver, given by name or as an object."""
     return solver if isinstance(solver, str) else recognise(solver).name
 
 
 def declared(name: str, can: Capability, make: Callable[[], Any] | None, facts: Mapping[str, Any]) -> SolverSpec:
-    """Return an entry by the word of a user."""
+    """Return an entry as a user declares it."""
     make = make or (lambda: pyo.SolverFactory(name))
     made = make()
-    spec = replace(_listed(made) or unlisted(name, made), misled="")
+    spec = replace(_listed(made) or unlisted(name, made), untrusted="")
     given = {"version": _version_of(make), "capabilities": can, "interface": "", **facts}
-    return replace(spec, name=name, make=make, ours=True, **given)
+    return replace(spec, name=name, make=make, in_table=True, **given)
 
 
 def _version_of(make: Callable[[], Any]) -> Callable[[], str | None]:
-    """Return a function that tells the version of a solver, or None where it does not run here; asked once."""
+    """Return a cached function that returns the version of a solver, or None if it does not run."""
 
     @functools.cache
     def version() -> str | None:
@@ -169,7 +169,7 @@ def _version_of(make: Callable[[], Any]) -> Callable[[], str | None]:
         try:
             runs = solver.available() if isinstance(solver, SolverBase) else solver.available(exception_flag=False)
             said = solver.version() if runs else None
-        except Exception:  # what a foreign program says of its version
+        except Exception:  # any error of another program
             return None
         if not runs:
             return None
@@ -179,9 +179,9 @@ def _version_of(make: Callable[[], Any]) -> Callable[[], str | None]:
 
 
 def check_options(spec: SolverSpec, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options as the solver takes them; refuse one that it would swallow, or only print something about.
+    """Return the options in the types of the solver, and reject those that it would ignore.
 
-    Raises OptionError, naming the option and its nearest match.
+    Raises OptionError with the option and the most similar name.
     """
     if options and spec.option_names is not None and not spec.checks_options:
         lower = {n.lower() for n in spec.option_names()}
@@ -189,23 +189,26 @@ def check_options(spec: SolverSpec, options: dict[str, Any]) -> dict[str, Any]:
             if name.lower() not in lower:
                 raise refused_option(spec, name, options[name])
     for name, value in options.items():
-        if name in spec.sound and value != spec.sound[name]:
-            words = f"It must be {spec.sound[name]!r}: with another value {spec.name} was found to prove what is false."
-            raise OptionError(f"{name}={value!r} is not allowed. {words} Leave it out.")
-    return options if spec.accept is None else {name: _accepted(spec, name, options[name]) for name in options}
+        if name in spec.required_options and value != spec.required_options[name]:
+            must = spec.required_options[name]
+            why = f"It must be {must!r}: with another value {spec.name} was found to prove what is false."
+            raise OptionError(f"{name}={value!r} is not allowed. {why} Leave it out.")
+    if spec.convert_option is None:
+        return options
+    return {name: _accepted(spec, name, options[name]) for name in options}
 
 
 def _accepted(spec: SolverSpec, name: str, value: Any) -> Any:
-    assert spec.accept is not None
+    assert spec.convert_option is not None
     try:
-        return spec.accept(name, value)
+        return spec.convert_option(name, value)
     except ValueError as error:
         raise refused_option(spec, name, value, str(error)) from None
 
 
 def refuse_unpassed(spec: SolverSpec, options: Mapping[str, Any]) -> None:
-    """Refuse common words that Pyomo cannot pass to a solver. Raises OptionError."""
-    for word in sorted(spec.takes_no):
+    """Reject common options that Pyomo cannot pass to a solver. Raises OptionError."""
+    for word in sorted(spec.unsupported_options):
         if options.get(word) is not None:
             raise OptionError(
                 f'Option "{word}" cannot be passed to {spec.name}, a solver of Pyomo\'s own: '
@@ -214,7 +217,7 @@ def refuse_unpassed(spec: SolverSpec, options: Mapping[str, Any]) -> None:
 
 
 def refused_option(spec: SolverSpec, name: str, value: Any, words: str = "") -> OptionError:
-    """Return the error for an option that a solver does not have, or whose value it refuses, with its own words."""
+    """Return the error for an unknown option or a rejected value, with the message of the solver."""
     known = spec.option_names() if spec.option_names else []
     said = f" It says: {words}" if words else ""
     if name in known:
@@ -225,7 +228,7 @@ def refused_option(spec: SolverSpec, name: str, value: Any, words: str = "") -> 
 def listed(solver: Any) -> SolverSpec:
     """Return the table's entry of a solver, by name or as an object. Raises SolverError if it has none."""
     spec = entry(solver)
-    if not spec.ours:
+    if not spec.in_table:
         raise SolverError(
             f'Solver "{spec.name}" is not in the table of tested solvers, so it solves whole models only. Use one of '
             f"{', '.join(n for n, s in SOLVERS.items() if s.found)}, or add it: "
@@ -253,9 +256,9 @@ def require_proofs(solver: Any, needed: Capability) -> SolverSpec:
     Raises SolverError as ``require`` does, and for one that was measured to be wrong.
     """
     spec = require(solver, needed)
-    if spec.misled:
-        able = ", ".join(n for n in names(needed) if not SOLVERS[n].misled)
+    if spec.untrusted:
+        able = ", ".join(n for n in names(needed) if not SOLVERS[n].untrusted)
         raise SolverError(
-            f'Solver "{spec.name}" cannot solve a master, whose bound is the run\'s: {spec.misled}. Use {able}.'
+            f'Solver "{spec.name}" cannot solve a master, whose bound is the run\'s: {spec.untrusted}. Use {able}.'
         )
     return spec

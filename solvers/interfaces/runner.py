@@ -149,18 +149,22 @@ class Runner:
         reading = read(model)
         limits = [t for t in (time_limit, self.options.time_limit) if t is not None]
         end = time.perf_counter() + min(limits) if limits else None
-        answer = self._attempt(reading, end, integer, duals, self.spec.sound)
-        if answer.undecided and self.spec.tell_apart:
-            answer = self._attempt(reading, end, integer, duals, {**self.spec.sound, **self.spec.tell_apart})
-        if self.spec.misled and (integer or not self.spec.ours) and _doubtful(answer):
-            words = f"reports {answer.message} without a proof: {self.spec.misled}"
+        answer = self._attempt(reading, end, integer, duals, self.spec.required_options)
+        if answer.undecided and self.spec.certificate_options:
+            answer = self._attempt(
+                reading, end, integer, duals, {**self.spec.required_options, **self.spec.certificate_options}
+            )
+        if self.spec.untrusted and (integer or not self.spec.in_table) and _doubtful(answer):
+            words = f"reports {answer.message} without a proof: {self.spec.untrusted}"
             answer = replace(answer, status=SolutionStatus.NO_SOLUTION, message=words, undecided=True)
         if answer.status is SolutionStatus.UNBOUNDED and self.spec.interior:
-            again = self._attempt(reading, end, integer, duals, {**self.spec.sound, **self.spec.tell_apart})
+            again = self._attempt(
+                reading, end, integer, duals, {**self.spec.required_options, **self.spec.certificate_options}
+            )
             answer = again if again.status is SolutionStatus.OPTIMAL else answer
         if answer.status is SolutionStatus.INFEASIBLE and (self.spec.interior or doubtful(reading)):
             answer = self._checked(reading, end, answer, integer, duals)
-        return self.without_proof(answer) if integer and self.spec.misled else answer
+        return self.without_proof(answer) if integer and self.spec.untrusted else answer
 
     def _checked(
         self, reading: ModelReading, end: float | None, said: Answer, integer: bool, duals: Sequence[Any]
@@ -170,11 +174,13 @@ class Runner:
         by = end if interior else min(time.perf_counter() + SECONDS, math.inf if end is None else end)
 
         def solved(model: Any) -> SolutionStatus:
-            return self._attempt(read(model), by, integer, (), self.spec.sound).status
+            return self._attempt(read(model), by, integer, (), self.spec.required_options).status
 
         if surely_infeasible(reading, solved, interior=interior):
             return said
-        again = self._attempt(reading, end, integer, duals, {**self.spec.sound, **self.spec.tell_apart})
+        again = self._attempt(
+            reading, end, integer, duals, {**self.spec.required_options, **self.spec.certificate_options}
+        )
         if again.has_point:
             return again
         words = "reports the model as infeasible, but with slacks in the rows it finds none that is needed"
@@ -188,8 +194,8 @@ class Runner:
         }
         if said.status not in status:
             return replace(said, bound=None)
-        able = ", ".join(n for n in names(C.MILP) if not SOLVERS[n].misled)
-        words = f"reports {said.status.value} without a proof: {self.spec.misled}. Solvers that prove it: {able}"
+        able = ", ".join(n for n in names(C.MILP) if not SOLVERS[n].untrusted)
+        words = f"reports {said.status.value} without a proof: {self.spec.untrusted}. Solvers that prove it: {able}"
         return replace(said, status=status[said.status], bound=None, message=words)
 
     def _attempt(
@@ -202,10 +208,10 @@ class Runner:
         run = self._run_appsi if isinstance(self.solver, Appsi) else run
         held = [(v, v.value) for v in reading.variables if v.fixed]
         try:
-            with _turn.lock if self.spec.alone else nullcontext():
+            with _turn.lock if self.spec.serialised else nullcontext():
                 self._hand_over(reading.model)
                 limit = None if end is None else max(0.0, end - time.perf_counter())
-                with self.spec.around(self.solver, reading.model, self.options, limit, integer) as attempt:
+                with self.spec.context(self.solver, reading.model, self.options, limit, integer) as attempt:
                     native = run(reading, attempt.limit, integer, rows, extra)
         except KeyboardInterrupt:
             return Answer(StopReason.INTERRUPTED, SolutionStatus.NO_SOLUTION, False, None, "interrupted")
@@ -251,8 +257,10 @@ class Runner:
 
     def _own_options(self, **words: Any) -> dict[str, Any]:
         """Return the solver's own options, the common words among them in its language."""
-        own = {self.spec.words[k]: v for k, v in words.items() if v is not None and k in self.spec.words}
-        return {**self.spec.asked, **own, **self.options.own}
+        own = {
+            self.spec.common_options[k]: v for k, v in words.items() if v is not None and k in self.spec.common_options
+        }
+        return {**self.spec.default_options, **own, **self.options.own}
 
     def _run_modern(
         self, reading: ModelReading, limit: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
@@ -300,8 +308,8 @@ class Runner:
         words = {"threads": o.threads, "seed": o.seed, "gap": o.gap if integer else None}
         options = {**self._own_options(**words), **extra}
         arguments: dict[str, Any] = {}
-        if limit is not None and "time_limit" in self.spec.words:
-            options[self.spec.words["time_limit"]] = self.spec.seconds(limit)
+        if limit is not None and "time_limit" in self.spec.common_options:
+            options[self.spec.common_options["time_limit"]] = self.spec.seconds(limit)
         elif limit is not None:
             arguments["timelimit"] = self.spec.seconds(limit)
         ours = bool(rows) and model.component("dual") is None
@@ -360,7 +368,7 @@ class Runner:
         generation see no change of the model that they hold. Those of the second know best while nobody shares them.
         """
         solver = self.solver
-        if not hasattr(solver, "set_instance") or (isinstance(solver, SolverBase) and self.spec.shared is None):
+        if not hasattr(solver, "set_instance") or (isinstance(solver, SolverBase) and self.spec.instance is None):
             return
         runner, held = _held.get(solver, (lambda: None, None))
         knows_best = isinstance(solver, SolverBase) and runner() is None

@@ -37,51 +37,52 @@ DUALS = C.LP_DUALS | C.QP_DUALS
 
 @dataclass(frozen=True)
 class SolverSpec:
-    """One solver: how to make it, what it can do, and what is particular about it.
+    """One solver: how to make it, its capabilities, and its particular behaviour.
 
-    - ``version``: returns the version found, or None.
-    - ``words``: the common option words (``time_limit``, ``gap``, ``threads``, ``seed``, ``iteration_limit``) in the
-      solver's own language, for what its interface does not take itself. A word without meaning for a registered solver
-      (the seed of a solver that draws nothing, the gap of one without a bound) has no effect.
-    - ``option_names``: the solver's own options: for the nearest match, and, unless ``checks_options``, to refuse what
-      it would swallow.
-    - ``checks_options``: the solver refuses unknown options itself.
-    - ``accept``: tries one option on the solver itself: returns its value as the solver takes it, or raises
-      ``ValueError`` with the solver's words.
-    - ``around``: a context around each solve (see ``adapters``).
-    - ``seconds``: a time limit as it takes it.
-    - ``pace``: seconds a term of a dense row, from writing it in other variables to the solver's first step: measured
-      on 2000 rows of 400 terms. A limit that ends before that ends the run at once.
-    - ``steep``: the largest big-M, in units of what it bounds, with which its bound counts: beyond, its tolerances on
-      integers let any weight pass, or its presolve cuts off optima.
-    - ``strict``: what makes it solve again with tighter rows, where its point lost its proof when it was recomputed.
-    - ``tight``: what makes it hold rows, integrality and reduced costs to about 1e-9, as the masters of cut loops need.
-    - ``tell_apart``: options with which it tells infeasible from unbounded when its presolve could not, or with which
-      its certificates hold to less than rounding.
-    - ``misled``: why neither its claims nor its bounds count on models with integers; no driver uses it for a master
-      whose bound counts.
+    - ``version``: returns the installed version, or None.
+    - ``common_options``: the solver's names of the common options ``time_limit``, ``gap``, ``threads``, ``seed`` and
+      ``iteration_limit``, where Pyomo's interface does not pass them. A common option without a meaning for a solver
+      (the seed of a deterministic one, the gap of one without a bound) has no effect.
+    - ``option_names``: returns the solver's own options, for suggestions. Unless ``checks_options``, other names are
+      rejected.
+    - ``checks_options``: the solver itself rejects unknown options.
+    - ``convert_option``: sets one option on the solver and returns its value in the solver's type, or raises
+      ``ValueError`` with the solver's message.
+    - ``context``: a context manager around each solve (see ``adapters``).
+    - ``seconds``: converts a time limit to the solver's type.
+    - ``seconds_per_term``: time for a term of a dense row, from a change of variables to the solver's first step,
+      measured on 2000 rows of 400 terms. A run with a shorter time limit ends at once.
+    - ``max_big_m``: the largest big-M, in units of the variable that it bounds, with which the solver's bound counts.
+      Above it, the tolerance on integers admits any weight, or presolve cuts off optima.
+    - ``retry_options``: options of a second solve with tighter rows, if the recomputed point loses its proof.
+    - ``tight_options``: options with which rows, integrality and reduced costs hold to about 1e-9, as masters need.
+    - ``certificate_options``: options of a second solve that distinguishes infeasible from unbounded, or whose
+      certificates hold to rounding.
+    - ``untrusted``: the reason why neither its status nor its bounds count on models with integers. Drivers do not use
+      such a solver for a master whose bound counts.
     - ``interior``: its certificate of infeasibility holds to relative tolerances and is checked: see ``infeasibility``.
     - ``proves_at_poles``: whether its bound and its "infeasible" count where a divisor can be 0.
-    - ``proves_with_sets``: whether they count with ordered sets where the objective may fall without end.
+    - ``proves_with_sets``: whether they count with ordered sets if the objective may be unbounded without them.
     - ``least_curvature``: the smallest ratio of two curvatures of the objective with which its bound counts beside
       ordered sets.
-    - ``near``: options with which it stays near the point it starts from: a barrier of the usual 0.1 throws it away.
-    - ``asked``: options that go with every solve, unless another value is given: Ipopt moves bounds by 1e-8 of their
-      size, and a point put back onto bounds of 300 misses its rows by 3e-6 (3.11.9 whatever it is told of rows).
-    - ``sound``: options without which it was measured to prove what is false: they go with every solve, and another
-      value for one of them is refused.
-    - ``local``: it proves nothing about the optimum: its answer is stationary, its bound none.
-    - ``proves_optimum``: its interface reports no trustworthy bound, but its "optimal" is a proof, because no gap is
-      passed to it.
+    - ``warm_start_options``: options with which it stays near its starting point. The usual barrier of 0.1 leaves it.
+    - ``default_options``: options of each solve unless the user gives another value. Ipopt moves bounds by 1e-8 of
+      their size, and a point that is moved back to bounds of 300 violates rows by 3e-6 (in 3.11.9 with any tolerance).
+    - ``required_options``: options of each solve without which it was measured to prove false results. Other values
+      are rejected.
+    - ``local``: it proves nothing about the optimum: its status is stationary, without a bound.
+    - ``proves_optimum``: its interface reports no reliable bound, but its "optimal" is a proof, because no gap is
+      passed.
     - ``flip_duals``: it returns the multipliers of its Lagrangian, f + y'g with f negated to maximise: Pyomo's with the
       opposite sign when minimising, with the same when maximising.
-    - ``stand_in``: the entry that serves under this name where this one is not found: the same program by another way.
-    - ``alone``: its interface redirects the output of the whole process, or keeps files in a list of the process's: one
-      solve at a time.
-    - ``interface``: qualified name of its interface's class, by which a solver object is recognised.
-    - ``takes_no``: common words that Pyomo cannot pass to it: refused where they are given.
-    - ``shared``: the solver object that ``make`` returns each time, where it was given as one.
-    - ``ours``: in the table. Any other solver takes whole models only: see ``registry.unlisted``.
+    - ``fallback``: the entry that is used under this name if this solver is not installed: the same program with
+      another interface.
+    - ``serialised``: its interface redirects the output of the process, or keeps a list of files of the process. Only
+      one thread solves at a time.
+    - ``interface``: qualified name of the class of its interface, by which a solver object is recognised.
+    - ``unsupported_options``: common options that Pyomo cannot pass; they are rejected.
+    - ``instance``: the solver object of the user, which ``make`` returns each time.
+    - ``in_table``: whether it is a tested solver. Any other one takes whole models only: see ``registry.unlisted``.
     """
 
     name: str
@@ -89,40 +90,40 @@ class SolverSpec:
     install: str
     make: Callable[[], Any]
     version: Callable[[], str | None]
-    words: dict[str, str] = field(default_factory=dict)
+    common_options: dict[str, str] = field(default_factory=dict)
     option_names: Callable[[], list[str]] | None = None
     checks_options: bool = False
-    accept: Callable[[str, Any], Any] | None = None
-    around: Callable[..., AbstractContextManager[adapters.Attempt]] = adapters.plain
+    convert_option: Callable[[str, Any], Any] | None = None
+    context: Callable[..., AbstractContextManager[adapters.Attempt]] = adapters.plain
     seconds: Callable[[float], float] = float
-    pace: float = 2e-6
-    steep: float = 1e8
-    tight: dict[str, Any] = field(default_factory=dict)
-    tell_apart: dict[str, Any] = field(default_factory=dict)
-    misled: str = ""
+    seconds_per_term: float = 2e-6
+    max_big_m: float = 1e8
+    tight_options: dict[str, Any] = field(default_factory=dict)
+    certificate_options: dict[str, Any] = field(default_factory=dict)
+    untrusted: str = ""
     proves_at_poles: bool = True
     proves_with_sets: bool = True
     least_curvature: float = 0.0
     interior: bool = False
-    strict: dict[str, Any] = field(default_factory=dict)
-    sound: dict[str, Any] = field(default_factory=dict)
-    near: dict[str, Any] = field(default_factory=dict)
-    asked: dict[str, Any] = field(default_factory=dict)
+    retry_options: dict[str, Any] = field(default_factory=dict)
+    required_options: dict[str, Any] = field(default_factory=dict)
+    warm_start_options: dict[str, Any] = field(default_factory=dict)
+    default_options: dict[str, Any] = field(default_factory=dict)
     local: bool = False
     proves_optimum: bool = False
     flip_duals: bool = False
-    stand_in: str = ""
-    alone: bool = False
+    fallback: str = ""
+    serialised: bool = False
     interface: str = ""
-    takes_no: frozenset[str] = frozenset()
-    shared: Any = None
-    ours: bool = True
+    unsupported_options: frozenset[str] = frozenset()
+    instance: Any = None
+    in_table: bool = True
 
     @property
     def found(self) -> str | None:
         """The version found here, under this entry or its stand-in; None where there is none."""
         version = self.version()
-        return version if version or not self.stand_in else SOLVERS[self.stand_in].found
+        return version if version or not self.fallback else SOLVERS[self.fallback].found
 
 
 SOLVERS: dict[str, SolverSpec] = {}  # by name; ``table`` fills it

@@ -143,7 +143,7 @@ def mixed_solver(solver: str | SolverObject | None, lp_solver: str | SolverObjec
     were measured to be none.
     """
     if solver is None:
-        proves = [n for n in names(C.MILP) if not SOLVERS[n].misled]
+        proves = [n for n in names(C.MILP) if not SOLVERS[n].untrusted]
         solver = lp_solver if called(lp_solver) in proves else "highs"
     return require_proofs(solver, C.MILP)
 

@@ -213,7 +213,7 @@ def _solve(reading: ModelReading, spec: SolverSpec, clock: Clock) -> Answer | No
     for candidate in [*easy, spec]:
         integer = has_integers(reading)
         hidden = [v for v in reading.variables if not v.is_continuous()]
-        options = SolveOptions(own=dict(candidate.strict))
+        options = SolveOptions(own=dict(candidate.retry_options))
         try:
             with without_domains([] if integer else hidden):
                 answer = Runner(candidate, options).solve(target, time_limit=clock.left, integer=integer)

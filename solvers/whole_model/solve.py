@@ -127,14 +127,14 @@ class _Whole:
         answer = self._doubted(answer, target)
         if answer.has_point and self._helper is not None:
             answer = replace(answer, duals=self._from_helper(target, view))
-        if not self.spec.ours and C.LP not in self.needed:
+        if not self.spec.in_table and C.LP not in self.needed:
             answer = runner.without_proof(answer)
         if view is None:
             return answer
         if answer.has_point:
             view.bring_back()
         bound = view.bound_of(answer.bound)
-        if view.steepest > self.spec.steep:  # its tolerances on integers let any weight pass
+        if view.steepest > self.spec.max_big_m:  # its tolerances on integers let any weight pass
             bound = None
         return replace(answer, bound=bound, duals=view.duals_of(rows or self._proving(), answer.duals))
 
@@ -155,7 +155,7 @@ class _Whole:
 
     def in_time(self, spec: SolverSpec) -> bool:
         """Return whether a solver could be handed the model in what is left of the time."""
-        return self.clock.left is None or self.clock.left > hand_over(self.model, spec.pace)
+        return self.clock.left is None or self.clock.left > hand_over(self.model, spec.seconds_per_term)
 
     def _asked(self) -> list[Any]:
         """Return the rows whose multipliers are wanted: by the user, and for a proof of the bound."""
@@ -413,9 +413,9 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
         result = sharper
     unproven = answer.status is SolutionStatus.OPTIMAL and result.status is SolutionStatus.FEASIBLE
     over = not whole.in_time(spec) or interrupt.pressed()
-    if unproven and spec.strict and not over and not set(spec.strict) & set(words.own):
+    if unproven and spec.retry_options and not over and not set(spec.retry_options) & set(words.own):
         first = [(v, v.value) for v in reading.variables]
-        second = whole.again(replace(words, own={**words.own, **spec.strict}), first)
+        second = whole.again(replace(words, own={**words.own, **spec.retry_options}), first)
         if second is not None and second.gap is not None and (result.gap is None or second.gap < result.gap):
             return second
         put_back(first)
@@ -591,11 +591,11 @@ def _words(spec: SolverSpec, options: dict[str, Any], *, polished: bool) -> Solv
         )
     drivers_own = {f.name for driver in DRIVERS.values() for f in dataclasses.fields(driver.options_type)}
     own = {k: v for k, v in options.items() if k not in COMMON}
-    if "iteration_limit" in own and "iteration_limit" in spec.words:
-        own[spec.words["iteration_limit"]] = own.pop("iteration_limit")
+    if "iteration_limit" in own and "iteration_limit" in spec.common_options:
+        own[spec.common_options["iteration_limit"]] = own.pop("iteration_limit")
     refuse_unpassed(spec, options)
     for name in own:
-        if name in drivers_own and name not in spec.words.values():
+        if name in drivers_own and name not in spec.common_options.values():
             users = [n for n, d in DRIVERS.items() if name in {f.name for f in dataclasses.fields(d.options_type)}]
             whose = f"driver{'s' if len(users) > 1 else ''} ({', '.join(users)})"
             raise OptionError(f'Option "{name}" belongs to the {whose}, not to {spec.name}.')

@@ -64,7 +64,7 @@ class Fake(SolverBase):
 @pytest.fixture(autouse=True)
 def listed(monkeypatch):
     """Add the fake solver to the table, so that its claims count."""
-    spec = replace(unlisted("fake", Fake(None, None)), misled="", ours=True, interface=f"{__name__}.Fake")
+    spec = replace(unlisted("fake", Fake(None, None)), untrusted="", in_table=True, interface=f"{__name__}.Fake")
     monkeypatch.setitem(SOLVERS, "fake", replace(spec, version=lambda: None))
 
 
@@ -341,7 +341,7 @@ def test_a_second_solve_after_an_edit_sees_the_edit(solver, textbook):
     assert solvers.solve(model, solver).objective == pytest.approx(21)
     model.cap = pyo.Constraint(expr=model.x <= 2)
     result = solvers.solve(model, solver)
-    status = SolutionStatus.FEASIBLE if SOLVERS[solver].misled else SolutionStatus.OPTIMAL
+    status = SolutionStatus.FEASIBLE if SOLVERS[solver].untrusted else SolutionStatus.OPTIMAL
     assert (result.status, result.objective) == (status, pytest.approx(19))
     model.cap.deactivate()
     assert solvers.solve(model, solver).objective == pytest.approx(21)

@@ -144,14 +144,14 @@ class GeneralBlock:
         with fixed([(v, GENERIC) for v in self._others]):
             self._needed, self._integer = needs(view), has_integers(view)
         self.spec = self._chosen()
-        near = self.spec.near if part.block.begin is not None else {}
+        near = self.spec.warm_start_options if part.block.begin is not None else {}
         self._runner = Runner(self.spec, replace(options, own={**near, **options.own, **(part.block.options or {})}))
 
     def _chosen(self) -> SolverSpec:
         if self._part.block.solver is None:
             return default_solver(self._needed)
         spec = entry(self._part.block.solver)
-        if spec.ours and any(n in spec.capabilities for n in self._needed):
+        if spec.in_table and any(n in spec.capabilities for n in self._needed):
             return spec
         try:
             return require(self._part.block.solver, self._needed[0])

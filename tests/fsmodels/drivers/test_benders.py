@@ -20,7 +20,7 @@ from solvers.interfaces.registry import DUALS, SOLVERS, names
 from solvers.interfaces.registry import Capability as C
 from solvers.model.classes import violation
 
-MASTERS = [name for name in names(C.MILP, installed=False) if not SOLVERS[name].misled]
+MASTERS = [name for name in names(C.MILP, installed=False) if not SOLVERS[name].untrusted]
 SUBS = names(C.QP | C.QCP | DUALS, installed=False)
 
 DECOMPOSITIONS = [name for name, driver in DRIVERS.items() if issubclass(driver, DecompositionDriver)]

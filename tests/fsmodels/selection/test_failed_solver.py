@@ -86,7 +86,7 @@ def test_rows_that_the_trivial_point_breaks_leave_the_error(data, broken, need):
 
 def test_a_second_solve_that_fails_takes_no_answer_away(data, monkeypatch, need):
     need("scip")
-    strict, solve, failed = SOLVERS["scip"].strict, Runner.solve, []
+    strict, solve, failed = SOLVERS["scip"].retry_options, Runner.solve, []
 
     def once(self, model, **words):
         if strict.keys() <= self.options.own.keys():

@@ -251,7 +251,9 @@ def name():
 
 def test_a_declared_solver_is_one_of_the_table(name):
     make = lambda: pyo.SolverFactory("appsi_highs")  # noqa: E731
-    solvers.register(name, C.LP | C.LP_DUALS | C.MILP, make=make, tight={"mip_abs_gap": 0.0}, install="pip install it")
+    solvers.register(
+        name, C.LP | C.LP_DUALS | C.MILP, make=make, tight_options={"mip_abs_gap": 0.0}, install="pip install it"
+    )
     row = solvers.available().set_index("name").loc[name]
     assert (row.kind, bool(row.found), row.solves) == ("solver", True, "LP, MILP, LP duals")
     assert row.version.startswith("1.")
@@ -282,8 +284,8 @@ def test_a_declaration_that_means_nothing_is_refused(name):
         solvers.register("benders", C.LP)
     with pytest.raises(OptionError, match=r"give a solvers.Capability"):
         solvers.register(name, "LP")
-    with pytest.raises(OptionError, match=r'"tigth" is nothing that is known of a solver. Did you mean "tight"'):
-        solvers.register(name, C.LP, tigth={})
+    with pytest.raises(OptionError, match=r'"tight_opts" is not a field of SolverSpec. Did you mean "tight_options"'):
+        solvers.register(name, C.LP, tight_opts={})
     with pytest.raises(SolverError, match=r'"mines" is not in the table'):
         solvers.forget("mines")
     solvers.register(name, C.LP, install="ask the vendor")  # Pyomo does not know it, here

@@ -50,11 +50,11 @@ def test_a_claimed_class_is_solved_to_the_known_optimum(solver, capability, text
     build, optimum = MATRIX[capability]
     model = build(textbook)
     result = solvers.solve(model, solver)
-    local, misled = SOLVERS[solver].local, SOLVERS[solver].misled and C.MILP in capability
-    believed = SolutionStatus.FEASIBLE if misled else SolutionStatus.OPTIMAL
+    local, untrusted = SOLVERS[solver].local, SOLVERS[solver].untrusted and C.MILP in capability
+    believed = SolutionStatus.FEASIBLE if untrusted else SolutionStatus.OPTIMAL
     assert result.status is (SolutionStatus.STATIONARY if local else believed), result
     assert result.objective == pytest.approx(optimum, abs=2e-4)
-    if local or misled:
+    if local or untrusted:
         assert result.bound is None
     else:
         slack = 1e-6 * max(1, abs(optimum))
@@ -234,7 +234,7 @@ def test_cyipopt_stands_in_for_ipopt_with_its_own_sign_of_multipliers(monkeypatc
     real = SOLVERS["cyipopt"]
     monkeypatch.setitem(SOLVERS, "cyipopt", type(real)(**{**vars(real), "version": lambda: "1.5.0"}))
     spec = find("ipopt")
-    assert (spec.name, spec.flip_duals, spec.around) == ("ipopt", True, real.around)
+    assert (spec.name, spec.flip_duals, spec.context) == ("ipopt", True, real.context)
 
 
 def test_a_solver_object_is_recognised_by_its_interface():

@@ -114,7 +114,7 @@ def test_no_component_is_ignored(solver, kind, textbook):
     else:
         result = solvers.solve(model, solver)
         assert result.objective == pytest.approx(HIDDEN[kind], abs=1e-4)
-        believed = SolutionStatus.FEASIBLE if SOLVERS[solver].misled else SolutionStatus.OPTIMAL  # all have integers
+        believed = SolutionStatus.FEASIBLE if SOLVERS[solver].untrusted else SolutionStatus.OPTIMAL  # all have integers
         assert result.status is (SolutionStatus.STATIONARY if SOLVERS[solver].local else believed)
         assert pyo.value(next(model.component_data_objects(pyo.Objective))) == result.objective
     assert state(model) == before
@@ -697,11 +697,11 @@ def cut_off_by_preprocessing():
 def test_no_optimum_is_cut_off_where_integers_have_no_bound(name, need):
     result = solvers.solve(cut_off_by_preprocessing(), need(name))
     assert result.objective == pytest.approx(-327.68, abs=1e-5)
-    assert not find(name).misled
+    assert not find(name).untrusted
 
 
 @pytest.mark.parametrize("name", ["cbc", "appsi_cbc"])
-def test_a_misled_solvers_word_on_integers_proves_nothing(name, need):
+def test_the_claims_of_an_untrusted_solver_prove_nothing_on_integers(name, need):
     model = cut_off_by_preprocessing()
     need("cbc")
     result = solvers.solve(model, name)

@@ -35,10 +35,8 @@ def knapsack(seed, n=8):
 def program(solver, cost, rows, lower, upper, unit=1.0, **words):
     spec = require_proofs(solver, C.MILP)
     n = len(cost) - 1
-    made = MixedProgram(
-        spec, SolveOptions(own=spec.tight, **words), cost, np.zeros(n + 1), np.append(np.ones(n), INF), np.arange(n),
-        unit=unit,
-    )  # fmt: skip
+    options, upper_bounds = SolveOptions(own=spec.tight_options, **words), np.append(np.ones(n), INF)
+    made = MixedProgram(spec, options, cost, np.zeros(n + 1), upper_bounds, np.arange(n), unit=unit)
     made.add_rows(rows, lower, upper)
     return made
 

@@ -50,7 +50,7 @@ def test_integer_programs_in_other_units(unit, cost, solver):
     for seed in range(12):
         m, optimum = boxed(seed, unit, cost)
         result = solvers.solve(m, solver)
-        trusted = not SOLVERS[solver].misled
+        trusted = not SOLVERS[solver].untrusted
         if optimum is None:
             assert result.status is SolutionStatus.INFEASIBLE
             continue
