@@ -134,24 +134,24 @@ def _listed(entry: Entry) -> list[Any]:
     if entry.kind == EMPTY:
         return [entry.kind]
     theta = np.zeros(0) if entry.theta is None else entry.theta
-    told = [entry.kind, entry.multipliers, [[int(k), float(theta[k])] for k in np.flatnonzero(theta)]]
-    return [*told, list(entry.columns)] if entry.kind == GIVEN_UP else told
+    stored = [entry.kind, entry.multipliers, [[int(k), float(theta[k])] for k in np.flatnonzero(theta)]]
+    return [*stored, list(entry.columns)] if entry.kind == GIVEN_UP else stored
 
 
-def _entry(told: list[Any], alphas: int, rows: int, columns: int) -> Entry:
+def _entry(stored: list[Any], alphas: int, rows: int, columns: int) -> Entry:
     """Return an entry that has its form. Raises ValueError: a position in it is outside."""
-    kind = told[0]
+    kind = stored[0]
     if kind == EMPTY:
         return Entry(EMPTY)
     if kind == BRANCH:
-        return Entry(BRANCH, columns=(_position(told[1], columns),))
+        return Entry(BRANCH, columns=(_position(stored[1], columns),))
     theta = np.zeros(rows)
-    for row, value in told[2]:
+    for row, value in stored[2]:
         theta[_position(row, rows)] = value
-    given = told[3] if kind == GIVEN_UP else []
+    given = stored[3] if kind == GIVEN_UP else []
     for signed in given:
         _position(abs(signed) - 1, columns)
-    return Entry(kind, _position(told[1], alphas), theta, tuple(given))
+    return Entry(kind, _position(stored[1], alphas), theta, tuple(given))
 
 
 def _position(given: int, size: int) -> int:
@@ -246,7 +246,7 @@ def problem_of(content: Mapping[str, Any], claim: Claim, scaled: Dataset, data: 
 
     Raises DataError where the data have other weights.
     """
-    told, weights = content["data"], data.sample_weight
+    stored, weights = content["data"], data.sample_weight
     if weights is not None:  # without weights the data cannot confirm those of the file
         multiple = float(claim.C @ weights) / float(weights @ weights)
         if (np.abs(claim.C - multiple * weights) > EPSILON * (weights.size + 8) * multiple * weights).any():
@@ -262,7 +262,7 @@ def problem_of(content: Mapping[str, Any], claim: Claim, scaled: Dataset, data: 
     return {
         "model": content["model"], "data": data.name, "sha256": described(scaled)["sha256"],
         "samples": data.n_samples, "features": scaled.n_features, "positive": str(data.positive_label),
-        "scale": f"constants of the certificate, which names them {told['scale']}",
+        "scale": f"constants of the certificate, which names them {stored['scale']}",
         "C": least if least == most else [least, most],
         "weights": "of the data" if weights is not None else "none" if least == most else "of the certificate",
         "loss": claim.loss, "intercept": claim.intercept, "penalty": sorted({*claim.price.tolist()}), "rows": rows,
@@ -270,12 +270,12 @@ def problem_of(content: Mapping[str, Any], claim: Claim, scaled: Dataset, data: 
     }  # fmt: skip
 
 
-def _as_described(told: Mapping[str, Any], data: Dataset) -> tuple[Dataset, Array]:
+def _as_described(stored: Mapping[str, Any], data: Dataset) -> tuple[Dataset, Array]:
     """Return the data under the certificate's scaling, and by how much its shifts differ from theirs in scaled units.
 
     The second is 0 where the scaled data are equal to the last bit. Raises DataError where the data are others.
     """
-    names = tuple(told["features"])
+    names = tuple(stored["features"])
     if missing := [name for name in names if name not in set(data.features)]:
         shown = listed(short(repr(name)) for name in missing)
         raise DataError(f'Data "{data.name}" lack features of the certificate ({shown}).')
@@ -283,19 +283,19 @@ def _as_described(told: Mapping[str, Any], data: Dataset) -> tuple[Dataset, Arra
         raise ValueError("no features, or one twice")
     if data.features != names:
         data = data.select_features(names)
-    shift, factor, theirs = (np.array(told[key], dtype=float) for key in ("shift", "factor", "column_sums"))
+    shift, factor, theirs = (np.array(stored[key], dtype=float) for key in ("shift", "factor", "column_sums"))
     if not (shift.size == factor.size == len(names) and theirs.size == 2 * len(names) and (factor > 0).all()):
         raise ValueError(f"scaling constants above 0 and column sums are due for {len(names)} features")
-    step = Scale(told["scale"], shift, factor)
+    step = Scale(stored["scale"], shift, factor)
     scaled = Dataset(step.after(data.scale).apply(data.X, data.features), data.y, data.features, data.name)
     now = described(scaled)
     counts = f"{now['samples']} samples, {now['positive_samples']} of them of class +1"
-    if (now["samples"], now["positive_samples"]) != (told["samples"], told["positive_samples"]):
+    if (now["samples"], now["positive_samples"]) != (stored["samples"], stored["positive_samples"]):
         raise DataError(
-            f'These are other data: "{data.name}" has {counts}; the certificate is of {told["samples"]}, '
-            f"{told['positive_samples']} of class +1 ({short(repr(told['positive']))})."
+            f'These are other data: "{data.name}" has {counts}; the certificate is of {stored["samples"]}, '
+            f"{stored['positive_samples']} of class +1 ({short(repr(stored['positive']))})."
         )
-    same = now["sha256"] == told["sha256"]
+    same = now["sha256"] == stored["sha256"]
     shifted = np.zeros(len(names)) if same else np.abs(shift - data.scale.shift) * factor
     size = abs(scaled.X) + shifted
     sizes = np.append(np.asarray(size.sum(axis=0)), 2.0 * np.asarray((size * size).sum(axis=0)))
@@ -344,7 +344,7 @@ def _claim(content: Mapping[str, Any], data: Dataset, shifted: Array) -> Claim:
             raise ValueError(f"{len(values)} values of multipliers at {inside.size} positions")
         alpha[at_C] = C[at_C]
         alpha[inside] = values
-    tree = [_entry(told, len(alphas), len(rows), n) for told in content["tree"]]
+    tree = [_entry(stored, len(alphas), len(rows), n) for stored in content["tree"]]
     intercept = problem.get("intercept")
     return Claim(
         price=price, C=C, loss=problem["loss"], intercept=None if intercept is None else float(intercept),

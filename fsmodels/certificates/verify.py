@@ -146,7 +146,7 @@ def _checked(claim: Claim, X: Any, y: Array) -> Checked:
     bound, needed, why = min(float(bounds[worst]), objective), objective - claim.gap * abs(objective), ""
     if not bound >= needed:
         why = (
-            f"Part {worst + 1} of {bounds.size} ({_told(walk.lower[worst], walk.upper[worst])}) is proven down to "
+            f"Part {worst + 1} of {bounds.size} ({_fixed_at(walk.lower[worst], walk.upper[worst])}) is proven down to "
             f"{bounds[worst]:.9g} only, and {needed:.9g} is claimed."
         )
     elif not abs(claim.objective - objective) <= rounding:
@@ -163,7 +163,7 @@ def _unit(claim: Claim, y: Array) -> float:
     return EPSILON * (3 * y.size + claim.price.size + claim.lower.size + 20)
 
 
-def _told(lower: Array, upper: Array) -> str:
+def _fixed_at(lower: Array, upper: Array) -> str:
     fixed = np.flatnonzero(lower == upper)
     return ", ".join(f"sigma[{j}] = {lower[j]:g}" for j in fixed[:12]) or "any selection"
 
@@ -213,12 +213,12 @@ def _walked(claim: Claim) -> _Division:
         lower, upper = todo.pop()
         entry = next(entries, None)
         if entry is None:
-            walk.why = f"The tree ends before every part is closed: {_told(lower, upper)} is open."
+            walk.why = f"The tree ends before every part is closed: {_fixed_at(lower, upper)} is open."
             return walk
         something = narrow(lower, upper, rows)
         if entry.kind == EMPTY:
             if something:
-                walk.why = f"The rows are said to leave a part empty, and do not: {_told(lower, upper)}."
+                walk.why = f"The rows are said to leave a part empty, and do not: {_fixed_at(lower, upper)}."
                 return walk
         elif entry.kind == CLOSED:
             _add(walk, claim, entry, lower, upper)

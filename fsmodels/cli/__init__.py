@@ -91,18 +91,18 @@ def _run(words: list[str]) -> int:
 
     try:
         with interrupt.raising():
-            asked = commands.parse(words)
+            args = commands.parse(words)
         with warnings.catch_warnings():
             warnings.simplefilter("default")
             warnings.showwarning = _note
-            return _command(asked)
+            return _command(args)
     except click.exceptions.Exit as stop:  # --help, --version
         return stop.exit_code
     except click.ClickException as error:
         error.show(sys.stderr)
         return error.exit_code
     except Error as error:
-        option = commands.option_of(error.parameter, asked)
+        option = commands.option_of(error.parameter, args)
         complain("Error", f"{error} Option: {option}." if option and option not in str(error) else str(error))
         return NO_SOLUTION if isinstance(error, NoSelection) else BAD_INPUT
     except (Exception, KeyboardInterrupt) as error:
@@ -127,15 +127,15 @@ def _note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -
             complain("Note", str(message))
 
 
-def _command(asked: SimpleNamespace) -> int:
+def _command(args: SimpleNamespace) -> int:
     from solvers import interrupt, progress
     from solvers.shared_state import put_off
 
-    _check_data(getattr(asked, "data", None))
-    with progress.shown(not getattr(asked, "quiet", True)), progress.doing("loading"), interrupt.raising(), put_off():
-        module = importlib.import_module(f"fsmodels.cli.{MODULES.get(asked.command, asked.command)}")
-    with interrupt.raising() if asked.command in AT_ONCE else nullcontext():
-        code: int = module.run(asked)
+    _check_data(getattr(args, "data", None))
+    with progress.shown(not getattr(args, "quiet", True)), progress.doing("loading"), interrupt.raising(), put_off():
+        module = importlib.import_module(f"fsmodels.cli.{MODULES.get(args.command, args.command)}")
+    with interrupt.raising() if args.command in AT_ONCE else nullcontext():
+        code: int = module.run(args)
     return code
 
 

@@ -194,10 +194,10 @@ def penalties(words: Sequence[str], features: Sequence[str]) -> Any:
     return penalty(words, features)
 
 
-def files(asked: SimpleNamespace) -> list[Path]:
+def files(args: SimpleNamespace) -> list[Path]:
     """Return the files that budgets, penalties and groups name."""
-    groups = [source for text in asked.at_most_of_group if (source := text.rpartition(":")[0])]
-    costs = [text.rpartition(":")[0] for text in asked.budget] + [word for word in asked.penalty if _is_costs(word)]
+    groups = [source for text in args.at_most_of_group if (source := text.rpartition(":")[0])]
+    costs = [text.rpartition(":")[0] for text in args.budget] + [word for word in args.penalty if _is_costs(word)]
     return [Path(source) for source in [*costs, *(s for s in groups if not s.startswith("correlation="))]]
 
 
@@ -205,7 +205,7 @@ def _is_costs(word: str) -> bool:
     return word.endswith((".csv", ".csv.gz")) or os.path.isfile(word)
 
 
-def solver_options(asked: SimpleNamespace) -> dict[str, Any]:
+def solver_options(args: SimpleNamespace) -> dict[str, Any]:
     """Read ``K=V`` with V as int, float, bool or text; ``SLOT_options.K=V`` is an option of the solver in a slot.
 
     Raises OptionError: a word without ``=``, an option given twice, or one of what is no option of a solver.
@@ -215,7 +215,7 @@ def solver_options(asked: SimpleNamespace) -> dict[str, Any]:
 
     words_of_ours = {*inspect.signature(select).parameters, *PARAMETERS}
     options: dict[str, Any] = {}
-    for word in asked.solver_option:
+    for word in args.solver_option:
         name, equals, value = word.partition("=")
         name = name.strip()
         if not equals or not name:
@@ -228,7 +228,7 @@ def solver_options(asked: SimpleNamespace) -> dict[str, Any]:
         if (own if inside else name) in held:
             raise OptionError(f'--solver-option "{name}" is given twice: keep one of them.')
         if name in words_of_ours:
-            flag = {"data": "DATA", "progress": "--quiet"}.get(name) or option_of(name, asked)
+            flag = {"data": "DATA", "progress": "--quiet"}.get(name) or option_of(name, args)
             instead = f"give {flag} instead" if flag else "it is for Python only"
             raise OptionError(f'--solver-option "{name}" is no option of a solver: {instead}.')
         held[own if inside else name] = _typed(value.strip())

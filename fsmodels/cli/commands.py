@@ -83,26 +83,26 @@ def parse(words: Sequence[str]) -> SimpleNamespace:
     Raises ``click.UsageError``; after ``--help`` and ``--version``, ``click.exceptions.Exit``.
     """
     with commands.make_context("fsmodels", list(words)) as context:
-        asked: SimpleNamespace = commands.invoke(context)
-    asked.words = list(words)
-    return asked
+        args: SimpleNamespace = commands.invoke(context)
+    args.words = list(words)
+    return args
 
 
-def option_of(parameter: str | None, asked: SimpleNamespace) -> str:
+def option_of(parameter: str | None, args: SimpleNamespace) -> str:
     """Return the option of the command for a parameter of the library, "" where it has none."""
     name = parameter
-    if parameter in PARAMETERS and parameter not in asked.given:  # fsmulti has another option for its budget
+    if parameter in PARAMETERS and parameter not in args.given:  # fsmulti has another option for its budget
         name = PARAMETERS[parameter].name
-    options = commands.commands[asked.command].params
+    options = commands.commands[args.command].params
     return next((option.opts[0] for option in options if option.name == name), "")
 
 
-def data_words(asked: SimpleNamespace) -> list[str]:
+def data_words(args: SimpleNamespace) -> list[str]:
     """Return the options for reading the data that were typed, as words."""
     words = []
     for option in _data():
-        if isinstance(option, Option) and option.name in asked.given:
-            value = getattr(asked, option.name)
+        if isinstance(option, Option) and option.name in args.given:
+            value = getattr(args, option.name)
             for one in value if isinstance(value, list) else [value]:
                 words += [option.opts[0], str(one)]
     return words

@@ -18,10 +18,10 @@ from fsmodels.selection.recipes import MODELS
 from solvers import available
 
 
-def run(asked: SimpleNamespace) -> int:
+def run(args: SimpleNamespace) -> int:
     """Describe a model, or list data sets, models and solvers; return the exit code."""
-    if asked.command == "describe":
-        print(describe(asked.model))
+    if args.command == "describe":
+        print(describe(args.model))
         return SOLVED
 
     size = {"positives": "class +1"}

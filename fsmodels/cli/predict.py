@@ -22,55 +22,55 @@ from fsmodels.words import listed
 from solvers import interrupt
 
 
-def run(asked: SimpleNamespace) -> int:
+def run(args: SimpleNamespace) -> int:
     """Decide for each row, write row, label and score, and return the exit code."""
-    if asked.out is not None:
-        check_target("--out", asked.out, [asked.selection, asked.table])
-    found = load_selection(asked.selection)
-    table, origin = tables.read_table(asked.table, Dialect(**dialect(asked)), like=found.data.dialect)
+    if args.out is not None:
+        check_target("--out", args.out, [args.selection, args.table])
+    found = load_selection(args.selection)
+    table, origin = tables.read_table(args.table, Dialect(**dialect(args)), like=found.data.dialect)
     for note in origin.notes:
         complain("Note", note)
     if found.machine is None:
-        complain("Error", f'"{asked.selection}" has no classifier: its run ended as {found.status}.')
+        complain("Error", f'"{args.selection}" has no classifier: its run ended as {found.status}.')
         return NO_SOLUTION
-    if asked.target is not None and asked.target not in table.columns:
-        raise _no_column(asked.target, asked, table)
-    labels, scores = found.predict(table, asked.unseen), found.decision(table, asked.unseen)
-    rows = pd.DataFrame(_names(asked, table) | {"label": labels, "score": scores})
+    if args.target is not None and args.target not in table.columns:
+        raise _no_column(args.target, args, table)
+    labels, scores = found.predict(table, args.unseen), found.decision(table, args.unseen)
+    rows = pd.DataFrame(_names(args, table) | {"label": labels, "score": scores})
     text = rows.to_csv(index=False, lineterminator="\n")
-    if note := boundary_note(found.on_boundary(table, asked.unseen)):
+    if note := boundary_note(found.on_boundary(table, args.unseen)):
         complain("Note", note)
-    if asked.out is None:
+    if args.out is None:
         if isinstance(sys.stdout, Guard):
             sys.stdout.exact = True
         with interrupt.finishing():
             print(text, end="")
     else:
         try:
-            write_file(asked.out, text)
+            write_file(args.out, text)
         except OSError as error:
             raise ParameterError(
-                f'--out "{asked.out}" cannot be written ({error.strerror}): give a file in a folder.'
+                f'--out "{args.out}" cannot be written ({error.strerror}): give a file in a folder.'
             ) from None
-    if asked.target is not None:
-        complain("Error of the labels", _error(found, table[asked.target], rows["label"]))
+    if args.target is not None:
+        complain("Error of the labels", _error(found, table[args.target], rows["label"]))
     return SOLVED
 
 
-def _names(asked: SimpleNamespace, table: pd.DataFrame) -> dict[str, Any]:
+def _names(args: SimpleNamespace, table: pd.DataFrame) -> dict[str, Any]:
     """Return what names the rows: their numbers, or the columns of --id."""
-    if not asked.id:
+    if not args.id:
         return {"row": np.arange(1, len(table) + 1)}
-    for k, name in enumerate(asked.id):
+    for k, name in enumerate(args.id):
         if name not in table.columns:
-            raise _no_column(name, asked, table)
-        if name in (*asked.id[:k], "label", "score"):
+            raise _no_column(name, args, table)
+        if name in (*args.id[:k], "label", "score"):
             raise ParameterError(f'--id "{name}" would be a second column "{name}": leave it out, or rename it.')
-    return {name: table[name].to_numpy() for name in asked.id}
+    return {name: table[name].to_numpy() for name in args.id}
 
 
-def _no_column(name: str, asked: SimpleNamespace, table: pd.DataFrame) -> DataError:
-    return DataError(f'There is no column "{name}" in "{asked.table}": its columns are {listed(table.columns)}.')
+def _no_column(name: str, args: SimpleNamespace, table: pd.DataFrame) -> DataError:
+    return DataError(f'There is no column "{name}" in "{args.table}": its columns are {listed(table.columns)}.')
 
 
 def _error(found: SavedSelection, truth: pd.Series, labels: pd.Series) -> str:

@@ -23,13 +23,13 @@ from fsmodels.words import check_known_features
 WIDTH = 120  # of a printed table
 
 
-def run(asked: SimpleNamespace) -> int:
+def run(args: SimpleNamespace) -> int:
     """Ask, report and write; return the exit code."""
-    if asked.command == "verify":
-        return _verify(asked)
-    task = request.read(asked)
+    if args.command == "verify":
+        return _verify(args)
+    task = request.read(args)
     task.announce()
-    answer = _price(task) if asked.command == "price" else _asked_of_model(task)
+    answer = _price(task) if args.command == "price" else _answered(task)
     if task.file is not None:
         content = answer.to_dict()
         content["data_file"] = task.facts
@@ -40,42 +40,42 @@ def run(asked: SimpleNamespace) -> int:
     for name, words in task.rows.items():  # rows of the model by the words of ``select``
         sentence = sentence.replace(f'"{name}"', words)
     show(sentence)
-    if not asked.quiet and hasattr(answer, "table"):
+    if not args.quiet and hasattr(answer, "table"):
         table = answer.table()
         if table.index.name == "row":
             table = table.rename(index=task.rows)
         show("", table.to_string(line_width=WIDTH, float_format=lambda x: f"{x:.6g}"))
-    if not asked.quiet and asked.json is not None:
-        show(f"\nWritten to {asked.json}")
+    if not args.quiet and args.json is not None:
+        show(f"\nWritten to {args.json}")
     return SOLVED
 
 
-def _asked_of_model(task: Task) -> Any:
+def _answered(task: Task) -> Any:
     """Answer a question that takes data, a model and a tolerance, as ``select`` does."""
-    asked = task.asked
-    words = {**task.given, "within": asked.within, "progress": task.shows}
-    if asked.command == "certify":
-        names = named([asked.features], task.data.features)
+    args = task.args
+    words = {**task.given, "within": args.within, "progress": task.shows}
+    if args.command == "certify":
+        names = named([args.features], task.data.features)
         check_known_features(names, task.data.features, "--features")
-        return certify(task.data, names, asked.model, **words)
-    if asked.command == "necessity":
-        return necessity(task.data, asked.model, **words)
-    return near_optimal(task.data, asked.model, limit=asked.limit, **words)
+        return certify(task.data, names, args.model, **words)
+    if args.command == "necessity":
+        return necessity(task.data, args.model, **words)
+    return near_optimal(task.data, args.model, limit=args.limit, **words)
 
 
 def _price(task: Task) -> Any:
-    for text in task.asked.rows:
+    for text in task.args.rows:
         if not set(text) & set("<>="):
             raise ParameterError(f'--row "{text}" has no relation: to price a row of the model, write --only {text}.')
     options = dict(task.given)
     limit = options.pop("time_limit", None)
-    ready = Request.of(task.data, task.asked.model, **options).build()
+    ready = Request.of(task.data, task.args.model, **options).build()
     task.rows = words_of({**ready.parameters, **(ready.stated or {})})
     names = {words: row for row, words in task.rows.items()}  # as the table tells them
     return price_of(
         ready.model,
-        [names.get(row, row) for row in task.asked.only] or None,
-        at=task.asked.at or [],
+        [names.get(row, row) for row in task.args.only] or None,
+        at=task.args.at or [],
         solver=ready.solver,
         time_limit=limit,
         progress=task.shows,
@@ -83,12 +83,12 @@ def _price(task: Task) -> Any:
     )
 
 
-def _verify(asked: SimpleNamespace) -> int:
+def _verify(args: SimpleNamespace) -> int:
     file = None
-    if asked.json is not None:
-        file = ResultFile(asked.json, [request.source(asked)[0], asked.certificate], force=True)
-    data = request.loaded(asked, signs=False)[0]
-    found = verify(asked.certificate, data)
+    if args.json is not None:
+        file = ResultFile(args.json, [request.source(args)[0], args.certificate], force=True)
+    data = request.loaded(args, signs=False)[0]
+    found = verify(args.certificate, data)
     words = f"objective {number(found.objective)}, proven within {percent(found.gap)} by {found.parts} parts"
     told = f"The certificate holds: {words}." if found.holds else f"The certificate does not hold. {found.why}"
     if file is not None:
@@ -101,7 +101,7 @@ def _verify(asked: SimpleNamespace) -> int:
             return BAD_INPUT
     if found.holds:
         show(told)
-        if not asked.quiet:
+        if not args.quiet:
             lines = [f"  {key}: {'; '.join(v) if key == 'rows' else v}" for key, v in found.problem.items()]
             show("Problem verified:", *lines)
         return SOLVED

@@ -16,25 +16,25 @@ from fsmodels.selection.selection import Selection
 from solvers import progress
 
 
-def run(asked: SimpleNamespace) -> int:
+def run(args: SimpleNamespace) -> int:
     """Write the page and return the exit code."""
-    files = [request.source(asked)[0], *arguments.files(asked)]
-    others = [*files, *([asked.json] if asked.json else [])]
-    check_target("--html", asked.html, others)
-    page = ResultFile(asked.html, others, force=True, option="--html")
-    task = request.read(asked)
+    files = [request.source(args)[0], *arguments.files(args)]
+    others = [*files, *([args.json] if args.json else [])]
+    check_target("--html", args.html, others)
+    page = ResultFile(args.html, others, force=True, option="--html")
+    task = request.read(args)
     given = dict(task.given)
     given.pop("time_limit", None)
     plan = Plan.of(
-        Request.of(task.data, asked.model, scale=asked.scale, **given), cv=asked.cv, max_path=asked.max_path,
-        what_ifs=asked.what_if, time_limit=asked.time_limit, n_jobs=asked.n_jobs,
+        Request.of(task.data, args.model, scale=args.scale, **given), cv=args.cv, max_path=args.max_path,
+        what_ifs=args.what_if, time_limit=args.time_limit, n_jobs=args.n_jobs,
     )  # fmt: skip
     origin = Provenance.read(
-        shlex.join(["fsmodels", *asked.words]), files, of_shell=True, target=task.facts["target"],
+        shlex.join(["fsmodels", *args.words]), files, of_shell=True, target=task.facts["target"],
         dropped=tuple(task.facts["dropped"]), notes=tuple(task.notes),
         concepts=None if task.embedding is None else task.embedding.concepts,
     )  # fmt: skip
-    if not asked.quiet:
+    if not args.quiet:
         longest = plan.longest or 0.0
         limit = f"{longest:.0f} s" if longest < 120 else f"{longest / 60:.0f} minutes"
         words = "" if plan.longest is None else f" Its solves take {limit} at most, often far less."
@@ -46,15 +46,15 @@ def run(asked: SimpleNamespace) -> int:
         none = error.selection
         if task.file is not None and isinstance(none, Selection):
             trouble = task.file.write(task.content(none), has_solution=False)
-            complain("Note", trouble or f"{asked.json} says so.")
+            complain("Note", trouble or f"{args.json} says so.")
         raise NoSelection(f"{error} No page was written.") from None
     trouble = page.put(done.html)
     if not trouble and task.file is not None:
         trouble = task.file.write(task.content(done.found), has_solution=True)
-    if asked.quiet:
+    if args.quiet:
         show(report.one_line(done.found))
     else:
-        written = [asked.html, *([asked.json] if asked.json else [])]
+        written = [args.html, *([args.json] if args.json else [])]
         show("", *done.findings.summary, f"\nWritten to {', '.join(map(str, written))}")
     if trouble:
         complain("Error", trouble)

@@ -27,46 +27,46 @@ PICTURES = (".png", ".pdf", ".svg")
 WIDTH = 140  # of a printed table
 
 
-def run(asked: SimpleNamespace) -> int:
+def run(args: SimpleNamespace) -> int:
     """Solve, report, draw and write; return the exit code."""
-    check(asked)
-    if asked.command == "compare":
-        return _compare(asked)
-    task = request.read(asked)
-    return (_path if asked.command == "path" else _stability)(task)
+    check(args)
+    if args.command == "compare":
+        return _compare(args)
+    task = request.read(args)
+    return (_path if args.command == "path" else _stability)(task)
 
 
-def check(asked: SimpleNamespace) -> None:
+def check(args: SimpleNamespace) -> None:
     """Raise ParameterError before the run for a picture that cannot be drawn, or a rule without folds."""
-    file = asked.picture
+    file = args.picture
     if file is not None:
         if file.suffix.lower() not in PICTURES:
             raise ParameterError(f'--picture "{file}" cannot be drawn: give a {", ".join(PICTURES)} file.')
-        check_target("--picture", file, [] if asked.json is None else [asked.json])
-    rule = getattr(asked, "choose", None)
-    if rule in ("one-se", "best") and asked.folds is None:
+        check_target("--picture", file, [] if args.json is None else [args.json])
+    rule = getattr(args, "choose", None)
+    if rule in ("one-se", "best") and args.folds is None:
         raise ParameterError(f"--choose {rule} needs held-out errors: give --folds 5 with it.")
 
 
 def _path(task: Task) -> int:
-    asked = task.asked
+    args = task.args
     task.announce("each point")
-    found = path(task.data, asked.model, folds=asked.folds, n_jobs=asked.n_jobs, progress=task.shows, **task.given)
+    found = path(task.data, args.model, folds=args.folds, n_jobs=args.n_jobs, progress=task.shows, **task.given)
     solved = any(point.has_solution for point in found.points)
     chosen = None
-    if asked.folds is not None and found.errors is None:
+    if args.folds is not None and found.errors is None:
         complain("Note", "stopped by Ctrl-C before the folds were done, so that there are no held-out errors.")
-    if solved and asked.choose is not None and (asked.choose == "knee" or found.errors is not None):
-        chosen = _chosen(found, asked.choose)
+    if solved and args.choose is not None and (args.choose == "knee" or found.errors is not None):
+        chosen = _chosen(found, args.choose)
     content = found.to_dict()
     if chosen is not None:
-        content["chosen"] = {"rule": asked.choose, **chosen.to_dict()}
+        content["chosen"] = {"rule": args.choose, **chosen.to_dict()}
     if trouble := written(task, content, found if solved else None, solved):
         return trouble
     if not solved:
         complain("Error", f"no point has a solution. The first: {report.headline(found.points[0])}")
         return NO_SOLUTION
-    if asked.quiet:
+    if args.quiet:
         line = report.one_line(chosen) if chosen is not None else _ends(found)
         show(line)
         return SOLVED
@@ -74,7 +74,7 @@ def _path(task: Task) -> int:
     show(found.short().to_string(line_width=WIDTH))
     if chosen is not None:
         told = " ".join(f"{name}={chosen.parameters[name]:g}" for name in found.index.names)
-        show(f"\nChosen by {asked.choose}: {told}", *report.report(chosen))
+        show(f"\nChosen by {args.choose}: {told}", *report.report(chosen))
     tell_files(task)
     return SOLVED
 
@@ -96,17 +96,17 @@ def _ends(found: SelectionPath) -> str:
 
 
 def _stability(task: Task) -> int:
-    asked, given = task.asked, dict(task.given)
+    args, given = task.args, dict(task.given)
     task.announce("each run")
     seed = given.pop("seed", None)
     found = stability(
-        task.data, asked.model, folds=asked.folds, bootstraps=asked.bootstraps, n_jobs=asked.n_jobs,
+        task.data, args.model, folds=args.folds, bootstraps=args.bootstraps, n_jobs=args.n_jobs,
         seed=0 if seed is None else seed, progress=task.shows, **given,
     )  # fmt: skip
     if trouble := written(task, found.to_dict(), found, solved=True):
         return trouble
     show(found.sentence)
-    if not asked.quiet:
+    if not args.quiet:
         table = found.table().fillna({"frequency": 0.0})
         text = table[table["frequency"] > 0].to_string(line_width=WIDTH, float_format=lambda x: f"{x:.3g}")
         show(f"\n{text}")
@@ -114,19 +114,19 @@ def _stability(task: Task) -> int:
     return SOLVED
 
 
-def _compare(asked: SimpleNamespace) -> int:
-    if asked.bags is not None:
+def _compare(args: SimpleNamespace) -> int:
+    if args.bags is not None:
         raise ParameterError("--bags makes features of the instances of all bags, those held out too: leave it out.")
-    task = request.read(asked)
-    models = [name.strip() for name in (asked.models or COMPARED).split(",") if name.strip()]
+    task = request.read(args)
+    models = [name.strip() for name in (args.models or COMPARED).split(",") if name.strip()]
     given = dict(task.given)
-    if not any(find(name).runs_solver for name in models) and "time_limit" not in asked.given:
+    if not any(find(name).runs_solver for name in models) and "time_limit" not in args.given:
         given.pop("time_limit", None)  # the default; no model takes it
     most, C = given.pop("max_features"), given.pop("C")
-    task.announce("each fold of each model", f"{len(models)} models on {asked.cv} folds")
+    task.announce("each fold of each model", f"{len(models)} models on {args.cv} folds")
     with progress.shown(task.shows):
         found = compare_on(
-            task.data, models, given, Folds(asked.cv, asked.repeats or 1, asked.seed or 0, asked.n_jobs, asked.memory),
+            task.data, models, given, Folds(args.cv, args.repeats or 1, args.seed or 0, args.n_jobs, args.memory),
             max_features=min(BUDGET, task.data.n_features) if most is None else most, C=1.0 if C is None else C,
         )  # fmt: skip
     solved = bool(found.table()["folds"].sum())
@@ -136,7 +136,7 @@ def _compare(asked: SimpleNamespace) -> int:
         complain("Error", found.sentence)
         return NO_SOLUTION
     show(found.sentence)
-    if not asked.quiet:
+    if not args.quiet:
         show(f"\n{found.short().to_string(line_width=WIDTH)}\n", *found.given)
         tell_files(task)
     return SOLVED
@@ -150,12 +150,12 @@ def written(task: Task, content: dict[str, Any], drawn: Any, solved: bool) -> in
             complain("Error" if solved else "Note", trouble)
             if solved:
                 return BAD_INPUT
-    if task.asked.picture is not None and drawn is not None:
+    if task.args.picture is not None and drawn is not None:
         try:
-            _draw(drawn, task.asked.picture)
+            _draw(drawn, task.args.picture)
         except OSError as error:
             complain(
-                "Error", f'--picture "{task.asked.picture}" cannot be written ({error.strerror}): give another file.'
+                "Error", f'--picture "{task.args.picture}" cannot be written ({error.strerror}): give another file.'
             )
             return BAD_INPUT
     return 0
@@ -180,6 +180,6 @@ def _draw(found: Any, file: Path) -> None:
 
 def tell_files(task: Task) -> None:
     """Report the written files."""
-    for file in (task.asked.json, task.asked.picture):
+    for file in (task.args.json, task.args.picture):
         if file is not None:
             show(f"\nWritten to {file}")

@@ -32,26 +32,26 @@ CONCEPTS = 20  # instances shown
 CLOSERS = ("branch-and-cut", "cutting-plane")  # of the models whose own they are
 
 
-def run(asked: SimpleNamespace) -> int:
+def run(args: SimpleNamespace) -> int:
     """Select, report and write; return the exit code."""
-    if asked.certify is not None:
-        _check_certify(asked)
-    if asked.certificate is not None:
-        _check_certificate(asked)
-    _check_held_out(asked)
-    task = request.read(asked)
+    if args.certify is not None:
+        _check_certify(args)
+    if args.certificate is not None:
+        _check_certificate(args)
+    _check_held_out(args)
+    task = request.read(args)
     file, embedding = task.file, task.embedding
     part = _held_out(task)
     task.announce()
     try:
-        found = select(task.data, asked.model, **task.given, progress=task.shows)
+        found = select(task.data, args.model, **task.given, progress=task.shows)
     except NoSelection as error:
         none = error.selection
         trouble = "" if file is None or none is None else file.write(task.content(none), has_solution=False)
         if trouble:
             complain("Note", trouble)
         raise
-    against = _certified(task, found) if asked.certify is not None and found.has_solution else None
+    against = _certified(task, found) if args.certify is not None and found.has_solution else None
     held_out = _held_out_error(task, part, found)
 
     if file is not None:
@@ -70,8 +70,8 @@ def run(asked: SimpleNamespace) -> int:
     if not found.has_solution:
         complain("Error", report.headline(found))
         return NO_SOLUTION
-    trouble = "" if asked.certificate is None else _save_certificate(found, asked)
-    if asked.quiet:
+    trouble = "" if args.certificate is None else _save_certificate(found, args)
+    if args.quiet:
         show(report.one_line(found), *(answer.sentence for answer in (against, held_out) if answer is not None))
         if trouble:
             complain("Error", trouble)
@@ -84,51 +84,51 @@ def run(asked: SimpleNamespace) -> int:
     if embedding is not None:
         table = embedding.concepts(found).to_string(index=False, max_rows=CONCEPTS)
         show("\nSelected instances, of the file:", table)
-    if asked.json is not None:
-        show(f"\nWritten to {asked.json}")
+    if args.json is not None:
+        show(f"\nWritten to {args.json}")
     if trouble:
         complain("Error", trouble)
         return BAD_INPUT
-    if asked.certificate is not None:
-        check = shlex.join(["fsmodels", "verify", str(asked.certificate), asked.data, *data_words(asked)])
-        show(f"\nProof written to {asked.certificate}; what checks it: {check}")
-    show(*next_steps(found, asked))
+    if args.certificate is not None:
+        check = shlex.join(["fsmodels", "verify", str(args.certificate), args.data, *data_words(args)])
+        show(f"\nProof written to {args.certificate}; what checks it: {check}")
+    show(*next_steps(found, args))
     return SOLVED
 
 
-def _check_certify(asked: SimpleNamespace) -> None:
+def _check_certify(args: SimpleNamespace) -> None:
     """Refuse --certify where the model has a bound of its own, or no C to be compared by."""
-    recipe = find(asked.model)
+    recipe = find(args.model)
     if COMPARED not in recipe.compared:
         able = [name for name, other in MODELS.items() if COMPARED in other.compared]
         raise ParameterError(
             f'--certify holds what {listed(able)} select against the best of fsp-m: leave it out for "{recipe.name}".'
         )
-    if not asked.certify > 0:
-        raise ParameterError(f"--certify {asked.certify:g} is no time: give seconds above 0.")
+    if not args.certify > 0:
+        raise ParameterError(f"--certify {args.certify:g} is no time: give seconds above 0.")
 
 
-def _check_certificate(asked: SimpleNamespace) -> None:
+def _check_certificate(args: SimpleNamespace) -> None:
     """Refuse --certificate where there will be none, or where it would replace a file of this run."""
-    certifies = find(asked.model).certifies
-    if not certifies or asked.signs or asked.fair:
-        what = "--sign and --fair" if certifies else f'model "{asked.model}"'
+    certifies = find(args.model).certifies
+    if not certifies or args.signs or args.fair:
+        what = "--sign and --fair" if certifies else f'model "{args.model}"'
         able = listed(name for name, recipe in MODELS.items() if recipe.certifies)
         raise ParameterError(
             f"--certificate is written for {able} with rows on features, not for {what}: leave it out."
         )
-    others = [request.source(asked)[0], *arguments.files(asked)]
-    check_target("--certificate", asked.certificate, [*others, *([asked.json] if asked.json else [])])
+    others = [request.source(args)[0], *arguments.files(args)]
+    check_target("--certificate", args.certificate, [*others, *([args.json] if args.json else [])])
 
 
-def _save_certificate(found: Selection, asked: SimpleNamespace) -> str:
+def _save_certificate(found: Selection, args: SimpleNamespace) -> str:
     """Write the proof; return what to tell the user where that failed."""
     try:
-        found.certificate.save(asked.certificate)
+        found.certificate.save(args.certificate)
     except ModelError as error:
         return f"No certificate was written. {error}"
     except OSError as error:
-        return f'--certificate "{asked.certificate}" cannot be written ({error.strerror}): give another file.'
+        return f'--certificate "{args.certificate}" cannot be written ({error.strerror}): give another file.'
     return ""
 
 
@@ -136,14 +136,14 @@ def _certified(task: Task, found: Selection) -> Certified:
     """Hold a selection against the best of fsp-m under the same side constraints."""
     rows = {kind: task.given[kind] for kind in KEYWORDS if kind in task.given}
     return certify(
-        task.data, found.selected, C=found.parameters["C"], time_limit=task.asked.certify, progress=task.shows, **rows
+        task.data, found.selected, C=found.parameters["C"], time_limit=task.args.certify, progress=task.shows, **rows
     )
 
 
 def _held_out_error(task: Task, part: Resample | None, found: Selection) -> CrossValidated | HeldOut | None:
     """Judge a selection on the part or on folds; None where neither was asked for, or nothing came of it."""
-    asked = task.asked
-    if not found.has_solution or (part is None and asked.cv is None):
+    args = task.args
+    if not found.has_solution or (part is None and args.cv is None):
         return None
     if part is not None:
         return HeldOut.of(found, part)
@@ -151,11 +151,11 @@ def _held_out_error(task: Task, part: Resample | None, found: Selection) -> Cros
         complain("Note", "the folds were left out, as Ctrl-C was pressed before.")
         return None
     words = dict(task.given)
-    if "time_limit" not in asked.given and "time_limit" in words:
+    if "time_limit" not in args.given and "time_limit" in words:
         words["time_limit"] = EACH_LIMIT
     try:
         with progress.shown(task.shows):
-            return over_folds(task.data, asked.model, words, _folds(asked))
+            return over_folds(task.data, args.model, words, _folds(args))
     except ModelError as error:
         complain("Note", f"there is no held-out error. {error}")
     except KeyboardInterrupt:
@@ -163,24 +163,24 @@ def _held_out_error(task: Task, part: Resample | None, found: Selection) -> Cros
     return None
 
 
-def _folds(asked: SimpleNamespace) -> Folds:
+def _folds(args: SimpleNamespace) -> Folds:
     """Return the folds of ``--cv``."""
-    return Folds(asked.cv, asked.repeats or 1, asked.seed or 0, asked.n_jobs, asked.memory)
+    return Folds(args.cv, args.repeats or 1, args.seed or 0, args.n_jobs, args.memory)
 
 
-def _check_held_out(asked: SimpleNamespace) -> None:
+def _check_held_out(args: SimpleNamespace) -> None:
     """Refuse words that do not go together, before anything is read."""
-    if asked.cv is not None and asked.test is not None:
+    if args.cv is not None and args.test is not None:
         raise ParameterError("--cv and --test are two ways to the same number: give one of them.")
     for word in ("repeats", "n_jobs", "memory"):
-        if asked.cv is None and getattr(asked, word) is not None:
+        if args.cv is None and getattr(args, word) is not None:
             raise ParameterError(f"--{word.replace('_', '-')} is about the folds of --cv: give --cv 5 with it.")
-    if asked.bags is not None and (asked.cv is not None or asked.test is not None):
+    if args.bags is not None and (args.cv is not None or args.test is not None):
         raise ParameterError(
             "--bags makes features of the instances of all bags, those held out too, so that --cv and --test would say "
             "too little: leave them out."
         )
-    if asked.test is not None and asked.certificate is not None:
+    if args.test is not None and args.certificate is not None:
         raise ParameterError(
             "--certificate is checked against all samples of the file, and --test selects on a part: give one of them."
         )
@@ -188,18 +188,18 @@ def _check_held_out(asked: SimpleNamespace) -> None:
 
 def _held_out(task: Task) -> Resample | None:
     """Return the part of ``--test``, of which the task's data are the training part from now on."""
-    asked = task.asked
-    judged_at_all = asked.cv is not None or asked.test is not None
-    if judged_at_all and not task.runs_solver and "seed" not in find(asked.model).parameters:
+    args = task.args
+    judged_at_all = args.cv is not None or args.test is not None
+    if judged_at_all and not task.runs_solver and "seed" not in find(args.model).parameters:
         task.given.pop("seed", None)  # it is of the samples alone
-    if asked.cv is not None:  # refused before the selection, not after it
-        _folds(asked).parts(task.data)
-    if asked.test is None:
+    if args.cv is not None:  # refused before the selection, not after it
+        _folds(args).parts(task.data)
+    if args.test is None:
         return None
-    part = held_out_part(task.data, asked.test, asked.seed or 0)
+    part = held_out_part(task.data, args.test, args.seed or 0)
     task.data = part.train
     assert part.held_out is not None
-    if not asked.quiet:
+    if not args.quiet:
         show(
             f"Held out: {part.held_out.n_samples} samples, drawn with the classes in proportion; the selection is of "
             f"the other {part.learn.n_samples}"
@@ -216,7 +216,7 @@ def _error_lines(error: CrossValidated | HeldOut) -> list[str]:
     return ["", error.sentence, "", table.to_string(float_format=lambda x: f"{x:.4f}")]
 
 
-def next_steps(found: Selection, asked: SimpleNamespace) -> list[str]:
+def next_steps(found: Selection, args: SimpleNamespace) -> list[str]:
     """Return what to try next: a heading, then options that follow from how the run ended, each with its reason.
 
     The models' own drivers close more of a gap in the same time than any other solver, in every run that was compared:
@@ -232,7 +232,7 @@ def next_steps(found: Selection, asked: SimpleNamespace) -> list[str]:
         facts = facts_of(found.model)
         own = None if facts is None else facts.default_solver
         left = found.stop_reason is not StopReason.INTERRUPTED  # where more time is what is missing
-        if own in CLOSERS and asked.solver and found.result.solver != own and left:
+        if own in CLOSERS and args.solver and found.result.solver != own and left:
             steps.append(f"no --solver: the model's own driver, {own}, proves more in the same time")
         if limit and found.stop_reason is StopReason.TIME_LIMIT:
             steps.append(f"--time-limit {5 * limit:g}: more time")
@@ -251,6 +251,6 @@ def next_steps(found: Selection, asked: SimpleNamespace) -> list[str]:
             best = max(1, min(len(found.selected), found.data.n_features, 5))
             what = " of a linear classifier" if weighs_kernel(found) else ""
             steps.append(f"--model fsp-m --max-features {best}: the best few features{what}, with a proof")
-    if not asked.json:
+    if not args.json:
         steps.append("--json result.json: the result as a file")
     return ["", "What to try next", *(f"  {step}" for step in steps)] if steps else []

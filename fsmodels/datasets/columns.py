@@ -329,10 +329,10 @@ def is_text(cells: pd.Series) -> bool:
     """Return whether most cells of a column are text, and no numbers or truth values."""
     if pd.api.types.is_numeric_dtype(cells.dtype) or pd.api.types.is_bool_dtype(cells.dtype):
         return False
-    told = [str(cell).strip() for cell in cells if level(cell) is not None]
-    if {text.lower() for text in told} <= {"true", "false"}:
+    values = [str(cell).strip() for cell in cells if level(cell) is not None]
+    if {text.lower() for text in values} <= {"true", "false"}:
         return False
-    return 2 * sum(number(text) is None for text in told) > len(told)
+    return 2 * sum(number(text) is None for text in values) > len(values)
 
 
 def expanded(

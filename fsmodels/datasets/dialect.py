@@ -108,17 +108,17 @@ class Dialect:
             raise _wrong("encoding", self.encoding, "utf-8, cp1252, latin-1, utf-16 or another of Python's") from None
 
     @property
-    def told(self) -> dict[str, str]:
+    def given(self) -> dict[str, str]:
         """The options that are given, by name."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     @property
     def words(self) -> str:
         """The options for the command line and for Python."""
-        return options(self.told)
+        return options(self.given)
 
     def __repr__(self) -> str:
-        return f"Dialect({', '.join(f'{name}={value!r}' for name, value in self.told.items())})"
+        return f"Dialect({', '.join(f'{name}={value!r}' for name, value in self.given.items())})"
 
 
 def _wrong(name: str, value: object, allowed: str) -> ParameterError:

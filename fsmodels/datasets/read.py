@@ -305,8 +305,8 @@ def _meant(table: pd.DataFrame, target: str) -> str:
     few = sorted(found, key=lambda name: all(number(value) is not None for value in found[name]))
     if not few:
         return ""
-    told = listed([f"{name} ({' / '.join(short(value) for value in found[name])})" for name in few], 5)
-    return f"Two values, as labels have: {told}; for the first give {options({'target': few[0]})}. "
+    candidates = listed([f"{name} ({' / '.join(short(value) for value in found[name])})" for name in few], 5)
+    return f"Two values, as labels have: {candidates}; for the first give {options({'target': few[0]})}. "
 
 
 def _check_names(names: list[str], origin: Origin) -> None:

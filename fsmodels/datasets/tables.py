@@ -48,11 +48,11 @@ OTHER_FORMATS = {
 
 
 def read_table(
-    path: str | Path, asked: Dialect = AUTO, unused: Sequence[str] = (), like: Dialect | None = None
+    path: str | Path, requested: Dialect = AUTO, unused: Sequence[str] = (), like: Dialect | None = None
 ) -> tuple[pd.DataFrame, Origin]:
     """Read a table from a file.
 
-    ``asked``: options of the user; ``origin.notes`` names those that were found instead and are not as in plain CSV.
+    ``requested``: options of the user; ``origin.notes`` names those that were found and differ from plain CSV.
     ``unused``: columns that do not decide on the decimal mark. ``like``: how another file was read, which decides where
     numbers have two readings.
 
@@ -70,19 +70,19 @@ def read_table(
     raw = content(path)
     where = f'file "{path}"'
     if raw.startswith(b"PAR1"):
-        _refuse_options(asked, ("sep", "decimal", "thousands", "encoding", "sheet"), path, "a Parquet file")
+        _refuse_options(requested, ("sep", "decimal", "thousands", "encoding", "sheet"), path, "a Parquet file")
         table = _parquet(path)
         _check_header(list(table.columns), path, "")
         return table, Origin(where, path, Dialect(sheet=""))
     if raw.startswith(b"PK\x03\x04"):
-        _refuse_options(asked, ("sep", "encoding"), path, "a workbook")
-        rows, lines, sheet = _workbook(path, raw, asked.sheet)
+        _refuse_options(requested, ("sep", "encoding"), path, "a workbook")
+        rows, lines, sheet = _workbook(path, raw, requested.sheet)
         sep = encoding = None
     else:
-        _refuse_options(asked, ("sheet",), path, "text")
-        encoding = asked.encoding or "utf-8"
+        _refuse_options(requested, ("sheet",), path, "text")
+        encoding = requested.encoding or "utf-8"
         text, sheet = _decoded(raw, encoding, path), None
-        sep = asked.sep or _separator(text, path)
+        sep = requested.sep or _separator(text, path)
         rows, lines = _rows(text, sep, path)
     if len(rows) == 1:
         raise DataError(f'File "{path}" has a header and no rows: add one row per sample.')
@@ -93,8 +93,8 @@ def read_table(
         for name, cells in zip(header, columns, strict=True)
         if name not in skipped
     ]
-    marks = asked.decimal or ".", asked.thousands or ""
-    if asked.decimal is not None or asked.thousands is not None:
+    marks = requested.decimal or ".", requested.thousands or ""
+    if requested.decimal is not None or requested.thousands is not None:
         dialect.check_marks(texts, path, marks)
     elif sep not in (None, ","):
         marks = dialect.found_marks(texts, path, like)
@@ -105,20 +105,20 @@ def read_table(
     cells = np.array(columns, dtype=object).T  # one block, which pandas handles fast for any number of columns
     table = pd.DataFrame(cells, columns=header, dtype=object)
     found = Dialect(sep, *marks, encoding, sheet)
-    return table, Origin(where, path, found, lines, _notes(found, asked, path), headless)
+    return table, Origin(where, path, found, lines, _notes(found, requested, path), headless)
 
 
-def _refuse_options(asked: Dialect, names: Sequence[str], path: Path, what: str) -> None:
+def _refuse_options(requested: Dialect, names: Sequence[str], path: Path, what: str) -> None:
     for name in names:
-        if name in asked.told:
+        if name in requested.given:
             raise ParameterError(
                 f'--{name} (Python: {name}=) is for other files, and "{path}" is {what}: leave it out.'
             )
 
 
-def _notes(chosen: Dialect, asked: Dialect, path: Path) -> list[str]:
+def _notes(chosen: Dialect, requested: Dialect, path: Path) -> list[str]:
     """Return a sentence on options that were found and are not those of plain CSV."""
-    names = [name for name in ("sep", "decimal", "thousands") if getattr(asked, name) is None]
+    names = [name for name in ("sep", "decimal", "thousands") if getattr(requested, name) is None]
     found = {name: value for name in names if (value := getattr(chosen, name)) not in (None, getattr(PLAIN, name))}
     return [f'File "{path}" is read with {Dialect(**found).words}.'] if found else []
 

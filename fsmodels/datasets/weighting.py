@@ -82,24 +82,24 @@ class Weighting:
     @property
     def words(self) -> dict[str, Any]:
         """What a report says: rules as they are; of weights given one by one the column, or True."""
-        told: dict[str, Any] = {}
+        given: dict[str, Any] = {}
         if isinstance(self.by_class, str):
-            told["class_weight"] = self.by_class
+            given["class_weight"] = self.by_class
         elif self.by_class is not None:
             labels = (-1, 1) if isinstance(self.labels[0], tuple) else self.labels
-            told["class_weight"] = {str(label): c for label, c in zip(labels, self.by_class, strict=True)}
+            given["class_weight"] = {str(label): c for label, c in zip(labels, self.by_class, strict=True)}
         if self.given is not None:
-            told["sample_weight"] = self.column or True
-        return told
+            given["sample_weight"] = self.column or True
+        return given
 
     def __str__(self) -> str:
-        told = self.words
-        rule = told.get("class_weight")
+        given = self.words
+        rule = given.get("class_weight")
         if isinstance(rule, dict):
-            told["class_weight"] = ", ".join(f"{label}: {c:g}" for label, c in rule.items())
-        if told.get("sample_weight") is True:
-            told["sample_weight"] = "one a sample"
-        return "; ".join(f"{key} {value}" for key, value in told.items())
+            given["class_weight"] = ", ".join(f"{label}: {c:g}" for label, c in rule.items())
+        if given.get("sample_weight") is True:
+            given["sample_weight"] = "one a sample"
+        return "; ".join(f"{key} {value}" for key, value in given.items())
 
 
 def weighting(

@@ -105,7 +105,7 @@ class Recipe:
     class_means: ClassVar[bool] = False  # whether the objective is the mean slacks of both classes
     certifies: ClassVar[bool] = False  # whether a certificate file can be written
     keeps_model: ClassVar[bool] = True  # along a path: its parameters are changed between solves
-    told: ClassVar[tuple[str, ...]] = ()  # parameters that are reported where they are left out, too
+    always_reported: ClassVar[tuple[str, ...]] = ()  # parameters whose defaults are reported too
     exact: ClassVar[str] = "fsp-m"  # the model that finds, with a proof, what this one seeks
     instead: ClassVar[Mapping[str, str]] = {}  # required parameter -> the one that may be given in its place
     # How the optimal objective moves as a parameter grows: more features allow more, a higher price costs more.

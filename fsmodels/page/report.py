@@ -167,8 +167,8 @@ def reported(plan: Plan, origin: Provenance) -> Page:
 def _call(model: str, words: dict[str, Any]) -> str:
     """Return the call in Python, with the data as ``data``."""
     empty = [name for name, value in words.items() if value is None or (isinstance(value, tuple) and not value)]
-    told = [f"{name}={value!r}" for name, value in words.items() if name not in empty]
-    return f"fs.report({', '.join(['data', repr(model), *told])})"
+    arguments = [f"{name}={value!r}" for name, value in words.items() if name not in empty]
+    return f"fs.report({', '.join(['data', repr(model), *arguments])})"
 
 
 SHOWN = 60  # rows of a table

@@ -68,7 +68,7 @@ def used_parameters(recipe: Recipe, given: Mapping[str, Any], others: Iterable[s
     used = {name: given[name] for name in known if given.get(name) is not None}
     if "C" in known:
         used.setdefault("C", 1.0)
-    for name in recipe.told:
+    for name in recipe.always_reported:
         used.setdefault(name, recipe.default(name))
     return used
 

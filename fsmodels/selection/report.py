@@ -67,7 +67,7 @@ def contract(found: Outcome) -> dict[str, Any]:
         "chosen_by": found.chosen_by,
         "message": found.message,
         "scale": data.scale.as_dict(data.features, found.weights),
-        "dialect": None if data.dialect is None else data.dialect.told,
+        "dialect": None if data.dialect is None else data.dialect.given,
         "categories": {name: asdict(category) for name, category in data.categories.items()},
         "imputing": None if data.imputing is None else _imputing(data, found),
         "products": {name: asdict(product) for name, product in data.products.items()},

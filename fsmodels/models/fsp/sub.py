@@ -170,10 +170,10 @@ class FastSub(OracleSub):
         if self._hash is None:
             X = self._X
             parts = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [np.asarray(X)]
-            told = hashlib.sha256(repr((X.shape, self._kind)).encode())
+            digest = hashlib.sha256(repr((X.shape, self._kind)).encode())
             for part in [*parts, self._y, self._s]:
-                told.update(np.ascontiguousarray(part).tobytes())
-            self._hash = told.hexdigest()
+                digest.update(np.ascontiguousarray(part).tobytes())
+            self._hash = digest.hexdigest()
         return self._hash
 
     def _oracle(self) -> SvmOracle:

@@ -28,7 +28,7 @@ class FsMulti(Linear):
     """FSmulti on a budget, or with at most K features."""
 
     instead: ClassVar[Mapping[str, str]] = {"max_features": "budget"}
-    told: ClassVar[tuple[str, ...]] = ("loss",)
+    always_reported: ClassVar[tuple[str, ...]] = ("loss",)
 
     def refuse(self, words: Given) -> None:
         """Refuse a word that is gone."""

@@ -348,7 +348,9 @@ def test_infeasible_rows_of_a_rule_are_exit_code_3_too(model, folder, capsys):
 
 
 def test_no_solution_within_the_time_limit_is_exit_code_3(folder, capsys, monkeypatch):
-    monkeypatch.setattr("solvers.facts.certificate.choose", lambda model: False)  # no point with the feature at hand
+    monkeypatch.setattr(
+        "solvers.facts.certificate._choose_integers", lambda model: False
+    )  # no point with the feature at hand
     words = ["select", "sonar", "--model", "fsp-m", "--max-features", "5", "--force-in", "band01", "--time-limit", "0"]
     code, _, err = run(capsys, *words, "--json", "out.json")
     assert code == 3
@@ -404,7 +406,7 @@ def test_ctrl_c_before_an_incumbent_is_exit_code_3(folder, capsys, monkeypatch):
     monkeypatch.setattr(Benders, "loop", interrupted)
     words = ["select", "wdbc", "--model", "fsp-m", "--max-features", "5", "--solver", "benders", "--quiet"]
     assert run(capsys, *words)[0] == 0  # w = 0, which is feasible
-    monkeypatch.setattr("solvers.facts.certificate.choose", lambda model: False)
+    monkeypatch.setattr("solvers.facts.certificate._choose_integers", lambda model: False)
     code, _, err = run(capsys, *words, "--force-in", "mean_area")
     assert code == 3
     assert err == "Error: Stopped by Ctrl-C before there was a solution: let it run longer.\n"
