@@ -1,6 +1,6 @@
-"""The joint relaxation's interior point in numpy: the iterates of ``oracle.relaxation``, by the names of its text.
+"""The interior point of the joint relaxation in numpy, in the notation of ``oracle.relaxation``.
 
-It stands where the compiled loop does not: a few questions, sparse data, more columns than samples, or a breakdown.
+It runs where the compiled loop does not: on sparse data, with more columns than samples, or after a breakdown.
 
 The weight and the sigma of one feature, with bounds that scale with sigma, in the Newton system.
 

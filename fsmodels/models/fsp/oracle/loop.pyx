@@ -12,7 +12,7 @@ Symbols are those of ``relaxation``. Z = X' diag(y) has one row per feature. All
     Q = (s,     xi,   r,         zeta,      push,        pull,        kappa)
 
 so that one loop updates each pair. The rows of theta are the inequalities first; equations follow and are no pairs.
-With the squared hinge beta and xi are absent. ``boxes`` derives what bounds on weights add to the system.
+With the squared hinge beta and xi are absent. ``iterates`` derives the terms of bounds on weights.
 
 One iteration is ``measure`` (residuals and gap), ``assemble`` (the matrix scaled S with the system I + S S'), the
 product S S', and ``move`` (factorisation, predictor, corrector, step).
@@ -352,7 +352,7 @@ cdef cloned measure(Problem *p, Iterate *at, Work *work) noexcept nogil:
 
 
 cdef inline void bound_terms(Problem *p, Iterate *at, Work *work) noexcept nogil:
-    """Put what bounds on weights add into E, F, slope, kept, to_w and to_x: K, L and B of ``boxes``."""
+    """Add the terms of bounds on weights to E, F, slope, kept, to_w and to_x: K, L and B of ``iterates``."""
     cdef Index j, q
     cdef double t, u, e, z, K, L, D, d
     cdef double *push = at.Q + p.at_least
