@@ -14,7 +14,7 @@ from fsmodels.errors import DataError, ParameterError
 from fsmodels.insight.what_if import ProvenAnswer, about, bounded, clock_of, share_of
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import number
-from fsmodels.selection.request import data_and_words
+from fsmodels.selection.request import data_and_words, driver_of
 from fsmodels.selection.rows import able
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
@@ -215,10 +215,15 @@ def certify(
                 f"The selection {listed(names)} breaks what the models are held to: {own.message or 'no solution'}"
             )
 
-        def settled(row: dict[str, Any]) -> bool:
-            return within is not None and _answer(own.objective, row["Bound"], row["Incumbent"], within) is not None
+        early: dict[str, Any] = {}
+        if within is not None and driver_of(own.model, given.get("solver")) is not None:
+            share = within
 
-        best = solve("the best selection", force_in=inside, force_out=outside, callback=settled)
+            def settled(row: dict[str, Any]) -> bool:
+                return _answer(own.objective, row["Bound"], row["Incumbent"], share) is not None
+
+            early["callback"] = settled
+        best = solve("the best selection", force_in=inside, force_out=outside, **early)
         bound = -math.inf if best.bound is None else min(best.bound, own.objective)
         return Certified(recipe.name, tuple(names), own, best, own.objective, bound, within)
 

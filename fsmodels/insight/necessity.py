@@ -244,11 +244,18 @@ def necessity(
         task = task.build()
         if task.model is None or task.model.component("sigma") is None:
             raise ParameterError(f'necessity needs a model with sigma, and "{name}" has none here: add sigma=True.')
+        if not task.takes("callback"):
+            name = getattr(task.solver, "name", task.solver)
+            raise ParameterError(
+                f'necessity stops each solve when its answer is known, which solver="{name}" cannot: '
+                'leave solver= out, or use a driver such as "branch-and-cut".',
+                parameter="solver",
+            )
         task = replace(task, options=memory_for(task.model, task.solver, task.options))
         threads = task.options.get("threads")
         lists = task.takes("within") and (threads is None or (isinstance(threads, int) and threads <= 1))
         with watching.doing("the best selection"):
-            best = task.changed(callback=None, time_limit=clock.left, **({"within": within} if lists else {})).solve()
+            best = task.changed(time_limit=clock.left, **({"within": within} if lists else {})).solve()
         if best.objective is None:
             raise ModelError(f"There is no selection to begin with: {best.message or best.status.value}")
         search = _Search(task, best, within, clock, prices)

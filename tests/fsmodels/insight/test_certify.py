@@ -103,3 +103,13 @@ def test_a_limit_leaves_the_question_open_with_a_bound():
 def test_what_cannot_be_asked_is_refused(call, words):
     with pytest.raises(fs.ParameterError.__mro__[1], match=words):
         call(fs.load_dataset("bupa"))
+
+
+@pytest.mark.parametrize("within", [None, 0.05])
+def test_a_solver_of_the_whole_model_certifies_too(within):
+    data = fs.load_dataset("bupa")
+    names, words = ["mcv", "sgot"], {"C": 1.0, "within": within}
+    ours, theirs = fs.certify(data, names, **words), fs.certify(data, names, solver="scip", **words)
+    assert theirs.objective == pytest.approx(ours.objective, rel=1e-5)
+    assert theirs.bound <= theirs.best.objective * (1 + 1e-6)
+    assert ours.best.objective >= theirs.bound * (1 - 1e-6)

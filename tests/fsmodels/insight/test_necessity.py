@@ -95,5 +95,7 @@ def test_features_that_are_forced_in_are_told_as_forced():
 
 
 def test_a_solver_of_the_whole_model_is_refused():
-    with pytest.raises(fs.OptionError, match="belongs to the drivers"):
+    with pytest.raises(
+        fs.ParameterError, match=r'which solver="highs" cannot: .* use a driver such as "branch-and-cut"'
+    ):
         fs.necessity(fs.load_dataset("bupa"), max_features=2, solver="highs")
