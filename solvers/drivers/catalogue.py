@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -36,6 +37,7 @@ DRIVERS: dict[str, type[Driver]] = {
     "two-layer": TwoLayer,
     "row-generation": RowGeneration,
 }
+RENAMED = {"words": "common_options", "tight": "tight_options"}  # documented fields of ``SolverSpec``, for one version
 
 
 def register(
@@ -84,6 +86,9 @@ def register(
         raise OptionError(f'"{name}" is the name of a {kind}: choose another, or solvers.forget("{name}") first.')
     if not isinstance(capabilities, Capability):
         raise OptionError(f"capabilities={capabilities!r} are not allowed: give a solvers.Capability, or several by |.")
+    for old in RENAMED.keys() & facts.keys():
+        warnings.warn(f"{old}= is now {RENAMED[old]}=", DeprecationWarning, stacklevel=2)
+        facts[RENAMED[old]] = facts.pop(old)
     known = [f.name for f in dataclasses.fields(SolverSpec)]
     for fact in facts:
         if fact not in known or fact in ("instance", "in_table"):

@@ -286,6 +286,9 @@ def test_a_declaration_that_means_nothing_is_refused(name):
         solvers.register(name, "LP")
     with pytest.raises(OptionError, match=r'"tight_opts" is not a field of SolverSpec. Did you mean "tight_options"'):
         solvers.register(name, C.LP, tight_opts={})
+    with pytest.deprecated_call(match="words= is now common_options="):
+        assert solvers.register(name, C.LP, words={"gap": "g"}).common_options == {"gap": "g"}
+    solvers.forget(name)
     with pytest.raises(SolverError, match=r'"mines" is not in the table'):
         solvers.forget("mines")
     solvers.register(name, C.LP, install="ask the vendor")  # Pyomo does not know it, here
