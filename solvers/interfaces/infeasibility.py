@@ -18,6 +18,7 @@ from solvers.result import FEASIBLE, ROUNDING, SolutionStatus
 from solvers.values import bounds_of, kept, value_or_none
 
 SMALL, LARGE = 1e-4, 1e7  # sizes of coefficients beyond which a claim of infeasibility is checked
+CURVED = 1e-4  # violation of a curved row, relative to its terms, that the tolerance of a cone explains
 
 
 def doubtful(reading: ModelReading) -> bool:
@@ -83,7 +84,7 @@ def _misses(row: Any) -> bool:
     sizes = [abs(c * v.value) for c, v in zip(repn.linear_coefs, repn.linear_vars, strict=True)]
     sizes += [abs(c * v.value * w.value) for c, (v, w) in zip(repn.quadratic_coefs, repn.quadratic_vars, strict=True)]
     rest = 0.0 if repn.nonlinear_expr is None else abs(pyo.value(repn.nonlinear_expr))
-    return missed > max(ROUNDING, FEASIBLE * max(rest, *sides, *sizes))
+    return missed > max(ROUNDING, CURVED * max(rest, *sides, *sizes))
 
 
 def _elastic(reading: ModelReading, *, curved: bool = True) -> pyo.ConcreteModel:

@@ -87,3 +87,21 @@ def test_rows_hold_only_their_own_variables_after_the_check(caplog):
     clone = m.clone()
     assert caplog.text == ""
     assert str(clone.row.expr) == str(m.row.expr)
+
+
+@pytest.mark.parametrize("missed", [2e-7, 1e-3])
+def test_a_search_is_contradicted_by_a_point_that_a_cone_misses_by_its_tolerance(missed):
+    """Gurobi called an unbounded model infeasible: its elastic point missed a cone by 5e-6 of its terms."""
+    m = pyo.ConcreteModel()
+    m.w, m.t = pyo.Var(), pyo.Var(bounds=(0, None))
+    m.cone = pyo.Constraint(expr=m.w**2 <= m.t)
+    m.row = pyo.Constraint(expr=m.w <= -0.2)
+    m.cost = pyo.Objective(expr=m.t)
+
+    def solved(elastic):
+        m.w.set_value(-0.2), m.t.set_value(0.04 - missed)
+        for k in elastic.up:
+            elastic.up[k].set_value(0.0), elastic.down[k].set_value(0.0)
+        return SolutionStatus.OPTIMAL
+
+    assert surely_infeasible(read(m), solved, interior=False) is (missed > 1e-4)
