@@ -117,6 +117,19 @@ def fixed(variables_and_values: Sequence[tuple[Any, float]]) -> Iterator[None]:
 
 
 @contextmanager
+def inactive(components: Sequence[Any]) -> Iterator[None]:
+    """Deactivate components that are active, and activate them again at the end."""
+    for component in components:
+        component.deactivate()
+    try:
+        yield
+    finally:
+        with finishing():
+            for component in components:
+                component.activate()
+
+
+@contextmanager
 def without_domains(variables: Iterable[Any]) -> Iterator[None]:
     """Make variables continuous for a while."""
     before = [(v, v.domain) for v in variables]

@@ -245,9 +245,9 @@ def necessity(
         if task.model is None or task.model.component("sigma") is None:
             raise ParameterError(f'necessity needs a model with sigma, and "{name}" has none here: add sigma=True.')
         if not task.takes("callback"):
-            name = getattr(task.solver, "name", task.solver)
+            solver = getattr(task.solver, "name", task.solver)
             raise ParameterError(
-                f'necessity stops each solve when its answer is known, which solver="{name}" cannot: '
+                f'necessity stops each solve when its answer is known, which solver="{solver}" cannot: '
                 'leave solver= out, or use a driver such as "branch-and-cut".',
                 parameter="solver",
             )

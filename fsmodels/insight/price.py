@@ -23,6 +23,7 @@ from solvers import progress as watching
 from solvers.clock import one_clock
 from solvers.facts.base import built_of
 from solvers.pictures import clipped
+from solvers.values import inactive
 
 TELLING = 100.0  # times the best: a larger share is of a best near 0, and says nothing
 TIGHT = 1e-6  # of a row's size: a side that is met to this is reached
@@ -256,7 +257,7 @@ def price_of(
             binding = {row.name: math.isfinite(kept.objective) and _reached(row) for row in named}
             for row in named:
                 count -= 1
-                with what_if.without(row):
+                with inactive(active(row)):
                     dropped = point(count, f'without "{row.name}"')
                 along = []
                 for limit in limits.get(row.name, ()):

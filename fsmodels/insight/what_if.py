@@ -19,6 +19,7 @@ from fsmodels.words import listed
 from solvers import Memory, Result, SolutionStatus, StopReason, html
 from solvers.clock import Clock
 from solvers.options import check_limits
+from solvers.values import inactive
 
 CLOSE = 5e-4  # smaller shares are not printed as numbers
 
@@ -98,23 +99,10 @@ def fixed(variable: Any, value: float) -> Iterator[None]:
 
 
 @contextmanager
-def without(row: Any) -> Iterator[None]:
-    """Deactivate the active members of a constraint."""
-    parts = active(row)
-    for part in parts:
-        part.deactivate()
-    try:
-        yield
-    finally:
-        for part in parts:
-            part.activate()
-
-
-@contextmanager
 def limited(row: Any, limit: float) -> Iterator[None]:
     """Replace a constraint ``... <= side`` by one with another limit."""
     block, name = row.parent_block(), f"{row.local_name}_at"
-    with without(row):
+    with inactive(active(row)):
         block.add_component(name, pyo.Constraint(expr=row.body <= limit))
         try:
             yield

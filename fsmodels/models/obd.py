@@ -30,8 +30,7 @@ Certificate
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -55,7 +54,7 @@ from fsmodels.words import listed
 from solvers import Result, SolutionStatus, facts_of, solve
 from solvers.clock import one_clock
 from solvers.result import reread
-from solvers.values import put_back
+from solvers.values import inactive, put_back
 
 __all__ = ["derivatives", "suppress"]
 __dir__ = __all__.copy  # what <TAB> offers
@@ -109,7 +108,7 @@ def suppress(
     share("nu", nu, MEANING)
     positive("delta", delta, "delta is the step of the differences")
     choice = Choice.of(model)
-    with choice.aside():
+    with inactive([*choice.rows, *choice.sets]):
         return _suppressed(model, data, choice, nu, delta, partial(solve, model, solver, **options))
 
 
@@ -274,18 +273,6 @@ class Choice:
             [s for s in sets if any(id(v) in held for v in s.get_variables())],
             [*held.values()],
         )
-
-    @contextmanager
-    def aside(self) -> Iterator[None]:
-        """Leave the rows on the choice out of the model for a while."""
-        parts = [*self.rows, *self.sets]
-        for part in parts:
-            part.deactivate()
-        try:
-            yield
-        finally:
-            for part in parts:
-                part.activate()
 
     def nearest(self, kept: set[str], worth: pd.Series, needed: list[str]) -> set[str]:
         """Return the allowed selection that loses least of those kept, and adds least to them.

@@ -274,7 +274,7 @@ def solve_qp(
 
 Block = tuple[sparse.csr_matrix, np.ndarray]  # A x <= b
 
-ACCURACY = 1e-6  # of points at which a cut is asked for, which may be any
+ACCURACY = 1e-6  # of points at which cuts are separated; any point will do
 
 
 def nearest_point(

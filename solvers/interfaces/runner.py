@@ -151,20 +151,21 @@ class Runner:
         end = time.perf_counter() + min(limits) if limits else None
         answer = self._attempt(reading, end, integer, duals, self.spec.required_options)
         if answer.undecided and self.spec.certificate_options:
-            answer = self._attempt(
-                reading, end, integer, duals, {**self.spec.required_options, **self.spec.certificate_options}
-            )
+            answer = self._attempt(reading, end, integer, duals, self._certifying)
         if self.spec.untrusted and (integer or not self.spec.in_table) and _doubtful(answer):
             words = f"reports {answer.message} without a proof: {self.spec.untrusted}"
             answer = replace(answer, status=SolutionStatus.NO_SOLUTION, message=words, undecided=True)
         if answer.status is SolutionStatus.UNBOUNDED and self.spec.interior:
-            again = self._attempt(
-                reading, end, integer, duals, {**self.spec.required_options, **self.spec.certificate_options}
-            )
+            again = self._attempt(reading, end, integer, duals, self._certifying)
             answer = again if again.status is SolutionStatus.OPTIMAL else answer
         if answer.status is SolutionStatus.INFEASIBLE and (self.spec.interior or doubtful(reading)):
             answer = self._checked(reading, end, answer, integer, duals)
         return self.without_proof(answer) if integer and self.spec.untrusted else answer
+
+    @property
+    def _certifying(self) -> dict[str, Any]:
+        """The options of a second solve whose certificates are more exact."""
+        return {**self.spec.required_options, **self.spec.certificate_options}
 
     def _checked(
         self, reading: ModelReading, end: float | None, said: Answer, integer: bool, duals: Sequence[Any]
@@ -178,9 +179,7 @@ class Runner:
 
         if surely_infeasible(reading, solved, interior=interior):
             return said
-        again = self._attempt(
-            reading, end, integer, duals, {**self.spec.required_options, **self.spec.certificate_options}
-        )
+        again = self._attempt(reading, end, integer, duals, self._certifying)
         if again.has_point:
             return again
         words = "reports the model as infeasible, but with slacks in the rows it finds none that is needed"
@@ -244,7 +243,8 @@ class Runner:
                 return refused_option(self.spec, name, own[name], text)
             if own and isinstance(error, TypeError | KeyError):
                 return OptionError(f"{self.spec.name} fails with its options {own}: {text}")
-        if isinstance(error, NotImplementedError | IncompatibleModelError) or type(error).__name__ == "DegreeError":
+        refused = isinstance(error, NotImplementedError | IncompatibleModelError)
+        if refused or type(error).__name__ == "DegreeError":  # each direct interface of Pyomo has a class of this name
             why, able = text.splitlines()[0].partition(":")[0].rstrip("."), " or ".join(names(C.NLP))
             said = f"{self.spec.name} cannot take this model: {why}. Use {able}, or name no solver."
             return UnsupportedModel(said, self.spec.name)
