@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +22,7 @@ from solvers.errors import OptionError, SolverError
 from solvers.interfaces.qualification import qualify as check_trials
 from solvers.interfaces.registry import SOLVERS, Capability, SolverSpec, declared, nearest
 from solvers.interfaces.spec import describe
+from solvers.outside import warn
 
 # Their names stand in ``solvers.lazy`` too, which imports none of them.
 # A driver of one's own is entered here: ``DRIVERS["its-name"] = ItsClass``.
@@ -87,7 +87,7 @@ def register(
     if not isinstance(capabilities, Capability):
         raise OptionError(f"capabilities={capabilities!r} are not allowed: give a solvers.Capability, or several by |.")
     for old in RENAMED.keys() & facts.keys():
-        warnings.warn(f"{old}= is now {RENAMED[old]}=", DeprecationWarning, stacklevel=2)
+        warn(f"{old}= is now {RENAMED[old]}=", DeprecationWarning)
         facts[RENAMED[old]] = facts.pop(old)
     known = [f.name for f in dataclasses.fields(SolverSpec)]
     for fact in facts:
