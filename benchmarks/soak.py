@@ -43,6 +43,7 @@ GAP = 1e-4
 TOLERANCE = 1e-6  # by which a point that is called optimal may miss a row, relative to its side or to 1
 EXACT = 1e-9  # violation of a point that counts as none
 CLOSE = 2e-6  # relative: rounding and the solvers' tolerances
+MISSED = 1e-4  # relative: up to this, what the rows that the point of the oracle violates add to the tolerance
 KINDS = ["plain", "plain", "scales", "far", "twins", "tiny", "huge", "near", "integers", "zeros", "constant", "mixed"]
 
 
@@ -600,6 +601,7 @@ def _judge(case: Case, model: Any, result: Any, truth: float, program: Program, 
     wrong, status, family = case.wrong, result.status.value, case.family
     whole = 1e-6 if result.solver in solvers.SOLVERS else 1e-9  # what the tolerances of others let them overstate
     room = CLOSE * abs(truth) + whole * size + 3e-9 * max(1.0, case.now.get("C", 1.0)) if abs(truth) < INF else 0.0
+    room += min(program.missed, MISSED) * abs(truth) if abs(truth) < INF else 0.0
     objective, bound = result.objective, result.bound
     if family.dual and objective is not None:
         objective, bound = (-v if v is not None else None for v in (objective, bound))
@@ -653,12 +655,12 @@ def _rows(case: Case, model: Any, objective: float, program: Program, status: st
     if any(x[key] > program.upper[key] + 0.5 for e in case.edits for key, *_ in e.variables if e.endless(key)):
         raise Unsure("an integer without a bound is above the oracle's bound")
     name, most = max(program.violations(x), key=lambda v: v[1], default=("", 0.0))
+    doubted = "misses the model's rows" in said
     if most > 5e-6 * (1 if status == "optimal" else 200):
-        doubted = "misses the model's rows" in said
         (case.weak if doubted else case.wrong).append(f"{status} point misses {name[:120]} by {most:.1e}")
     value, terms = program.value(x)
     if abs(value - objective) > 1e-5 * abs(value) + 1e-6 * terms + 1e-9:
-        case.wrong.append(f"objective {objective!r}, and the values give {value!r}")
+        (case.weak if doubted else case.wrong).append(f"objective {objective!r}, and the values give {value!r}")
 
 
 def _values(case: Case, model: Any, program: Program) -> dict[Key, float]:

@@ -59,6 +59,7 @@ class Program:
     retreat: list[Row] = field(default_factory=list)  # rows that imply all of these
     units: Form = field(default_factory=dict)  # sizes of variables, where known
     scale: float = 0.0  # size of the objective, where known
+    missed: float = 0.0  # largest relative violation at the point that ``solve`` found
 
     def add(self, key: Key, lower: float = -INF, upper: float = INF, *, cost: float = 0.0, square: float = 0.0,
             integer: bool = False) -> None:  # fmt: skip
@@ -110,6 +111,7 @@ class Program:
                 best, point = value, x
         if point:
             self._check(best, point)
+            self.missed = max((v for _, v in self.violations(point)), default=0.0)
         return best, point
 
     def _leaves(self) -> list[tuple[dict[Key, float], list[Row]]]:

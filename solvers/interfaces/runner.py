@@ -182,7 +182,7 @@ class Runner:
         again = self._attempt(reading, end, integer, duals, self._certifying)
         if again.has_point:
             return again
-        words = "reports the model as infeasible, but with slacks in the rows it finds none that is needed"
+        words = "reports the model as infeasible, but a solve with slacks in the rows found a feasible point"
         return replace(said, status=SolutionStatus.NO_SOLUTION, message=words, undecided=True)
 
     def without_proof(self, said: Answer) -> Answer:

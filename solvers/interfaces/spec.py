@@ -65,6 +65,8 @@ class SolverSpec:
     - ``proves_with_sets``: whether they count with ordered sets if the objective may be unbounded without them.
     - ``least_curvature``: the smallest ratio of two curvatures of the objective with which its bound counts beside
       ordered sets.
+    - ``least_coefficient``: the smallest ratio of two coefficients of the objective with which its bound counts
+      without ``retry_options``.
     - ``warm_start_options``: options with which it stays near its starting point. The usual barrier of 0.1 leaves it.
     - ``default_options``: options of each solve unless the user gives another value. Ipopt moves bounds by 1e-8 of
       their size, and a point that is moved back to bounds of 300 violates rows by 3e-6 (in 3.11.9 with any tolerance).
@@ -104,6 +106,7 @@ class SolverSpec:
     proves_at_poles: bool = True
     proves_with_sets: bool = True
     least_curvature: float = 0.0
+    least_coefficient: float = 0.0
     interior: bool = False
     retry_options: dict[str, Any] = field(default_factory=dict)
     required_options: dict[str, Any] = field(default_factory=dict)

@@ -97,6 +97,7 @@ SOLVERS.update(
                 "separating/disjunctive/freq": -1,
             },
             proves_at_poles=False,  # w^2 / s with s >= 0: 1005.9 "optimal" where 4.3 is, and "infeasible" for s >= 1e-9
+            least_coefficient=1e-9,  # its epsilon; at 1e-12 it called 0.4 optimal where 1e-11 is
             proves_with_sets=False,  # unbounded with sets without bounds: "infeasible" once, "optimal" once
             option_names=adapters.scip_options,
             interface=_V2 + "scip.scip_direct.ScipDirect",

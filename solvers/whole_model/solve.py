@@ -124,7 +124,7 @@ class _Whole:
         target, asked = (self.seen.reading, rows) if view is None else (read(view.model), view.rows_of(rows))
         with plain_domains(target.variables, continuous=continuous), progress.doing(f"{self.spec.name} runs"):
             answer = runner.solve(target, time_limit=self.clock.left, integer=integer, duals=asked)
-        answer = self._doubted(answer, target)
+        answer = self._doubted(answer, target, words)
         if answer.has_point and self._helper is not None:
             answer = replace(answer, duals=self._from_helper(target, view))
         if not self.spec.in_table and C.LP not in self.needed:
@@ -138,7 +138,7 @@ class _Whole:
             bound = None
         return replace(answer, bound=bound, duals=view.duals_of(rows or self._proving(), answer.duals))
 
-    def _doubted(self, answer: Answer, target: ModelReading) -> Answer:
+    def _doubted(self, answer: Answer, target: ModelReading, words: SolveOptions) -> Answer:
         """Return the answer without claims on which the solver was found wrong."""
         if answer.bound is None and answer.status is not SolutionStatus.INFEASIBLE:
             return answer  # no claim
@@ -146,11 +146,13 @@ class _Whole:
         has_sets = bool(target.stated(pyo.SOSConstraint))
         sets = has_sets and not self.spec.proves_with_sets
         flat = has_sets and self.spec.least_curvature > 0 and _least_curvature(target) < self.spec.least_curvature
+        if answer.bound is not None and not self.spec.retry_options.keys() <= words.own.keys():
+            flat |= self.spec.least_coefficient > 0 and _least_coefficient(target) < self.spec.least_coefficient
         if not (poles or flat or (sets and may_fall(target, self.clock.left))):
             return answer
         if answer.status is SolutionStatus.INFEASIBLE:
-            words = "reports that no point satisfies the model, which was not confirmed"
-            return replace(answer, status=SolutionStatus.NO_SOLUTION, message=words, undecided=sets)
+            message = "reports that no point satisfies the model, which was not confirmed"
+            return replace(answer, status=SolutionStatus.NO_SOLUTION, message=message, undecided=sets)
         return replace(answer, bound=None)
 
     def in_time(self, spec: SolverSpec) -> bool:
@@ -213,8 +215,10 @@ class _Whole:
             and result.status is SolutionStatus.OPTIMAL
         ):
             return False  # by the equivalent model's
-        if not self.in_time(self.spec) or self.structure is None or self._proving():
+        if not self.in_time(self.spec) or self.structure is None:
             return False
+        if self._proving() and self.certificate.untouched(self.reading):  # type: ignore[union-attr]
+            return False  # the bound is that of the multipliers alone
         if self.spec.local or not result.minimize:
             return False
         change = self.structure.change
@@ -461,6 +465,13 @@ def _least_curvature(model: ModelReading) -> float:
         for c, v in zip(repn.linear_coefs, repn.linear_vars, strict=True):
             largest[id(v)] = max(largest.get(id(v), 0.0), abs(c))
     found = [c / largest[v] ** 2 for v, c in square.items() if largest.get(v)]
+    return min(found) / max(found) if found else 1.0
+
+
+def _least_coefficient(model: ModelReading) -> float:
+    """Return the smallest ratio of two coefficients of the objective, 1 without any."""
+    repn = generate_standard_repn(model.objectives[0].expr, compute_values=True, quadratic=True)
+    found = [abs(c) for c in (*repn.linear_coefs, *repn.quadratic_coefs) if c]
     return min(found) / max(found) if found else 1.0
 
 

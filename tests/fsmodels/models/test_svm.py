@@ -204,3 +204,17 @@ def test_the_bound_of_a_small_objective():
     result = fs.solve(model, "scip")
     assert result.status.value == "optimal"
     assert result.bound <= 0.0075015
+
+
+@pytest.mark.parametrize("seed", [1, 2, 6, 13, 24])
+def test_an_edited_optimum_of_1e_6_is_not_read_off_absolute_tolerances(seed, need):
+    """With a row of the user the multipliers alone are no proof: scip ended 3% above the optimum."""
+    need("scip")
+    rng = np.random.default_rng(seed)
+    U = rng.normal(size=(7, 4))
+    y = np.where(U @ rng.normal(size=4) > 0, 1.0, -1.0)
+    model = fs.svm.one_norm_svm(fs.Dataset.from_arrays(1e6 * U, y).scaled("none"), C=1.0)
+    model.no_errors = pyo.Constraint(model.xi.index_set(), rule=lambda m, i: m.xi[i] <= 0)
+    rows = -y[:, None] * np.hstack([U, -U, np.ones((7, 1))])
+    best = linprog([1] * 8 + [0], A_ub=rows, b_ub=-np.ones(7), bounds=[(0, None)] * 8 + [(None, None)])
+    assert fs.solve(model, "scip").objective == pytest.approx(1e-6 * best.fun, rel=1e-4)

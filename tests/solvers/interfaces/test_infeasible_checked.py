@@ -105,3 +105,21 @@ def test_a_search_is_contradicted_by_a_point_that_a_cone_misses_by_its_tolerance
         return SolutionStatus.OPTIMAL
 
     assert surely_infeasible(read(m), solved, interior=False) is (missed > 1e-4)
+
+
+@pytest.mark.parametrize("least", [0.0, 0.5])
+def test_a_search_is_contradicted_by_a_point_with_a_square_below_its_tolerance(least):
+    """Gurobi called a model with an optimum of 9.6e9 infeasible: its elastic point had w = 7e-4 where 0 is needed."""
+    m = pyo.ConcreteModel()
+    m.w, m.t, m.s = pyo.Var(), pyo.Var(bounds=(0, None)), pyo.Var(domain=pyo.Binary)
+    m.cone = pyo.Constraint(expr=m.w**2 <= m.t * m.s)
+    m.row = pyo.Constraint(expr=(least, 1e3 * m.w, None))
+    m.cost = pyo.Objective(expr=m.t)
+
+    def solved(elastic):
+        m.w.set_value(7e-4), m.t.set_value(0.0), m.s.set_value(0.0)
+        for k in elastic.up:
+            elastic.up[k].set_value(0.0), elastic.down[k].set_value(0.0)
+        return SolutionStatus.OPTIMAL
+
+    assert surely_infeasible(read(m), solved, interior=False) is (least > 0.0)

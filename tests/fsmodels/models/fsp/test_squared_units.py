@@ -27,3 +27,21 @@ def test_edits_are_solved_to_the_gap_whatever_the_units(seed):
             values.append(fs.solve(model).objective)
     assert found.bound <= min(values) * (1 + 1e-7)
     assert found.objective == pytest.approx(min(values), rel=1e-4)
+
+
+def test_scip_proves_nothing_with_coefficients_below_its_epsilon(need):
+    """It called 0.4 optimal where 1e-11 is attained; the weights cost 1e-13 beside errors of 0.1."""
+    need("scip")
+    X = [
+        [-909539.202879694, 321173.2809674113],
+        [246704.03560837795, -585004.2938797447],
+        [882264.2791651047, 1117125.7813332255],
+        [911127.0470969788, -146040.24862032195],
+        [1397475.2877336233, 730003.6138170329],
+    ]
+    data = fs.Dataset.from_arrays(X, [1, -1, 1, 1, 1]).scaled("none")
+    model = fs.fsp.fsp_m(data, max_features=1, C=0.1, loss="squared-hinge")
+    model.no_errors = pyo.Constraint(expr=model.xi[0] + model.xi[2] + model.xi[3] <= 0)
+    result = fs.solve(model, "scip")
+    assert result.bound is None or result.bound <= 1e-9
+    assert result.status.value != "optimal" or result.objective <= 1e-9
