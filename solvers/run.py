@@ -12,7 +12,6 @@ from pyomo.core.base.block import BlockData
 from solvers import interrupt
 from solvers import progress as watching
 from solvers.clock import Clock, one_clock
-from solvers.drivers.alternating.driver import Alternating
 from solvers.drivers.base import Driver
 from solvers.drivers.benders.base import DecompositionDriver
 from solvers.drivers.catalogue import DRIVERS
@@ -137,7 +136,7 @@ def _otherwise(model: pyo.ConcreteModel, facts: Facts, options: dict[str, Any], 
 def _valued(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Result:
     """Solve, for the values of a penalty where the model leaves one to be found."""
     penalty = penalty_of(model)
-    if penalty is None or solver == Alternating.name:
+    if penalty is None:
         return _once(model, solver, options)
     return by_values(model, penalty, lambda: _once(model, solver, options), options)
 

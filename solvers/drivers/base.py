@@ -468,15 +468,9 @@ class Driver:
         self.best, self.bound, self._kept, self._contradiction = None, None, None, None
         self._load = lambda: None
 
-    def set_aside(self) -> Callable[[], None]:
-        """Remove the incumbent while other problems are solved; return a function that restores it."""
-        best, kept, load = self.best, self._kept, self._load
+    def set_aside(self) -> None:
+        """Discard the incumbent; the bound stays."""
         self.best, self._kept, self._load = None, None, lambda: None
-
-        def bring_back() -> None:
-            self.best, self._kept, self._load = best, kept, load
-
-        return bring_back
 
     def record(self, step: str, objective: float | None, *, cuts: int, support: int | None) -> None:
         """Add a row to the table, in the sense of the model's objective."""

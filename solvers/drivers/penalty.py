@@ -1,7 +1,4 @@
-"""Increasing weights of an exact penalty, for solvers and drivers without a penalty loop.
-
-The driver ``alternating`` does the same within one run (step 4).
-"""
+"""Increasing weights of an exact penalty, for every solver and driver."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from solvers.clock import Clock
 from solvers.facts.base import facts_of
 from solvers.facts.blocks import Blocks, PenaltyValues
 from solvers.options import check_limits
-from solvers.result import Result, StopReason
+from solvers.result import Result, SolutionStatus, StopReason
 from solvers.values import INSIDE, put_back
 
 
@@ -32,51 +29,59 @@ def by_values(model: Any, penalty: PenaltyValues, once: Callable[[], Result], op
     feasible with a lower objective, and a solve returns no point that is worse than its start.
 
     The weight stays at the value of the point returned; without a point it is what it was. ``once``: solves, within the
-    limit that all share.
+    time limit that all share. The tables of iterations and starts have the rows of all values.
     """
     penalty.check()
     check_limits(options)
     before, clock = pyo.value(penalty.parameter, exception=False), Clock.of_run(options.get("time_limit"))
     start = [(v, v.value) for v in model.component_data_objects(pyo.Var, descend_into=INSIDE)]
+    runs: list[Result] = []
     rows: list[dict[str, Any]] = []
-    held: tuple[Result, list[tuple[Any, float | None]], dict[str, Any]] | None = None
-    stopped: Result | None = None
+    last, values = -1, start  # the last run with a point, and its values
     for value in penalty.values:
-        if stopped is not None and clock.over:
+        if runs and clock.over:
             break
         put_back(start)
         penalty.parameter.set_value(value)
-        stopped = result = once()
-        measure = float(penalty.measure(model)) if result.has_solution else None
+        runs.append(run := once())
+        measure = float(penalty.measure(model)) if run.has_solution else None
         satisfied = measure is not None and measure <= penalty.tolerance
-        rows.append({"value": value, "measure": measure, "objective": result.objective, "satisfied": satisfied})
-        if result.has_solution:
-            held = result, [(v, v.value) for v, _ in start], rows[-1]
-        if satisfied or result.stop_reason is not StopReason.CONVERGED or not result.has_solution:
+        rows.append({"value": value, "measure": measure, "objective": run.objective, "satisfied": satisfied})
+        if run.has_solution:
+            last, values = len(runs) - 1, [(v, v.value) for v, _ in start]
+        if satisfied or run.stop_reason is not StopReason.CONVERGED or run.status is SolutionStatus.INFEASIBLE:
             break
-    assert stopped is not None  # there is a value at least
-    if held is None:
-        penalty.parameter.set_value(before)
-        return stopped
-    result, values, row = held
+    result, row = runs[last], rows[last]
     put_back(values)
-    penalty.parameter.set_value(row["value"])
-    result.stop_reason = stopped.stop_reason
-    converged = stopped is result and result.stop_reason is StopReason.CONVERGED
-    if converged and not row["satisfied"] and len(rows) < len(penalty.values):
-        result.stop_reason = StopReason.TIME_LIMIT
-    if not row["satisfied"]:
-        result.message = f"{inexact(penalty, row)} {result.message}".strip()
-    columns = ["value", "measure", "objective", "satisfied"]
+    penalty.parameter.set_value(row["value"] if result.has_solution else before)
+    converged = result is runs[-1] and result.stop_reason is StopReason.CONVERGED
+    result.stop_reason = runs[-1].stop_reason
+    if result.has_solution and not row["satisfied"]:
+        if converged and len(rows) < len(penalty.values):
+            result.stop_reason = StopReason.TIME_LIMIT
+        inexact = (
+            f"At {penalty.parameter.local_name}={row['value']:g} the penalty is not exact: what it is to enforce is "
+            f"missed by {row['measure']:.2g} (allowed {penalty.tolerance:g})."
+        )
+        result.message = f"{inexact} {result.message}".strip()
+    _add_tables(result, runs, rows, penalty.parameter.local_name)
     summary = {key: row[key] for key in ("value", "measure", "satisfied")}
-    result.details["penalty"] = {**summary, "table": pd.DataFrame(rows, columns=columns)}
+    result.details["penalty"] = {**summary, "table": pd.DataFrame(rows)}
     result.seconds = clock.elapsed
     return result
 
 
-def inexact(penalty: PenaltyValues, row: dict[str, Any]) -> str:
-    """Return the violation of the penalised condition, in words."""
-    return (
-        f"At {penalty.parameter.local_name}={row['value']:g} the penalty is not exact: what it is to enforce is missed "
-        f"by {row['measure']:.2g} (allowed {penalty.tolerance:g})."
-    )
+def _add_tables(result: Result, runs: list[Result], rows: list[dict[str, Any]], name: str) -> None:
+    """Replace the tables of iterations and starts by those of the runs at all values."""
+    iterations, starts = [], []
+    for run, row in zip(runs, rows, strict=True):
+        if not run.iterations.empty:
+            iterations.append(run.iterations.assign(Step=f"{name}={row['value']:g} " + run.iterations["Step"]))
+        if "starts" in run.details:
+            starts.append(run.details["starts"])
+            starts[-1].insert(1, "penalty", row["value"])
+    if iterations:
+        result.iterations = pd.concat(iterations, ignore_index=True)
+        result.iterations["Iter"] = range(len(result.iterations))
+    if starts:
+        result.details["starts"] = pd.concat(starts, ignore_index=True)

@@ -8,11 +8,11 @@ r"""Alternating minimisation over blocks of variables (block coordinate descent)
        the old values by more than the tolerance (in the first sweep of a random start always, if it is feasible).
     2. The point is feasible after the first sweep: keep it if it is the best so far.
     3. End the start when a whole sweep has moved no block (20); else go to 1.
-    4. Next start, from 0. With a penalty mu, for its values in ascending order: all starts at mu; stop at the first mu
-       whose best point satisfies what the penalty is to enforce.
+    4. Next start, from 0.
 
 Bennett and Mangasarian 1993, "Bilinear separation of two sets in n-space", algorithm 2.1; Bradley, Mangasarian and
-Street 1998, algorithm 2.3 with stop (20), is this for two blocks, f bilinear and mu an exact penalty's weight.
+Street 1998, algorithm 2.3 with stop (20), is this for two blocks, f bilinear, at each weight mu of an exact penalty
+(``solvers.drivers.penalty``).
 
 What converges: after the first sweep f falls by more than the tolerance in every sweep but the last, so a run ends
 wherever f is bounded below. For f bilinear and blocks over disjoint polyhedra, with vertex solutions, it ends after
@@ -30,13 +30,11 @@ point seen is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 import pyomo.environ as pyo
 
 from solvers.drivers.alternating.oracle_descent import ENDLESS, OracleDescent, takes_oracles
@@ -54,7 +52,6 @@ from solvers.drivers.alternating.partition import (
 from solvers.drivers.alternating.problems import Maker, Step
 from solvers.drivers.alternating.steps import Together, Work, clash, rest_holds
 from solvers.drivers.base import Driver
-from solvers.drivers.penalty import inexact
 from solvers.drivers.slots import lp_words
 from solvers.drivers.starts import StartsConfig, spread, table
 from solvers.errors import OptionError
@@ -129,25 +126,16 @@ class Alternating(Driver):
         blocks = as_blocks(c.blocks if c.blocks is not None or stated is None else stated.blocks, model)
         self._rules = Blocks([]) if c.blocks is not None or stated is None else stated
         warm = self._rules.warm and not {"starts", "warm_start"} & set(self.options)
-        self._penalty = None if stated is None else stated.penalty
-        if self._penalty is not None:
-            self._penalty.check()
         own = [b.objective for b in blocks if b.objective is not None]
         self.partition = Partition.of(model, blocks, [objective.expr, *own])
         self._clash = check_constants(self.partition)
-        parameter = None if self._penalty is None else self._penalty.parameter
         words = SolveOptions(gap=c.gap, threads=c.threads, seed=c.seed)
-        self._maker = Maker(model, self.partition, objective, c.lp_solver, lp_words(c), words, parameter, self.dropped)
-        base = base_point(self.partition)
-        with kept(model.component_data_objects(pyo.Var, descend_into=INSIDE)), self._kept_parameter():
-            self.partition.write(base)
-            if self._penalty is not None:
-                self._set_parameter(self._penalty.values[0])
+        maker = Maker(model, self.partition, objective, c.lp_solver, lp_words(c), words, self.dropped)
+        with kept(model.component_data_objects(pyo.Var, descend_into=INSIDE)):
+            self.partition.write(base_point(self.partition))
             self._objective = self._smooth(objective.expr)
             every = [self._smooth(p.block.objective) for p in self.partition.parts]
-            self._work = [
-                Work(model, p, self._maker.make(p, f), f) for p, f in zip(self.partition.parts, every, strict=True)
-            ]
+            self._work = [Work(model, p, maker.make(p, f), f) for p, f in zip(self.partition.parts, every, strict=True)]
         self._points = list(
             starting_points(
                 self.partition,
@@ -160,37 +148,30 @@ class Alternating(Driver):
         alone = not c.together or self._rules.settled is not None or self._kinks or self._own_objective()
         self._together = None if alone else Together.of(model, self.partition, objective, words)
         self._runs: list[BlockStart] = []
+        self._done = False  # whether every start was descended
         self._holder: BlockStart | None = None  # whose point is the incumbent
-        self._bring_back: Callable[[], None] = lambda: None
-        self._measures: list[dict[str, Any]] = []
 
     def loop(self) -> Ended:
-        """Run the algorithm and write the closing message.
-
-        A penalty's parameter keeps the value of the returned point; without a point it is restored.
-        """
+        """Run the algorithm and write the closing message."""
         constants = [*self.partition.constants, *self.partition.uncovered]
-        with self._kept_parameter(), without_domains([v for v in constants if is_fraction(v)]):
+        with without_domains([v for v in constants if is_fraction(v)]):
             try:
                 return self._search()
             finally:
                 self._conclude()
 
     def _search(self) -> Ended:
-        """Search over the penalty's values and the starts."""
+        """Descend from each start."""
         if self._clash:
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
         limit = self.config.iteration_limit
         self._sweeps = self.rounds(self._rules.sweeps if limit is None else limit)
-        for value in [None] if self._penalty is None else self._penalty.values:
-            self._begin(value)
-            for number, (warm, point) in enumerate(self._points, 1):
-                self._runs.append(BlockStart(number, penalty=value, warm=warm))
-                ended = self._descend(self._runs[-1], point)
-                if ended is not None:
-                    return ended
-            if value is not None and self._measured(value):  # 4
-                break
+        for number, (warm, point) in enumerate(self._points, 1):
+            self._runs.append(BlockStart(number, warm=warm))
+            ended = self._descend(self._runs[-1], point)
+            if ended is not None:
+                return ended
+        self._done = True
         return StopReason.CONVERGED, None
 
     def _descend(self, run: BlockStart, point: np.ndarray) -> Ended | None:
@@ -215,10 +196,10 @@ class Alternating(Driver):
                 return ended
             run.sweeps += 1
             stale = 0 if self._keep(run) else stale + 1  # 2
-            self.record(f"{self._at(run)}start {run.start}", self._value(), cuts=0, support=None)
+            self.record(f"start {run.start}", self._value(), cuts=0, support=None)
             if run.objective is not None and run.objective < ENDLESS:
                 run.failure = f"start {run.start} fell below {ENDLESS:g}: bound the variables"
-                return None if run.penalty is not None else (StopReason.CONVERGED, SolutionStatus.UNBOUNDED)
+                return StopReason.CONVERGED, SolutionStatus.UNBOUNDED
             rule = self._rules.settled
             run.ruled = moved and rule is not None and rule(before, self._watched())
             if not moved and not run.ruled and self._leap(run):
@@ -239,13 +220,10 @@ class Alternating(Driver):
             leap = self._together.leap(self._work, self._objective, self.clock.left)
         run.solves, run.joint = run.solves + 1, leap.stays
         if leap.moved:
-            self.record(f"{self._at(run)}start {run.start} together", self._value(), cuts=0, support=None)
+            self.record(f"start {run.start} together", self._value(), cuts=0, support=None)
         elif run.failure and leap.why:
             run.failure += f", nor does {self._together.solver} find a point of all blocks together: {leap.why}"
         return leap.moved
-
-    def _at(self, run: BlockStart) -> str:
-        return "" if run.penalty is None else f"{self._mu}={run.penalty:g} "
 
     def _watched(self) -> np.ndarray:
         return np.array([v.value for v in data_of(self._rules.watched)], dtype=float)
@@ -280,9 +258,8 @@ class Alternating(Driver):
         better = run.objective is None or objective < run.objective
         if better:
             run.objective = objective
-        load = (lambda: None) if run.penalty is None else (lambda: self._set_parameter(run.penalty))
         score = -float(len(self.trace.rows)) if self._rules.keeps_last else None
-        if self.offer(objective, self.partition.space, load, score):
+        if self.offer(objective, self.partition.space, lambda: None, score):
             self._holder = run
         return better
 
@@ -291,10 +268,10 @@ class Alternating(Driver):
 
     def _proof(self, run: BlockStart, part: Part, step: Step) -> Ended | None:
         """Return the end of the run where the failure of a block proves the status of the model."""
-        if step.status is SolutionStatus.INFEASIBLE and part.closed and not self._maker.follows_parameter(part):
+        if step.status is SolutionStatus.INFEASIBLE and part.closed:
             self._clash = f'Block "{part.name}" has no solution, whatever the others are. {clash(part)}'.strip()
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
-        unbounded = step.status is SolutionStatus.UNBOUNDED and part.block.objective is None and self._penalty is None
+        unbounded = step.status is SolutionStatus.UNBOUNDED and part.block.objective is None
         if unbounded and (run.sweeps or rest_holds(self.model, part)):
             return StopReason.CONVERGED, SolutionStatus.UNBOUNDED
         return None
@@ -303,71 +280,17 @@ class Alternating(Driver):
         """Return rows that have no solution together, in words."""
         return self._clash
 
-    # The penalty.
-
-    @property
-    def _mu(self) -> str:
-        return "" if self._penalty is None else str(self._penalty.parameter.local_name)
-
-    def _set_parameter(self, value: float | None) -> None:
-        if self._penalty is not None and value is not None:
-            self._penalty.parameter.set_value(value)
-
-    def _begin(self, value: float | None) -> None:
-        """Prepare the starts at one value of the penalty."""
-        if value is None:
-            return
-        self._put_aside()
-        self._set_parameter(value)
-        self._objective = self._smooth(self._maker.objective.expr)
-        for work in self._work:
-            work.objective = self._smooth(work.part.block.objective)
-            work.problem.refresh()
-
     def _smooth(self, expression: Any) -> SmoothFunction:
         """Return an objective as arrays; a block without its own objective has the model's."""
         if expression is None:
             return self._objective
         return SmoothFunction(expression, self.partition.space, self.sign)
 
-    def _put_aside(self) -> None:
-        """Discard the incumbent of another penalty value: the objectives are not comparable."""
-        if self._holder is not None:
-            holder, back = self._holder, self.set_aside()
-
-            def bring_back() -> None:
-                back()
-                self._holder = holder
-
-            self._holder, self._bring_back = None, bring_back
-
-    def _measured(self, value: float) -> bool:
-        """Measure the penalised violation of the best point; return whether it is small enough."""
-        assert self._penalty is not None
-        if self._holder is None:
-            row = {"value": value, "measure": None, "objective": None, "satisfied": False}
-        else:
-            self._load()
-            measure = float(self._penalty.measure(self.model))
-            satisfied = measure <= self._penalty.tolerance
-            row = {"value": value, "measure": measure, "objective": self._signed(self.best), "satisfied": satisfied}
-        self._measures.append(row)
-        return bool(row["satisfied"])
-
-    @contextmanager
-    def _kept_parameter(self) -> Iterator[None]:
-        """Restore the parameter's value; loading the incumbent sets its own value."""
-        before = None if self._penalty is None else pyo.value(self._penalty.parameter, exception=False)
-        try:
-            yield
-        finally:
-            self._set_parameter(before)
-
     # What came out.
 
     def start_value(self) -> float | None:
         """Return the start's objective; None with a penalty, whose objective depends on its value."""
-        return None if self._penalty is not None else super().start_value()
+        return None if self._rules.penalty is not None else super().start_value()
 
     def claim(self) -> SolutionStatus:
         """Return whether the point of the incumbent's start is stationary."""
@@ -396,52 +319,37 @@ class Alternating(Driver):
         return run.inexact
 
     def _conclude(self) -> None:
-        """Choose the returned point and write the closing message."""
-        if self._holder is None:
-            self._bring_back()
+        """Write the closing message and the table of the starts."""
         run = self._holder
-        if run is not None and run.penalty is not None and not any(m["value"] == run.penalty for m in self._measures):
-            self._measured(run.penalty)
         failures = [r.failure for r in self._runs if r.failure]
-        said = [self.message]
-        if run is not None:
-            missed = next((m for m in self._measures if m["value"] == run.penalty and not m["satisfied"]), None)
-            if missed is not None and self._penalty is not None:
-                said.append(inexact(self._penalty, missed))
-            said.append(self._left_out() or self._what_of(run))
+        said = [self.message, "" if run is None else self._left_out() or self._what_of(run)]
         if failures:
             more = f" ({len(failures)} starts failed)" if len(failures) > 1 else ""
             said.append(f"{failures[0][:1].upper()}{failures[0][1:]}{more}.")
         self.message = " ".join(s for s in said if s)
-        self._detail()
+        for run in self._runs:
+            run.stationary = run.settled and not self._only_partial(run)
+        columns = ["start", "objective", "sweeps", "solves", "stationary"]
+        self.details["starts"] = table(self._runs, self.sign, columns)
 
     def _left_out(self) -> str:
-        """Discard an incumbent that the model's own measure rejects, as where a penalty is not exact yet."""
+        """Discard an incumbent that the model's own measure rejects, unless a larger weight of a penalty follows."""
         self._load()
-        error = told_violation(self.model)
-        if error <= HOPELESS:
+        error, penalty = told_violation(self.model), self._rules.penalty
+        if error <= HOPELESS or (penalty is not None and self._done and penalty.parameter.value < max(penalty.values)):
             return ""
         self._holder = None
         self.set_aside()
-        return f"Its best point misses the model's rows by {error:.1e} and is left out."
+        why = (
+            ""
+            if penalty is None
+            else f"At {penalty.parameter.local_name}={penalty.parameter.value:g} the penalty is not exact. "
+        )
+        return f"{why}Its best point misses the model's rows by {error:.1e} and is left out."
 
     def _what_of(self, run: BlockStart) -> str:
         """Return the record of the incumbent's start."""
         why = self._only_partial(run) if run.settled else ""
         how = "Ended by the rule of its algorithm" if run.ruled else "A partial optimum, which no block improves alone"
-        alike = [r.objective for r in self._runs if r.penalty == run.penalty and r.settled]
-        found = spread([objective for objective in alike if objective is not None], self.sign)
+        found = spread([r.objective for r in self._runs if r.settled and r.objective is not None], self.sign)
         return " ".join(s for s in (f"{how}: {why}." if why else "", found) if s)
-
-    def _detail(self) -> None:
-        """Fill the result's details."""
-        for run in self._runs:
-            run.stationary = run.settled and not self._only_partial(run)
-        penalty = self._penalty is not None
-        columns = ["start", *(["penalty"] if penalty else []), "objective", "sweeps", "solves", "stationary"]
-        self.details["starts"] = table(self._runs, self.sign, columns)
-        if penalty:
-            columns = ["value", "measure", "objective", "satisfied"]
-            held = next((m for m in reversed(self._measures) if m["measure"] is not None), dict.fromkeys(columns))
-            summary = {key: held[key] for key in ("value", "measure", "satisfied")}
-            self.details["penalty"] = {**summary, "table": pd.DataFrame(self._measures, columns=columns)}

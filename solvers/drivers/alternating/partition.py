@@ -164,9 +164,8 @@ def _names(data: Sequence[Any]) -> str:
 
 @dataclass
 class BlockStart(Start):
-    """The result of one start at one value of the penalty."""
+    """The result of one start."""
 
-    penalty: float | None = None
     warm: bool = False
     sweeps: int = 0
     solves: int = 0

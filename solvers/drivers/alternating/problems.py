@@ -14,9 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyomo.environ as pyo
-from pyomo.common.numeric_types import native_numeric_types
 from pyomo.core.expr.numeric_expr import LinearExpression
-from pyomo.core.expr.visitor import identify_mutable_parameters
 
 from solvers.drivers.alternating.partition import Part, Partition
 from solvers.errors import ModelError, SolverError
@@ -68,10 +66,6 @@ class BlockProblem(Protocol):
         """Return the violation of the block's rows and bounds at a point, which is also on the model."""
         ...
 
-    def refresh(self) -> None:
-        """Update the bounds after a change of the parameter."""
-        ...
-
 
 class LinearBlock:
     """One persistent LP: between solves only its costs change, and the bounds that fix the other variables."""
@@ -119,14 +113,6 @@ class LinearBlock:
         activity = self._rows.matrix @ point
         sides = [(self._rows.lower, self._rows.upper, activity), (self._lower[:n], self._upper[:n], point[:n])]
         return max(_short(*three) for three in sides)
-
-    def refresh(self) -> None:
-        """Read the bounds again."""
-        self._lower, self._upper = self._lower.copy(), self._upper.copy()
-        for k, v in enumerate(self._part.variables):
-            self._lower[k], self._upper[k] = bounds_of(v)
-        n = self._size
-        self._lp.set_bounds(np.arange(n), self._lower[:n], self._upper[:n])
 
 
 class GeneralBlock:
@@ -217,9 +203,6 @@ class GeneralBlock:
         """Return the largest violation of the view."""
         return violation(self._view)
 
-    def refresh(self) -> None:
-        """Do nothing: Pyomo's solvers detect changes."""
-
 
 class ClosedForm:
     """The block's closed form, until an answer is wrong; from then on the problem of the block."""
@@ -256,18 +239,10 @@ class ClosedForm:
         whole = np.array([not v.is_continuous() for v in self._part.variables])
         return max(_short(*_bounds(self._part.variables), value), float(np.abs(value - np.round(value))[whole].sum()))
 
-    def refresh(self) -> None:
-        """Refresh the problem behind the closed form."""
-        if self._behind is not None:
-            self._behind.refresh()
-
 
 @dataclass
 class Maker:
-    """Builds the problem of a block.
-
-    ``parameter``: a parameter whose value changes within the run; rows with it are not extracted as numbers.
-    """
+    """Builds the problem of a block."""
 
     model: Any
     partition: Partition
@@ -275,7 +250,6 @@ class Maker:
     lp_solver: Any  # a name, or an object
     lp_words: SolveOptions
     options: SolveOptions
-    parameter: Any = None
     dropped: Dropped = field(default_factory=Dropped)
 
     def make(self, part: Part, objective: SmoothFunction) -> BlockProblem:
@@ -285,15 +259,6 @@ class Maker:
         if part.block.closed_form is not None:
             self.dropped.add(_form(part), (f'row "{row.name}" holds its variables' for row in part.rows))
         return self._solved(part, objective)
-
-    def follows_parameter(self, part: Part) -> bool:
-        """Return whether a row or bound of a block depends on the parameter."""
-        if self.parameter is None:
-            return False
-        bounds = [bound for v in part.variables for bound in (v.lower, v.upper)]
-        written = [e for row in part.rows for e in (row.lower, row.upper, *_coefficients(row.body))] + bounds
-        moving = [e for e in written if e is not None and type(e) not in native_numeric_types]
-        return any(p is self.parameter for e in moving for p in identify_mutable_parameters(e))
 
     def _without_form(self, part: Part, objective: SmoothFunction) -> BlockProblem:
         """Return the problem of a block whose closed form has returned a point that is no optimum."""
@@ -323,8 +288,6 @@ class Maker:
         """Return whether a block's problem is one LP whose rows keep their numbers."""
         if any(not v.is_continuous() for v in part.variables):
             return False
-        if self.follows_parameter(part):
-            return False
         if objective.rest is None:
             return True
         mine = {id(v) for v in part.variables}
@@ -336,11 +299,6 @@ class Maker:
 
 def _form(part: Part) -> str:
     return f'the formula of block "{part.name}"'
-
-
-def _coefficients(body: Any) -> list[Any]:
-    """Return the expressions of a row; dense rows are read as arrays."""
-    return [*body.linear_coefs, body.constant] if type(body) is LinearExpression else [body]
 
 
 def _tidy(v: Any) -> float:

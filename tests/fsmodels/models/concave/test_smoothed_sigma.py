@@ -177,7 +177,7 @@ def test_a_point_of_fsb_that_is_not_complementary_is_left_out(data):
     assert not any(model.w[j].value for j in data.features)
 
 
-@pytest.mark.parametrize("sweeps", [2, 30])
+@pytest.mark.parametrize("sweeps", [1, 2])
 def test_fsb_with_rows_that_is_cut_off_before_its_mu_is_exact_has_a_point(sweeps):
     """What it has by then has weights of features that are not selected: w = 0 satisfies all rows here."""
     bupa = fs.load_dataset("bupa").scaled("standard")
