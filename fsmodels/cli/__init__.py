@@ -95,7 +95,8 @@ def _run(words: list[str]) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("default")
             warnings.showwarning = _note
-            return _command(args)
+            _command(args)
+        return 0
     except click.exceptions.Exit as stop:  # --help, --version
         return stop.exit_code
     except click.ClickException as error:
@@ -127,7 +128,8 @@ def _note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -
             complain("Note", str(message))
 
 
-def _command(args: SimpleNamespace) -> int:
+def _command(args: SimpleNamespace) -> None:
+    """Run a command. Raises Error: it failed; NoSelection: it has no solution."""
     from solvers import interrupt, progress
     from solvers.shared_state import put_off
 
@@ -135,8 +137,7 @@ def _command(args: SimpleNamespace) -> int:
     with progress.shown(not getattr(args, "quiet", True)), progress.doing("loading"), interrupt.raising(), put_off():
         module = importlib.import_module(f"fsmodels.cli.{MODULES.get(args.command, args.command)}")
     with interrupt.raising() if args.command in AT_ONCE else nullcontext():
-        code: int = module.run(args)
-    return code
+        module.run(args)
 
 
 def _check_data(name: str | None) -> None:

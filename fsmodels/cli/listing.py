@@ -8,7 +8,7 @@ import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
-from fsmodels.cli.output import SOLVED, show
+from fsmodels.cli.output import show
 from fsmodels.datasets.shipped import list_bags, list_datasets
 from fsmodels.models.fsp.oracle import relaxation
 from fsmodels.models.recipe import Recipe
@@ -18,11 +18,11 @@ from fsmodels.selection.recipes import MODELS
 from solvers import available
 
 
-def run(args: SimpleNamespace) -> int:
-    """Describe a model, or list data sets, models and solvers; return the exit code."""
+def run(args: SimpleNamespace) -> None:
+    """Describe a model, or list data sets, models and solvers."""
     if args.command == "describe":
         print(describe(args.model))
-        return SOLVED
+        return
 
     size = {"positives": "class +1"}
     data = list_datasets()[["name", "samples", "features", "positives"]].rename(columns=size)
@@ -44,7 +44,6 @@ def run(args: SimpleNamespace) -> int:
         _table("Bags of instances (--bags bag_id)", bags), "", _table("Models", models), "",
         _table("Solvers and drivers found", found[["name", "version", "solves"]]), *missed, "", others, *slow,
     )  # fmt: skip
-    return SOLVED
 
 
 def _flags(recipe: Recipe) -> str:

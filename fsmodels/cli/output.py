@@ -27,9 +27,9 @@ from fsmodels.datasets.files import write_file
 from fsmodels.errors import ParameterError
 from solvers.progress import printable
 
-__all__ = ["BAD_INPUT", "NO_SOLUTION", "SOLVED", "Guard", "ResultFile", "check_target", "complain", "guarded", "show"]
+__all__ = ["BAD_INPUT", "NO_SOLUTION", "Guard", "ResultFile", "check_target", "complain", "guarded", "show"]
 
-SOLVED, BAD_INPUT, NO_SOLUTION = 0, 2, 3
+BAD_INPUT, NO_SOLUTION = 2, 3  # exit codes
 STYLES = re.compile(r"(\x1b\[(?:(?:[0-4]|31);?)+m)")  # plain, bold, dim, italic, underlined, red
 
 
@@ -153,7 +153,7 @@ class ResultFile:
 
     ``path``: as the user wrote it; a symbolic link is followed, and what is no regular file (``/dev/stdout``, a pipe)
     is written to as it is. ``inputs``: files that the run reads, or writes otherwise. ``force``: whether a run without
-    a solution may replace a file that has one. ``option``: what named it. Raises ParameterError as ``check_target``.
+    a solution may replace a file that has one. ``option``: its option. Raises ParameterError as ``check_target``.
     """
 
     def __init__(self, path: Path, inputs: Iterable[Path], *, force: bool, option: str = "--json") -> None:
@@ -161,26 +161,34 @@ class ResultFile:
         check_target(option, path, inputs)
         self._is_file = path.is_file() or not path.exists()
 
-    def write(self, content: dict[str, Any], *, has_solution: bool) -> str:
-        """Write a result; return what to tell the user where it was not, else nothing."""
+    def write(self, content: dict[str, Any], *, has_solution: bool) -> None:
+        """Write a result as JSON. Raises ParameterError as ``put``; without a solution, a failure is a note."""
         # A name that is no UTF-8 has lone surrogates, which ``write_file`` writes as JSON escapes.
         text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
-        if not has_solution and not self.force and self._may_hold_solution():
-            return f'"{self.path}" is left as it was, as this run has no solution to put there: --force replaces it.'
-        return self.put(text)
+        try:
+            if not has_solution and not self.force and self._may_hold_solution():
+                raise ParameterError(
+                    f'"{self.path}" is left as it was, as this run has no solution to put there: --force replaces it.'
+                )
+            self.put(text)
+        except ParameterError as error:
+            if has_solution:
+                raise
+            complain("Note", str(error))
 
-    def put(self, text: str) -> str:
-        """Write text; return what to tell the user where they were not, else nothing."""
+    def put(self, text: str) -> None:
+        """Write text. Raises ParameterError: the file cannot be written."""
         try:
             write_file(self.path, text)
-        except KeyboardInterrupt:
-            if self._is_file:
+        except (KeyboardInterrupt, OSError) as error:
+            if isinstance(error, OSError):
+                kept = "; what was there is as it was" if self._is_file and self.path.exists() else ""
+                why = f"({error.strerror}){kept}"
+            elif self._is_file:
                 raise
-            return f'cannot write "{self.path}" (Ctrl-C before it was read): give another file with {self.option}.'
-        except OSError as error:
-            kept = "; what was there is as it was" if self._is_file and self.path.exists() else ""
-            return f'cannot write "{self.path}" ({error.strerror}){kept}: give another file with {self.option}.'
-        return ""
+            else:
+                why = "(Ctrl-C before it was read)"
+            raise ParameterError(f'cannot write "{self.path}" {why}: give another file with {self.option}.') from None
 
     def _may_hold_solution(self) -> bool:
         """Return whether the file there has a result with a solution, or is not known to have none."""

@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fsmodels.cli.output import NO_SOLUTION, SOLVED, Guard, check_target, complain
+from fsmodels.cli.output import Guard, check_target, complain
 from fsmodels.cli.request import dialect
 from fsmodels.datasets import tables
 from fsmodels.datasets.columns import level
 from fsmodels.datasets.dialect import Dialect
 from fsmodels.datasets.files import write_file
-from fsmodels.errors import DataError, ParameterError
+from fsmodels.errors import DataError, NoSelection, ParameterError
 from fsmodels.selection.report import boundary_note
 from fsmodels.selection.saved import SavedSelection, load_selection
 from fsmodels.words import listed
 from solvers import interrupt
 
 
-def run(args: SimpleNamespace) -> int:
-    """Decide for each row, write row, label and score, and return the exit code."""
+def run(args: SimpleNamespace) -> None:
+    """Write row, label and score of each sample. Raises NoSelection: the file has no classifier."""
     if args.out is not None:
         check_target("--out", args.out, [args.selection, args.table])
     found = load_selection(args.selection)
@@ -31,8 +31,7 @@ def run(args: SimpleNamespace) -> int:
     for note in origin.notes:
         complain("Note", note)
     if found.machine is None:
-        complain("Error", f'"{args.selection}" has no classifier: its run ended as {found.status}.')
-        return NO_SOLUTION
+        raise NoSelection(f'"{args.selection}" has no classifier: its run ended as {found.status}.')
     if args.target is not None and args.target not in table.columns:
         raise _no_column(args.target, args, table)
     labels, scores = found.predict(table, args.unseen), found.decision(table, args.unseen)
@@ -54,7 +53,6 @@ def run(args: SimpleNamespace) -> int:
             ) from None
     if args.target is not None:
         complain("Error of the labels", _error(found, table[args.target], rows["label"]))
-    return SOLVED
 
 
 def _names(args: SimpleNamespace, table: pd.DataFrame) -> dict[str, Any]:

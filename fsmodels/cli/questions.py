@@ -7,10 +7,10 @@ from typing import Any
 
 from fsmodels.certificates.document import verify
 from fsmodels.cli import request
-from fsmodels.cli.output import BAD_INPUT, NO_SOLUTION, SOLVED, ResultFile, complain, show
+from fsmodels.cli.output import ResultFile, show
 from fsmodels.cli.request import Task
 from fsmodels.datasets.tables import named
-from fsmodels.errors import ParameterError
+from fsmodels.errors import NoSelection, ParameterError
 from fsmodels.insight.certify import certify
 from fsmodels.insight.near_optimal import near_optimal
 from fsmodels.insight.necessity import necessity
@@ -23,19 +23,15 @@ from fsmodels.words import check_known_features
 WIDTH = 120  # of a printed table
 
 
-def run(args: SimpleNamespace) -> int:
-    """Ask, report and write; return the exit code."""
+def run(args: SimpleNamespace) -> None:
+    """Answer a question, write the answer and report it."""
     if args.command == "verify":
-        return _verify(args)
+        _verify(args)
+        return
     task = request.read(args)
     task.announce()
     answer = _price(task) if args.command == "price" else _answered(task)
-    if task.file is not None:
-        content = answer.to_dict()
-        content["data_file"] = task.facts
-        if trouble := task.file.write(content, has_solution=True):
-            complain("Error", trouble)
-            return BAD_INPUT
+    task.write(answer.to_dict() | {"data_file": task.facts})
     sentence = answer.sentence
     for name, words in task.rows.items():  # rows of the model by the words of ``select``
         sentence = sentence.replace(f'"{name}"', words)
@@ -45,9 +41,8 @@ def run(args: SimpleNamespace) -> int:
         if table.index.name == "row":
             table = table.rename(index=task.rows)
         show("", table.to_string(line_width=WIDTH, float_format=lambda x: f"{x:.6g}"))
-    if not args.quiet and args.json is not None:
-        show(f"\nWritten to {args.json}")
-    return SOLVED
+    if not args.quiet:
+        task.show_files()
 
 
 def _answered(task: Task) -> Any:
@@ -83,27 +78,23 @@ def _price(task: Task) -> Any:
     )
 
 
-def _verify(args: SimpleNamespace) -> int:
+def _verify(args: SimpleNamespace) -> None:
+    """Check a certificate. Raises NoSelection: it does not hold."""
     file = None
     if args.json is not None:
         file = ResultFile(args.json, [request.source(args)[0], args.certificate], force=True)
     data = request.loaded(args, signs=False)[0]
     found = verify(args.certificate, data)
-    words = f"objective {number(found.objective)}, proven within {percent(found.gap)} by {found.parts} parts"
-    told = f"The certificate holds: {words}." if found.holds else f"The certificate does not hold. {found.why}"
     if file is not None:
         content = {
             "holds": found.holds, "objective": found.objective, "bound": found.bound, "parts": found.parts,
             "why": found.why, "problem": found.problem,
         }  # fmt: skip
-        if trouble := file.write(content, has_solution=True):
-            complain("Error", trouble)
-            return BAD_INPUT
-    if found.holds:
-        show(told)
-        if not args.quiet:
-            lines = [f"  {key}: {'; '.join(v) if key == 'rows' else v}" for key, v in found.problem.items()]
-            show("Problem verified:", *lines)
-        return SOLVED
-    complain("Error", told)
-    return NO_SOLUTION
+        file.write(content, has_solution=True)
+    if not found.holds:
+        raise NoSelection(f"The certificate does not hold. {found.why}")
+    words = f"objective {number(found.objective)}, proven within {percent(found.gap)} by {found.parts} parts"
+    show(f"The certificate holds: {words}.")
+    if not args.quiet:
+        lines = [f"  {key}: {'; '.join(v) if key == 'rows' else v}" for key, v in found.problem.items()]
+        show("Problem verified:", *lines)

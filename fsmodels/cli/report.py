@@ -6,21 +6,19 @@ import shlex
 from types import SimpleNamespace
 
 from fsmodels.cli import arguments, request
-from fsmodels.cli.output import BAD_INPUT, SOLVED, ResultFile, check_target, complain, show
+from fsmodels.cli.output import ResultFile, show
 from fsmodels.errors import NoSelection
 from fsmodels.page.report import Provenance, reported
 from fsmodels.page.stages import Plan
 from fsmodels.selection import report
 from fsmodels.selection.request import Request
-from fsmodels.selection.selection import Selection
 from solvers import progress
 
 
-def run(args: SimpleNamespace) -> int:
-    """Write the page and return the exit code."""
+def run(args: SimpleNamespace) -> None:
+    """Select and write the page."""
     files = [request.source(args)[0], *arguments.files(args)]
     others = [*files, *([args.json] if args.json else [])]
-    check_target("--html", args.html, others)
     page = ResultFile(args.html, others, force=True, option="--html")
     task = request.read(args)
     given = dict(task.given)
@@ -43,20 +41,14 @@ def run(args: SimpleNamespace) -> int:
         with progress.shown(task.shows):
             done = reported(plan, origin)
     except NoSelection as error:
-        none = error.selection
-        if task.file is not None and isinstance(none, Selection):
-            trouble = task.file.write(task.content(none), has_solution=False)
-            complain("Note", trouble or f"{args.json} says so.")
+        if error.selection is not None:
+            task.write(task.content(error.selection), solved=False)
         raise NoSelection(f"{error} No page was written.") from None
-    trouble = page.put(done.html)
-    if not trouble and task.file is not None:
-        trouble = task.file.write(task.content(done.found), has_solution=True)
-    if args.quiet:
-        show(report.one_line(done.found))
-    else:
+    try:
+        page.put(done.html)
+        task.write(task.content(done.found))
+    finally:
+        show(*([report.one_line(done.found)] if args.quiet else ["", *done.findings.summary]))
+    if not args.quiet:
         written = [args.html, *([args.json] if args.json else [])]
-        show("", *done.findings.summary, f"\nWritten to {', '.join(map(str, written))}")
-    if trouble:
-        complain("Error", trouble)
-        return BAD_INPUT
-    return SOLVED
+        show(f"\nWritten to {', '.join(map(str, written))}")

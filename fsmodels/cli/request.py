@@ -63,6 +63,17 @@ class Task:
         content = found.to_dict()
         return {**content, "data": {**self.facts, **content["data"]}}
 
+    def write(self, content: dict[str, Any], *, solved: bool = True) -> None:
+        """Write an answer to the file of --json, if one is given; errors as ``ResultFile.write``."""
+        if self.file is not None:
+            self.file.write(content, has_solution=solved)
+
+    def show_files(self) -> None:
+        """Report the written files."""
+        for file in (self.args.json, getattr(self.args, "picture", None)):
+            if file is not None:
+                show(f"\nWritten to {file}")
+
     def announce(self, each: str = "", what: str = "") -> None:
         """Say what begins, and how to stop it; ``each``: what the time limit is for, if not for the whole run."""
         if self.shows and self.runs_solver:

@@ -9,10 +9,10 @@ from typing import Any
 
 from fsmodels.cli import request
 from fsmodels.cli.commands import COMPARED
-from fsmodels.cli.output import BAD_INPUT, NO_SOLUTION, SOLVED, check_target, complain, show
+from fsmodels.cli.output import check_target, complain, show
 from fsmodels.cli.request import Task
 from fsmodels.datasets.files import write_file
-from fsmodels.errors import ModelError, ParameterError
+from fsmodels.errors import ModelError, NoSelection, ParameterError
 from fsmodels.evaluation.compare import BUDGET, compare_on
 from fsmodels.evaluation.folds import Folds
 from fsmodels.evaluation.stability import Stability, stability
@@ -27,13 +27,13 @@ PICTURES = (".png", ".pdf", ".svg")
 WIDTH = 140  # of a printed table
 
 
-def run(args: SimpleNamespace) -> int:
-    """Solve, report, draw and write; return the exit code."""
+def run(args: SimpleNamespace) -> None:
+    """Solve, write, draw and report."""
     check(args)
-    if args.command == "compare":
-        return _compare(args)
-    task = request.read(args)
-    return (_path if args.command == "path" else _stability)(task)
+    if args.command == "compare" and args.bags is not None:
+        raise ParameterError("--bags makes features of the instances of all bags, those held out too: leave it out.")
+    command = {"path": _path, "stability": _stability, "compare": _compare}[args.command]
+    command(request.read(args))
 
 
 def check(args: SimpleNamespace) -> None:
@@ -48,7 +48,7 @@ def check(args: SimpleNamespace) -> None:
         raise ParameterError(f"--choose {rule} needs held-out errors: give --folds 5 with it.")
 
 
-def _path(task: Task) -> int:
+def _path(task: Task) -> None:
     args = task.args
     task.announce("each point")
     found = path(task.data, args.model, folds=args.folds, n_jobs=args.n_jobs, progress=task.shows, **task.given)
@@ -61,22 +61,18 @@ def _path(task: Task) -> int:
     content = found.to_dict()
     if chosen is not None:
         content["chosen"] = {"rule": args.choose, **chosen.to_dict()}
-    if trouble := written(task, content, found if solved else None, solved):
-        return trouble
+    _write(task, content, found, solved)
     if not solved:
-        complain("Error", f"no point has a solution. The first: {report.headline(found.points[0])}")
-        return NO_SOLUTION
+        raise NoSelection(f"no point has a solution. The first: {report.headline(found.points[0])}")
     if args.quiet:
-        line = report.one_line(chosen) if chosen is not None else _ends(found)
-        show(line)
-        return SOLVED
+        show(report.one_line(chosen) if chosen is not None else _ends(found))
+        return
     show(f"\n{found.title}")
     show(found.short().to_string(line_width=WIDTH))
     if chosen is not None:
         told = " ".join(f"{name}={chosen.parameters[name]:g}" for name in found.index.names)
         show(f"\nChosen by {args.choose}: {told}", *report.report(chosen))
-    tell_files(task)
-    return SOLVED
+    task.show_files()
 
 
 def _chosen(found: SelectionPath, rule: str) -> Selection | None:
@@ -95,7 +91,7 @@ def _ends(found: SelectionPath) -> str:
     )
 
 
-def _stability(task: Task) -> int:
+def _stability(task: Task) -> None:
     args, given = task.args, dict(task.given)
     task.announce("each run")
     seed = given.pop("seed", None)
@@ -103,21 +99,17 @@ def _stability(task: Task) -> int:
         task.data, args.model, folds=args.folds, bootstraps=args.bootstraps, n_jobs=args.n_jobs,
         seed=0 if seed is None else seed, progress=task.shows, **given,
     )  # fmt: skip
-    if trouble := written(task, found.to_dict(), found, solved=True):
-        return trouble
+    _write(task, found.to_dict(), found)
     show(found.sentence)
     if not args.quiet:
         table = found.table().fillna({"frequency": 0.0})
         text = table[table["frequency"] > 0].to_string(line_width=WIDTH, float_format=lambda x: f"{x:.3g}")
         show(f"\n{text}")
-        tell_files(task)
-    return SOLVED
+        task.show_files()
 
 
-def _compare(args: SimpleNamespace) -> int:
-    if args.bags is not None:
-        raise ParameterError("--bags makes features of the instances of all bags, those held out too: leave it out.")
-    task = request.read(args)
+def _compare(task: Task) -> None:
+    args = task.args
     models = [name.strip() for name in (args.models or COMPARED).split(",") if name.strip()]
     given = dict(task.given)
     if not any(find(name).runs_solver for name in models) and "time_limit" not in args.given:
@@ -130,35 +122,26 @@ def _compare(args: SimpleNamespace) -> int:
             max_features=min(BUDGET, task.data.n_features) if most is None else most, C=1.0 if C is None else C,
         )  # fmt: skip
     solved = bool(found.table()["folds"].sum())
-    if trouble := written(task, found.to_dict(), found if solved else None, solved):
-        return trouble
+    _write(task, found.to_dict(), found, solved)
     if not solved:
-        complain("Error", found.sentence)
-        return NO_SOLUTION
+        raise NoSelection(found.sentence)
     show(found.sentence)
     if not args.quiet:
         show(f"\n{found.short().to_string(line_width=WIDTH)}\n", *found.given)
-        tell_files(task)
-    return SOLVED
+        task.show_files()
 
 
-def written(task: Task, content: dict[str, Any], drawn: Any, solved: bool) -> int:
-    """Write the file and the picture; return the exit code of a failure, else 0."""
-    if task.file is not None:
-        content["data_file"] = task.facts
-        if trouble := task.file.write(content, has_solution=solved):
-            complain("Error" if solved else "Note", trouble)
-            if solved:
-                return BAD_INPUT
-    if task.args.picture is not None and drawn is not None:
+def _write(task: Task, content: dict[str, Any], found: Any, solved: bool = True) -> None:
+    """Write the file, and the picture of solved models. Raises ParameterError: one of them cannot be written."""
+    task.write(content | {"data_file": task.facts}, solved=solved)
+    picture = task.args.picture
+    if picture is not None and solved:
         try:
-            _draw(drawn, task.args.picture)
+            _draw(found, picture)
         except OSError as error:
-            complain(
-                "Error", f'--picture "{task.args.picture}" cannot be written ({error.strerror}): give another file.'
-            )
-            return BAD_INPUT
-    return 0
+            raise ParameterError(
+                f'--picture "{picture}" cannot be written ({error.strerror}): give another file.'
+            ) from None
 
 
 def _draw(found: Any, file: Path) -> None:
@@ -176,10 +159,3 @@ def _draw(found: Any, file: Path) -> None:
     drawn = BytesIO()
     figure.savefig(drawn, format=file.suffix.lower().removeprefix("."))
     write_file(file, drawn.getvalue())
-
-
-def tell_files(task: Task) -> None:
-    """Report the written files."""
-    for file in (task.args.json, task.args.picture):
-        if file is not None:
-            show(f"\nWritten to {file}")

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 from fsmodels.cli import arguments, request
 from fsmodels.cli.commands import EACH_LIMIT, data_words
-from fsmodels.cli.output import BAD_INPUT, NO_SOLUTION, SOLVED, check_target, complain, show
+from fsmodels.cli.output import check_target, complain, show
 from fsmodels.cli.request import Task
 from fsmodels.errors import ModelError, NoSelection, ParameterError
 from fsmodels.evaluation.cross_validate import CrossValidated, over_folds
@@ -32,68 +32,56 @@ CONCEPTS = 20  # instances shown
 CLOSERS = ("branch-and-cut", "cutting-plane")  # of the models whose own they are
 
 
-def run(args: SimpleNamespace) -> int:
-    """Select, report and write; return the exit code."""
+def run(args: SimpleNamespace) -> None:
+    """Select, write and report. Raises NoSelection: there is no solution."""
     if args.certify is not None:
         _check_certify(args)
     if args.certificate is not None:
         _check_certificate(args)
     _check_held_out(args)
     task = request.read(args)
-    file, embedding = task.file, task.embedding
+    embedding = task.embedding
     part = _held_out(task)
     task.announce()
     try:
         found = select(task.data, args.model, **task.given, progress=task.shows)
     except NoSelection as error:
-        none = error.selection
-        trouble = "" if file is None or none is None else file.write(task.content(none), has_solution=False)
-        if trouble:
-            complain("Note", trouble)
+        if error.selection is not None:
+            task.write(task.content(error.selection), solved=False)
         raise
     against = _certified(task, found) if args.certify is not None and found.has_solution else None
     held_out = _held_out_error(task, part, found)
 
-    if file is not None:
-        content = task.content(found)
-        if against is not None:
-            content["certified"] = against.to_dict()
-        if held_out is not None:
-            content["held_out"] = held_out.to_dict()
-        if embedding is not None and found.has_solution:
-            content["concepts"] = embedding.concepts(found).to_dict("records")
-        if trouble := file.write(content, has_solution=found.has_solution):
-            complain("Note" if not found.has_solution else "Error", trouble)
-            if found.has_solution:
-                show(*report.report(found))
-                return BAD_INPUT
+    content = task.content(found)
+    if against is not None:
+        content["certified"] = against.to_dict()
+    if held_out is not None:
+        content["held_out"] = held_out.to_dict()
+    if embedding is not None and found.has_solution:
+        content["concepts"] = embedding.concepts(found).to_dict("records")
+    try:
+        task.write(content, solved=found.has_solution)
+    except ParameterError:
+        show(*report.report(found))
+        raise
     if not found.has_solution:
-        complain("Error", report.headline(found))
-        return NO_SOLUTION
-    trouble = "" if args.certificate is None else _save_certificate(found, args)
+        raise NoSelection(report.headline(found))
     if args.quiet:
         show(report.one_line(found), *(answer.sentence for answer in (against, held_out) if answer is not None))
-        if trouble:
-            complain("Error", trouble)
-        return BAD_INPUT if trouble else SOLVED
-    show("", *report.report(found))
-    if against is not None:
-        show("", against.sentence)
-    if held_out is not None:
-        show(*_error_lines(held_out))
-    if embedding is not None:
-        table = embedding.concepts(found).to_string(index=False, max_rows=CONCEPTS)
-        show("\nSelected instances, of the file:", table)
-    if args.json is not None:
-        show(f"\nWritten to {args.json}")
-    if trouble:
-        complain("Error", trouble)
-        return BAD_INPUT
+    else:
+        show("", *report.report(found))
+        if against is not None:
+            show("", against.sentence)
+        if held_out is not None:
+            show(*_error_lines(held_out))
+        if embedding is not None:
+            table = embedding.concepts(found).to_string(index=False, max_rows=CONCEPTS)
+            show("\nSelected instances, of the file:", table)
+        task.show_files()
     if args.certificate is not None:
-        check = shlex.join(["fsmodels", "verify", str(args.certificate), args.data, *data_words(args)])
-        show(f"\nProof written to {args.certificate}; what checks it: {check}")
-    show(*next_steps(found, args))
-    return SOLVED
+        _save_certificate(found, args)
+    if not args.quiet:
+        show(*next_steps(found, args))
 
 
 def _check_certify(args: SimpleNamespace) -> None:
@@ -121,15 +109,19 @@ def _check_certificate(args: SimpleNamespace) -> None:
     check_target("--certificate", args.certificate, [*others, *([args.json] if args.json else [])])
 
 
-def _save_certificate(found: Selection, args: SimpleNamespace) -> str:
-    """Write the proof; return what to tell the user where that failed."""
+def _save_certificate(found: Selection, args: SimpleNamespace) -> None:
+    """Write the proof, and report the command that checks it. Raises ParameterError: it cannot be written."""
     try:
         found.certificate.save(args.certificate)
     except ModelError as error:
-        return f"No certificate was written. {error}"
+        raise ParameterError(f"No certificate was written. {error}") from None
     except OSError as error:
-        return f'--certificate "{args.certificate}" cannot be written ({error.strerror}): give another file.'
-    return ""
+        raise ParameterError(
+            f'--certificate "{args.certificate}" cannot be written ({error.strerror}): give another file.'
+        ) from None
+    if not args.quiet:
+        check = shlex.join(["fsmodels", "verify", str(args.certificate), args.data, *data_words(args)])
+        show(f"\nProof written to {args.certificate}; what checks it: {check}")
 
 
 def _certified(task: Task, found: Selection) -> Certified:
