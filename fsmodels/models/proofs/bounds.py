@@ -41,9 +41,9 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from fsmodels.models.proofs.equilibration import Columns
-from fsmodels.models.proofs.svm import PLAIN, LossKind, balanced, lost, norms, repaired, squared_offset, unit
+from fsmodels.models.proofs.svm import PLAIN, LossKind, balanced, hinges, lost, norms, repaired, squared_offset, unit
 
-__all__ = ["best_offset", "one_norm_bound", "robust_bound", "slacks", "svm_bound", "unsquared_bound"]
+__all__ = ["one_norm_bound", "robust_bound", "slacks", "svm_bound", "unsquared_bound"]
 
 FloatArray = NDArray[np.float64]
 
@@ -199,7 +199,8 @@ def slacks(
     cost; small slacks are then no tolerance.
     """
     scores = columns.z @ (w / columns.factor)
-    free = (squared_offset if squared else best_offset)(scores, y, s) - float(columns.centre @ w)
+    free = squared_offset(scores, y, s) if squared else hinges(scores, y, s)[1]
+    free -= float(columns.centre @ w)
     b = float(np.clip(free, *within))
     xi = _missing(columns, y, w, b)
     largest = float(xi.max(initial=0.0))
@@ -209,16 +210,6 @@ def slacks(
         if float(none.max(initial=0.0)) < largest:
             return longer * w, longer * b, none
     return w, b, xi
-
-
-def best_offset(scores: FloatArray, y: FloatArray, s: FloatArray) -> float:
-    """Return the middle of the b that minimise sum_i s_i max(0, 1 - y_i (scores_i + b))."""
-    kinks = y - scores
-    order = np.argsort(kinks, kind="stable")
-    gained, needed = np.cumsum(s[order]), float(s[y > 0].sum())
-    k = min(int(np.searchsorted(gained, needed * (1 - 4 * EPS))), len(y) - 1)
-    level = abs(gained[k] - needed) <= 4 * EPS * needed and k + 1 < len(y)
-    return float(0.5 * (kinks[order[k]] + kinks[order[k + 1 if level else k]]))
 
 
 def _missing(columns: Columns, y: FloatArray, w: FloatArray, b: float) -> FloatArray:

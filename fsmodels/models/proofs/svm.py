@@ -91,58 +91,6 @@ class Represented(Protocol):
         ...
 
 
-class SlackLoss(Protocol):
-    """What slacks cost, and what that leaves of multipliers; ``Hinge`` and the like implement it."""
-
-    @property
-    def C(self) -> Array:  # noqa: N802
-        """The price of each sample's slack."""
-        ...
-
-    @property
-    def squared(self) -> bool:
-        """Whether it is of their squares."""
-        ...
-
-    @property
-    def free_b(self) -> bool:
-        """Whether there is an offset; else it is 0."""
-        ...
-
-    @property
-    def most(self) -> float | Array:
-        """Return the upper bounds of the multipliers."""
-        ...
-
-    def of(self, samples: Array) -> SlackLoss:
-        """Return the loss of some samples, by their positions."""
-        ...
-
-    def repaired(self, alpha: Array, y: Array) -> Array:
-        """Return multipliers that are feasible."""
-        ...
-
-    def cost(self, slacks: Array) -> float:
-        """Return what slacks of at least 0 cost."""
-        ...
-
-    def gained(self, alpha: Array) -> float:
-        """Return g(alpha), what multipliers prove without the norm: the constant of their cut."""
-        ...
-
-    def multiple(self, alpha: Array, square: float) -> float:
-        """Return the t for which t alpha proves most; ``square`` is the sum of sigma v^2."""
-        ...
-
-    def at_zero(self, y: Array) -> Array:
-        """Return multipliers of w = 0."""
-        ...
-
-    def offset(self, scores: Array, y: Array) -> tuple[float, float]:
-        """Return the least cost over b of scores of shape (l,), and that b."""
-        ...
-
-
 class PrimalDual(NamedTuple):
     """An iterate of the interior point with its objectives (1) and (3); ``u`` as its system represents it."""
 
@@ -155,7 +103,7 @@ class PrimalDual(NamedTuple):
 class SvmProof:
     """Best point and best bound for one sigma, evaluated on the data; starts from w = 0 and the alpha of k = 0."""
 
-    def __init__(self, columns: Array, root: Array, y: Array, loss: SlackLoss) -> None:
+    def __init__(self, columns: Array, root: Array, y: Array, loss: Hinge) -> None:
         self._columns, self._root, self.y, self.loss = columns, root, y, loss
         self.value, self.bound = math.inf, -math.inf
         self.try_u(np.zeros(root.size))
@@ -226,7 +174,7 @@ def sizes(X: Array, alpha: Array) -> Array:
     return np.concatenate([np.zeros(0), *parts])
 
 
-def lost(loss: SlackLoss, alpha: Array, v: Array, a: Array) -> float:
+def lost(loss: Hinge, alpha: Array, v: Array, a: Array) -> float:
     """Return what rounding may have added to g(alpha) - 1/2 v'v; ``a`` (k,): at least the sizes of the terms of v."""
     share, total = unit(alpha.size, v.size), float(alpha.sum())
     return share * (2 * total - loss.gained(alpha) + float(np.abs(v) @ a + 0.5 * share * (a @ a) + 0.5 * (v @ v)))
@@ -275,35 +223,35 @@ HINGE, SQUARED = "hinge", "squared-hinge"
 
 @dataclass(frozen=True, eq=False)
 class Hinge:
-    """C (l,) times slacks; ``free_b``: whether there is an offset, else it is 0."""
+    """Loss of slacks C_i xi_i; prices ``C`` (l,). ``free_b``: whether there is an offset; else it is 0."""
 
     C: Array
     free_b: bool = True
     squared: ClassVar[bool] = False
 
     @property
-    def most(self) -> Array:
-        """C."""
+    def most(self) -> float | Array:
+        """Upper bounds of the multipliers."""
         return self.C
 
     def of(self, samples: Array) -> Hinge:
         """Return the loss of some samples, by their positions."""
-        return Hinge(self.C[samples], self.free_b)
+        return type(self)(self.C[samples], self.free_b)
 
     def repaired(self, alpha: Array, y: Array) -> Array:
-        """Return multipliers that are feasible: within [0, C], and balanced where there is an offset."""
-        return repaired(alpha, y, self.C) if self.free_b else np.clip(alpha, 0.0, self.C)
+        """Return multipliers that are feasible: within their bounds, and balanced where there is an offset."""
+        return repaired(alpha, y, self.most) if self.free_b else np.clip(alpha, 0.0, self.most)
 
     def cost(self, slacks: Array) -> float:
-        """Return what slacks of at least 0 cost."""
+        """Return the cost of slacks of at least 0."""
         return float(self.C @ slacks)
 
     def gained(self, alpha: Array) -> float:
-        """Return g(alpha), the constant of its cut."""
+        """Return g(alpha), the constant of the cut of alpha."""
         return float(alpha.sum())
 
     def multiple(self, alpha: Array, square: float) -> float:
-        """Return the t with the best bound of t alpha; ``square`` is ||v||^2."""
+        """Return the t with the best bound of t alpha; ``square`` is the sum of sigma v^2."""
         largest, total = float((alpha / self.C).max(initial=0.0)), float(alpha.sum())
         return min(1.0 / largest if largest > 0 else 1.0, total / square if square > 0 else math.inf)
 
@@ -312,39 +260,32 @@ class Hinge:
         return balanced(y, self.C) if self.free_b else self.C.copy()
 
     def offset(self, scores: Array, y: Array) -> tuple[float, float]:
-        """Return the least cost over b, and the b."""
+        """Return the least cost over b of scores of shape (l,), and that b."""
         if not self.free_b:
             return self.cost(np.maximum(1 - y * scores, 0.0)), 0.0
         return hinges(scores, y, self.C)
 
 
-@dataclass(frozen=True, eq=False)
-class SquaredHinge:
-    """C (l,) times squared slacks; multipliers have no upper bound. ``free_b``: as of ``Hinge``."""
+class SquaredHinge(Hinge):
+    """Loss of slacks C_i xi_i^2; multipliers have no upper bound."""
 
-    C: Array
-    free_b: bool = True
     squared: ClassVar[bool] = True
-    most: ClassVar[float] = math.inf
 
-    def of(self, samples: Array) -> SquaredHinge:
-        """Return the loss of some samples, by their positions."""
-        return SquaredHinge(self.C[samples], self.free_b)
-
-    def repaired(self, alpha: Array, y: Array) -> Array:
-        """Return multipliers that are feasible: at least 0, and balanced where there is an offset."""
-        return repaired(alpha, y, math.inf) if self.free_b else np.maximum(alpha, 0.0)
+    @property
+    def most(self) -> float:
+        """Infinity."""
+        return math.inf
 
     def cost(self, slacks: Array) -> float:
-        """Return what slacks of at least 0 cost."""
+        """Return the cost of slacks of at least 0."""
         return float(self.C @ slacks**2)
 
     def gained(self, alpha: Array) -> float:
-        """Return g(alpha), the constant of its cut."""
+        """Return g(alpha), the constant of the cut of alpha."""
         return float(alpha.sum()) - 0.25 * float(alpha @ (alpha / self.C))
 
     def multiple(self, alpha: Array, square: float) -> float:
-        """Return the t with the best bound of t alpha; ``square`` is ||v||^2."""
+        """Return the t with the best bound of t alpha; ``square`` is the sum of sigma v^2."""
         square += 0.5 * float(alpha @ (alpha / self.C))
         return float(alpha.sum()) / square if square > 0 else 1.0
 
@@ -356,36 +297,31 @@ class SquaredHinge:
         return 4.0 * self.C * np.where(y > 0, minus, plus) / (plus + minus)
 
     def offset(self, scores: Array, y: Array) -> tuple[float, float]:
-        """Return the least cost over b, and the b."""
+        """Return the least cost over b of scores of shape (l,), and that b."""
         b = squared_offset(scores, y, self.C) if self.free_b else 0.0
         return self.cost(np.maximum(1 - y * (scores + b), 0.0)), b
 
 
-LOSSES: dict[str, type[Hinge] | type[SquaredHinge]] = {HINGE: Hinge, SQUARED: SquaredHinge}
-
-
-def loss_of(name: str, C: Array, *, free_b: bool = True) -> SlackLoss:
-    """Return the loss of a name with prices of shape (l,). Raises ParameterError, with the names."""
-    return LOSSES[choice("loss", name, list(LOSSES))](C, free_b)
+LOSSES: dict[str, type[Hinge]] = {HINGE: Hinge, SQUARED: SquaredHinge}
 
 
 class LossKind(NamedTuple):
-    """What a model was built with: the name of its loss, and whether it has an offset."""
+    """The name of the loss of a model, and whether the model has an offset."""
 
     loss: str = HINGE
     free_b: bool = True
 
     @property
     def squared(self) -> bool:
-        """Whether squares of slacks are paid for."""
+        """Whether the squares of slacks have a cost."""
         return self.loss == SQUARED
 
-    def priced(self, C: Array) -> SlackLoss:
-        """Return the loss with prices of shape (l,)."""
-        return loss_of(self.loss, C, free_b=self.free_b)
+    def priced(self, C: Array) -> Hinge:
+        """Return the loss with prices of shape (l,). Raises ParameterError for an unknown name."""
+        return LOSSES[choice("loss", self.loss, list(LOSSES))](C, self.free_b)
 
     def at_nothing(self, y: Array, s: Array) -> float:
-        """Return what w = 0 costs with its best offset, with prices s (l,)."""
+        """Return the cost of w = 0 with its best offset, with prices s (l,)."""
         plus, minus = float(s[y > 0].sum()), float(s[y < 0].sum())
         if not self.free_b:
             return plus + minus

@@ -53,7 +53,7 @@ from fsmodels.models.fsp.oracle import interior_point, relaxation, svm_solvers
 from fsmodels.models.fsp.oracle.neighbours import Neighbours, Pricing, Solved
 from fsmodels.models.fsp.oracle.problem import Guide, Screen
 from fsmodels.models.fsp.oracle.relaxation import Relaxed, Rows, Terms
-from fsmodels.models.proofs.svm import HINGE, Array, SvmProof, loss_of, lost, norms, relative, unit
+from fsmodels.models.proofs.svm import HINGE, Array, LossKind, SvmProof, lost, norms, relative, unit
 from fsmodels.words import shown
 
 __all__ = ["SvmOracle", "SvmSolution"]
@@ -137,7 +137,7 @@ class SvmOracle:
             raise ParameterError(f"C has shape {self._C.shape}: give one number, or one per sample, {self._y.size}.")
         if not (np.isfinite(self._C) & (self._C > 0)).all():
             raise ParameterError(f"C={C} is not allowed: give finite numbers above 0.")
-        self._loss = loss_of(loss, self._C, free_b=free_b)
+        self._loss = LossKind(loss, free_b).priced(self._C)
         self._terms = Terms.plain(self._y, self._loss, self._X.shape[1])
         self._gram = svm_solvers.Backoff()
         # For relaxations, and for points: how many samples have to stay differs between them.

@@ -35,7 +35,7 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from fsmodels.models.proofs.svm import Array, PrimalDual, SlackLoss, SvmProof
+from fsmodels.models.proofs.svm import Array, Hinge, PrimalDual, SvmProof
 
 
 def cholesky(H: Array) -> Array | None:
@@ -278,7 +278,7 @@ def _within_neighbourhood(move: tuple[Any, ...], alpha: Array, beta: Array, s: A
     return t
 
 
-def _interior_point(system: System, y: Array, loss: SlackLoss) -> Iterator[PrimalDual]:
+def _interior_point(system: System, y: Array, loss: Hinge) -> Iterator[PrimalDual]:
     """Yield iterates until rounding ends the run; the caller decides when they are good enough.
 
     The start takes for u the best multiple of the difference of the class centroids, s and xi of order 1 around its

@@ -43,7 +43,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fsmodels.models.proofs.svm import Array, SlackLoss, unit
+from fsmodels.models.proofs.svm import Array, Hinge, unit
 from fsmodels.models.proofs.svm import sizes as sizes_of
 
 
@@ -57,7 +57,7 @@ class Terms:
     """
 
     y: Array
-    loss: SlackLoss
+    loss: Hinge
     need: Array
     slope: Array
     least: Array
@@ -65,7 +65,7 @@ class Terms:
     edited: bool = True
 
     @classmethod
-    def plain(cls, y: Array, loss: SlackLoss, features: int) -> Terms:
+    def plain(cls, y: Array, loss: Hinge, features: int) -> Terms:
         """Return those of a SUB as built."""
         free = np.full(features, np.inf)
         return cls(y, loss, np.ones(y.size), np.zeros(features + 1), -free, free, edited=False)

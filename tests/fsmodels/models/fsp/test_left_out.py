@@ -9,7 +9,7 @@ from fsmodels.models.fsp.oracle import SvmOracle, relaxation
 from fsmodels.models.fsp.oracle.neighbours import Neighbours, Pricing, Solved
 from fsmodels.models.fsp.oracle.problem import JointProblem, Screen, Screened, Terms
 from fsmodels.models.fsp.oracle.relaxation import Rows, at_once, minimise
-from fsmodels.models.proofs.svm import loss_of
+from fsmodels.models.proofs.svm import Hinge
 from loops import LOOPS, needs_compiled
 
 
@@ -74,7 +74,7 @@ def test_few_columns_never_prove_more_than_any_support_costs(spread):
     X, y = numbers(60, 9, seed=11, spread=spread)
     rng = np.random.default_rng(1)
     C, M, n = 0.7, 3, 9
-    terms = Terms.plain(y, loss_of("hinge", np.full(60, C)), n)
+    terms = Terms.plain(y, Hinge(np.full(60, C)), n)
     svm = SvmOracle(X, y, C)
     centred = np.asfortranarray(X - X.mean(axis=0))
     rows_of = np.ascontiguousarray(centred.T) * y
@@ -108,7 +108,7 @@ def test_the_problem_of_some_columns_fixes_the_others_at_zero():
     problem = JointProblem(
         X,
         np.arange(5),
-        Terms.plain(y, loss_of("hinge", np.ones(20)), 5),
+        Terms.plain(y, Hinge(np.ones(20)), 5),
         np.zeros(6),
         at_most(6, 2),
         np.zeros(6),

@@ -11,8 +11,9 @@ from scipy.optimize import linprog
 
 import fsmodels as fs
 from fsmodels.models.fsp.oracle import SvmOracle
-from fsmodels.models.proofs.bounds import best_offset, one_norm_bound, robust_bound, slacks, svm_bound
+from fsmodels.models.proofs.bounds import one_norm_bound, robust_bound, slacks, svm_bound
 from fsmodels.models.proofs.equilibration import Columns
+from fsmodels.models.proofs.svm import hinges
 from solvers.interfaces.registry import SOLVERS
 from solvers.model.classes import violation
 
@@ -136,8 +137,9 @@ def test_the_best_offset_is_best(seed):
     def cost(b):
         return float(s @ np.maximum(0, 1 - y * (scores + b)))
 
-    assert cost(best_offset(scores, y, s)) == pytest.approx(min(cost(b) for b in y - scores))
-    assert best_offset(scores, -y, s) == pytest.approx(-best_offset(-scores, y, s))  # names of classes do not matter
+    value, b = hinges(scores, y, s)
+    assert cost(b) == pytest.approx(value) == pytest.approx(min(cost(b) for b in y - scores))
+    assert hinges(scores, -y, s)[1] == pytest.approx(-hinges(-scores, y, s)[1])  # names of classes do not matter
 
 
 def test_separable_classes_need_no_slack_whatever_the_solvers_tolerance():
