@@ -28,7 +28,7 @@ from fsmodels.evaluation.cross_validate import CrossValidated, cross_validated
 from fsmodels.evaluation.folds import FoldRun, Folds, Method, data_and_words, standard_error
 from fsmodels.selection.curve import RULES, point_of
 from fsmodels.selection.recipes import find
-from fsmodels.selection.report import ResultText
+from fsmodels.selection.report import BaseAnswer
 from fsmodels.selection.resampling import Resample, folds_of
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
@@ -47,7 +47,7 @@ Row = dict[str, Any] | None  # of a run; None if Ctrl-C came first
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Chosen(ResultText):
+class Chosen(BaseAnswer):
     """Chosen parameters, the selection made with them, and the error of the procedure.
 
     Attributes

@@ -43,7 +43,7 @@ from fsmodels.models.svm import C_MEANING
 from fsmodels.selection.outcome import FSP_SECONDS
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.selection.recipes import find
-from fsmodels.selection.report import ResultText, boundary_note
+from fsmodels.selection.report import BaseAnswer, boundary_note, percent
 from fsmodels.selection.resampling import Resample
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
@@ -192,7 +192,7 @@ def _takes(model: str, word: str) -> bool:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Comparison(ResultText):
+class Comparison(BaseAnswer):
     """Methods on the same folds.
 
     Attributes
@@ -285,7 +285,7 @@ class Comparison(ResultText):
             },
             index=full.index,
         )
-        frame["gap"] = [f"{100 * gap:.2g}%" if gap > 5e-7 else "0%" if gap == gap else "" for gap in full["gap"]]
+        frame["gap"] = ["" if pd.isna(gap) else percent(gap) for gap in full["gap"]]
         return frame.assign(folds=full["folds"].astype(str)) if full["folds"].nunique() > 1 else frame
 
     @property

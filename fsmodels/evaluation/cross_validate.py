@@ -36,7 +36,7 @@ from fsmodels.evaluation.folds import (
 )
 from fsmodels.evaluation.stability import stability_index
 from fsmodels.selection.recipes import find
-from fsmodels.selection.report import ResultText, boundary_note, percent
+from fsmodels.selection.report import BaseAnswer, boundary_note, percent
 from fsmodels.words import listed
 from solvers import progress as watching
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class CrossValidated(ResultText):
+class CrossValidated(BaseAnswer):
     """Held-out errors of a selection method.
 
     Attributes

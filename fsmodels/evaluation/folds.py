@@ -29,7 +29,7 @@ from fsmodels.datasets.splitting import check_seed
 from fsmodels.errors import Error, NoSelection, ParameterError
 from fsmodels.selection import request
 from fsmodels.selection.recipes import find
-from fsmodels.selection.report import as_json, boundary_note, percent
+from fsmodels.selection.report import BaseAnswer, as_json, boundary_note, percent
 from fsmodels.selection.resampling import Resample, folds_of
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
@@ -274,8 +274,8 @@ def limitations(model: str, runs: pd.DataFrame, planned: int, what: str) -> str:
     return text
 
 
-@dataclass(frozen=True)
-class HeldOut:
+@dataclass(frozen=True, repr=False)
+class HeldOut(BaseAnswer):
     """Errors of a selection on samples that had no part in it.
 
     ``n_train``, ``n_held_out``: numbers of samples. ``values``: the measures of ``fs.cross_validate``, ``on_boundary``
@@ -321,9 +321,6 @@ class HeldOut:
             text += f" Balanced error {percent(balanced)}, F1 {f1:.3f}, AUC {auc:.3f}."
         return f"{text} {boundary_note(self.values.get('on_boundary', 0))}".rstrip()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the content of a JSON file."""
+    def _content(self) -> dict[str, Any]:
         sizes = {"way": "test", "n_train": self.n_train, "n_held_out": self.n_held_out}
-        errors = {**self.values, "standard_error": self.standard_error, "interval": self.interval}
-        plain: dict[str, Any] = as_json({**sizes, **errors, "sentence": self.sentence})
-        return plain
+        return {**sizes, **self.values, "standard_error": self.standard_error, "interval": self.interval}

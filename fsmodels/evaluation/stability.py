@@ -35,7 +35,7 @@ from fsmodels.checks import share
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.evaluation.folds import FoldRun, Folds, Method, data_and_words, limitations
-from fsmodels.selection.report import ResultText
+from fsmodels.selection.report import BaseAnswer
 from fsmodels.selection.resampling import Resample, bootstraps_of, folds_of
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
@@ -56,7 +56,7 @@ GRADES = ((0.75, "excellent"), (0.4, "intermediate to good"), (-1.0, "poor"))  #
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Stability(ResultText):
+class Stability(BaseAnswer):
     """Runs of one selection on resamples.
 
     Attributes

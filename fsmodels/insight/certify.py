@@ -14,12 +14,12 @@ from fsmodels.errors import DataError, ParameterError
 from fsmodels.insight.what_if import ProvenAnswer, about, bounded, clock_of, share_of
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import number
-from fsmodels.selection.request import data_and_words, driver_of
+from fsmodels.selection.request import data_and_words, driver_options
 from fsmodels.selection.rows import able
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.words import as_names, check_known_features, listed
-from solvers import StopReason, html, interrupt
+from solvers import StopReason, interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock
 
@@ -28,22 +28,24 @@ SAME = 1e-6  # relative: objectives that are taken as equal
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certified(ProvenAnswer):
-    """A selection from elsewhere, held against the best.
+    """A selection from elsewhere, compared with the best.
 
     Attributes
     ----------
     model : str
     features : tuple of str
-        The selection that was asked about.
+        The given selection.
     own : Selection
         The best classifier on exactly these features.
     best : Selection
-        The best selection met under the same limits, with its proven bound.
+        The best selection that was found under the same limits, with its proven bound.
     objective, bound : float
-        Of the model, at ``features``; and what no selection under the same limits comes below.
+        Of the model, at ``features``; and the proven bound on all selections under the same limits.
     within : float or None
         The question: is it at most that share above the best?
     """
+
+    question = "certify"
 
     model: str
     features: tuple[str, ...]
@@ -102,25 +104,16 @@ class Certified(ProvenAnswer):
 
     def _content(self) -> dict[str, Any]:
         return {
-            "question": "certify",
-            "model": self.model,
-            "data": self.own.data.name,
             "features": self.features,
             "objective": self.objective,
             "bound": self.bound,
             "gap": self.gap,
             "above": self.above,
-            "within": self.within,
             "answer": self.answer,
             "best": {"selected": self.best.selected, "objective": self.best.objective},
             "status": self.best.status.value,
             "stop_reason": self.best.stop_reason.value,
-            "parameters": self.best.to_dict()["parameters"],
-            "seconds": self.seconds,
         }
-
-    def _repr_html_(self) -> str:
-        return html.paragraph(f"on {self.own.data.name}. {self.sentence}", bold=self.model)
 
 
 def certify(
@@ -216,7 +209,7 @@ def certify(
             )
 
         early: dict[str, Any] = {}
-        if within is not None and driver_of(own.model, given.get("solver")) is not None:
+        if within is not None and "callback" in driver_options(own.model, given.get("solver")):
             share = within
 
             def settled(row: dict[str, Any]) -> bool:

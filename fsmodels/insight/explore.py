@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,10 @@ import pyomo.environ as pyo
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
-from fsmodels.insight.what_if import about, bounded, memory_for, share_of
+from fsmodels.insight.what_if import about, bounded, share_of
 from fsmodels.selection.path import set_parameter
-from fsmodels.selection.report import as_json, headline, number
-from fsmodels.selection.request import Request
+from fsmodels.selection.report import BaseAnswer, headline, number
+from fsmodels.selection.request import Request, driver_options
 from fsmodels.selection.rows import KEYWORDS, beside, read_rows, state, state_most
 from fsmodels.selection.selection import Selection
 from fsmodels.words import lasting, listed, short
@@ -30,8 +30,8 @@ MUTABLE = ("max_features", "C", "penalty")
 WEIGHTS = ("C", "penalty")  # of terms of the objective: of other values, it is another one
 
 
-@dataclass(frozen=True)
-class Explored:
+@dataclass(frozen=True, repr=False)
+class Explored(BaseAnswer):
     """One answer: the question in words, the selection with its bound, how it was come by, and seconds."""
 
     question: str
@@ -58,25 +58,21 @@ class Explored:
             words += f" That is {moved} the answer before ({number(self.before)})."
         return f"{words} {self.how} {self.seconds:.2f} s."
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the content of a JSON file."""
+    def _content(self) -> dict[str, Any]:
         found = self.found
         return {
             "question": self.question,
-            "objective": as_json(found.objective),
-            "bound": as_json(found.bound),
-            "gap": as_json(found.gap),
+            "objective": found.objective,
+            "bound": found.bound,
+            "gap": found.gap,
             "status": found.status.value,
             "selected": list(found.selected),
             "how": self.how,
             "seconds": self.seconds,
         }
 
-    def __repr__(self) -> str:
-        return self.sentence
-
     def _repr_html_(self) -> str:
-        return html.paragraph(self.sentence) + self.found._repr_html_()
+        return super()._repr_html_() + self.found._repr_html_()
 
 
 @dataclass(repr=False)
@@ -190,7 +186,7 @@ class Session:
         """Return the request with changes, and the changes in words."""
         recipe, data, words = self.task.recipe, self.task.data, []
         parameters, rows, options = dict(self.task.parameters), dict(self.task.rows), dict(self.task.options)
-        kind = Config if self.task.driver is None else self.task.driver.options_type
+        known = driver_options(self.model, self.task.solver) or Config.__dataclass_fields__
         for name, value in changes.items():
             if name in MUTABLE:
                 if name not in parameters and not (name == "max_features" and recipe.selects):
@@ -207,7 +203,7 @@ class Session:
             elif name in KEYWORDS:
                 rows[name] = value.tolist() if isinstance(value, np.ndarray) else value  # an array has no truth value
                 words.append(f"{name} {_shortly(name, rows[name])}" if rows[name] else f"without {name}")
-            elif name in {part.name for part in fields(kind)} - {"memory", "callback"}:
+            elif name in known and name not in ("memory", "callback"):
                 options[name] = value
             else:
                 raise ParameterError(
@@ -301,8 +297,7 @@ def explore(
     if not task.recipe.keeps_model or task.model is None or task.model.component("sigma") is None:
         raise ParameterError(f'explore needs a model whose sigma stays while rows change: "{name}" has none.')
     built = frozenset(c.name for c in task.model.component_objects(pyo.Constraint))
-    task = replace(task, options=memory_for(task.model, task.solver, task.options))
-    session = Session(task, _built=built)
+    session = Session(task if "memory" in task.options else task.with_memory(), _built=built)
     session.ask(progress=progress, **request.rows)
     return session
 

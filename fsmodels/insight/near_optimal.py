@@ -65,6 +65,8 @@ class NearOptimal(ProvenAnswer):
     seconds : float
     """
 
+    question = "near-optimal"
+
     best: Selection
     within: float
     models: tuple[NearModel, ...]
@@ -162,20 +164,17 @@ class NearOptimal(ProvenAnswer):
             words += f", {len(roles) - len(every)} more in some." if len(roles) > len(every) else "."
         return words
 
+    def _shown(self) -> pd.DataFrame:
+        return self.table()
+
     def _content(self) -> dict[str, Any]:
         return {
-            "question": "near-optimal",
-            "model": self.best.name,
-            "data": self.best.data.name,
-            "within": self.within,
             "complete": self.complete,
             "below": self.below,
             "open": self.open,
             "idle": self.idle,
             "models": [vars(m) for m in self.models],
             "importance": self.importance().reset_index().to_dict(orient="records"),
-            "parameters": self.best.to_dict()["parameters"],
-            "seconds": self.seconds,
         }
 
 

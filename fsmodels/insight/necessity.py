@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -24,7 +24,7 @@ import pandas as pd
 from fsmodels.checks import positive, switch
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.insight.what_if import Level, ProvenAnswer, about, bounded, clock_of, fixed, memory_for, share_of
+from fsmodels.insight.what_if import Level, ProvenAnswer, about, bounded, clock_of, fixed, share_of
 from fsmodels.selection.pictures import MOST_BARS, axes
 from fsmodels.selection.report import number
 from fsmodels.selection.request import Request
@@ -56,6 +56,8 @@ class Role:
 @dataclass(frozen=True, eq=False, repr=False)
 class Necessity(ProvenAnswer):
     """The roles of all features, with the best selection and the share that was asked about."""
+
+    question = "necessity"
 
     best: Selection
     within: float
@@ -154,12 +156,11 @@ class Necessity(ProvenAnswer):
             words += f" Without {dearest} no {what} comes within {about(short)} of the best."
         return words if not self.stopped else f"{words} {self.stopped}"
 
+    def _shown(self) -> pd.DataFrame:
+        return self.table()
+
     def _content(self) -> dict[str, Any]:
         return {
-            "question": "necessity",
-            "model": self.best.name,
-            "data": self.best.data.name,
-            "within": self.within,
             "objective": self.best.objective,
             "bound": self.best.bound,
             "selected": self.best.selected,
@@ -174,8 +175,6 @@ class Necessity(ProvenAnswer):
                 }
                 for r in self.roles
             ],
-            "parameters": self.best.to_dict()["parameters"],
-            "seconds": self.seconds,
         }
 
 
@@ -251,7 +250,7 @@ def necessity(
                 'leave solver= out, or use a driver such as "branch-and-cut".',
                 parameter="solver",
             )
-        task = replace(task, options=memory_for(task.model, task.solver, task.options))
+        task = task if "memory" in task.options else task.with_memory()
         threads = task.options.get("threads")
         lists = task.takes("within") and (threads is None or (isinstance(threads, int) and threads <= 1))
         with watching.doing("the best selection"):

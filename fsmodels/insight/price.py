@@ -14,11 +14,12 @@ from pyomo.core.expr.visitor import identify_variables
 
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.insight import what_if
-from fsmodels.insight.what_if import Level, ProvenAnswer, about, active, share_of
+from fsmodels.insight.what_if import Level, about, active, share_of
 from fsmodels.selection.pictures import axes
-from fsmodels.selection.report import as_json, number
+from fsmodels.selection.report import BaseAnswer, as_json, number
+from fsmodels.selection.request import driver_options
 from fsmodels.words import listed
-from solvers import SolutionStatus, facts_of, interrupt, solve
+from solvers import Memory, SolutionStatus, facts_of, interrupt, solve
 from solvers import progress as watching
 from solvers.clock import one_clock
 from solvers.facts.base import built_of
@@ -91,7 +92,7 @@ class Price:
 
 
 @dataclass(frozen=True, repr=False)
-class Prices(ProvenAnswer, Sequence[Price]):
+class Prices(BaseAnswer, Sequence[Price]):
     """Prices of side constraints, the dearest first."""
 
     prices: tuple[Price, ...]
@@ -174,6 +175,9 @@ class Prices(ProvenAnswer, Sequence[Price]):
         ]
         return {"question": "price", "prices": prices}
 
+    def _shown(self) -> pd.DataFrame:
+        return self.table()
+
     def __repr__(self) -> str:
         return self.sentence
 
@@ -238,7 +242,8 @@ def price_of(
         raise ParameterError("price_of needs a model that minimises: turn the sign of its objective.")
     named = [_row(model, name) for name in ([rows] if isinstance(rows, str) else rows or _side_rows(model))]
     limits = _limits(at, named)
-    options = what_if.memory_for(model, solver, options)
+    if "memory" in driver_options(model, solver):
+        options.setdefault("memory", Memory())
     whole = 1 + len(named) + sum(map(len, limits.values()))
     prices: list[Price] = []
     with interrupt.run(), one_clock(), watching.shown(progress):

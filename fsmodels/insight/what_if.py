@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import pyomo.environ as pyo
 
 from fsmodels.errors import ParameterError
 from fsmodels.selection.recipes import MODELS, find
-from fsmodels.selection.report import as_json
-from fsmodels.selection.request import driver_of
+from fsmodels.selection.report import BaseAnswer, as_json
 from fsmodels.selection.selection import Selection
 from fsmodels.words import listed
-from solvers import Memory, Result, SolutionStatus, StopReason, html
+from solvers import Result, SolutionStatus, StopReason
 from solvers.clock import Clock
 from solvers.options import check_limits
 from solvers.values import inactive
@@ -54,37 +53,25 @@ class Level:
         return content
 
 
-class ProvenAnswer:
-    """Base class of answers: JSON from ``_content``, text and HTML from ``sentence``."""
+class ProvenAnswer(BaseAnswer):
+    """Base class of answers about the best selection of a model; ``within`` is the share that the question is about."""
 
+    question: ClassVar[str]
     best: Selection
-
-    @property
-    def sentence(self) -> str:
-        """The answer for a reader who does not know duality."""
-        raise NotImplementedError
-
-    def _content(self) -> dict[str, Any]:
-        """Return the content of the JSON file without the sentence."""
-        raise NotImplementedError
+    within: float | None
+    seconds: Any
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of a JSON file."""
-        content: dict[str, Any] = as_json({**self._content(), "sentence": self.sentence})
-        return content
+        """Return the content of a JSON file, with the sentence."""
+        best = self.best.to_dict()
+        about = {"question": self.question, "model": best["model"], "data": best["data"]["name"], "within": self.within}
+        return {**about, "parameters": best["parameters"], "seconds": self.seconds, **super().to_dict()}
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return f"{self.best.name} on {self.best.data.name}. {self.sentence}"
 
-    def _repr_html_(self) -> str:
-        return html.paragraph(repr(self)) + (html.frame(self.table()) if hasattr(self, "table") else "")
-
-
-def memory_for(model: pyo.ConcreteModel, solver: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options with a memory, in which each solve continues the earlier ones, if the driver has one."""
-    driver = driver_of(model, solver)
-    takes = driver is not None and "memory" in driver.options_type.__dataclass_fields__
-    return {"memory": Memory(), **options} if takes else dict(options)
+    def __repr__(self) -> str:
+        return str(self)
 
 
 @contextmanager

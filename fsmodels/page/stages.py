@@ -27,7 +27,7 @@ from fsmodels.selection.request import Request
 from fsmodels.selection.rows import rows_on_switches
 from fsmodels.selection.selection import Selection
 from fsmodels.words import listed
-from solvers import Memory, StopReason, interrupt, progress
+from solvers import StopReason, interrupt, progress
 from solvers.clock import Clock, own_clock
 
 TITLES = {"errors": "Errors on new samples", "path": "Other numbers of features", "what_ifs": "What if"}
@@ -210,9 +210,7 @@ def _selected(plan: Plan) -> tuple[Request, Selection]:
     """Solve; return the task too, whose memory later solves use."""
     with own_clock():
         with interrupt.raising():
-            task = plan.request.changed(**plan.limited(plan.time_limit)).build()
-            if task.takes("memory"):
-                task = task.changed(memory=Memory())
+            task = plan.request.changed(**plan.limited(plan.time_limit)).build().with_memory()
         return task, task.solve()
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from fsmodels.checks import choice
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.selection.report import as_json
+from fsmodels.selection.report import as_json, percent
 from fsmodels.selection.selection import Selection
 from fsmodels.words import listed
 from solvers import html
@@ -68,17 +69,20 @@ class SelectionPath(pd.DataFrame):
         rows: list[dict[str, Any]],
         grid: Sequence[str],
         points: list[Selection],
-        direction: Mapping[str, int],
+        not_less: NDArray[np.bool_],
         folds: list[list[tuple[float | None, tuple[str, ...]]]] | None,
     ) -> SelectionPath:
         """Return the path of points.
 
-        ``direction``: how the optimum moves with each parameter, empty where unknown. ``folds``: error and features of
-        each fold at each point.
+        ``not_less``: whether the optimum of the second point (columns) cannot be lower than that of the first.
+        ``folds``: error and features of each fold at each point.
         """
         made = cls(pd.DataFrame(rows).set_index(list(grid)))
         made.points = points
-        made.intervals = _intervals(rows, grid, direction, made.index)
+        objectives = pd.Series([row["objective"] for row in rows], dtype=float)
+        upper = [objectives[above].min() for above in not_less]
+        lower = [row["bound"] for row in rows]
+        made.intervals = pd.DataFrame({"lower": lower, "upper": upper}, index=made.index, dtype=float)
         made.errors = made.frequencies = None
         if folds is not None:
             names = list(points[0].data.features)
@@ -237,27 +241,8 @@ class SelectionPath(pd.DataFrame):
         order = ["objective", *(name for name in ("lower", "upper") if name in frame), "gap"]
         frame = frame[order + [name for name in frame if name not in order]]
         wide = {name: pd.to_numeric(frame[name]).map("{:.6g}".format) for name in order if name != "gap"}
-        return frame.assign(**wide, gap=[_percent(gap) for gap in frame["gap"]], seconds=frame["seconds"].round(2))
-
-
-def _percent(gap: Any) -> str:
-    return "" if gap is None or not np.isfinite(gap) else f"{100 * gap:.2g}%" if gap > 5e-7 else "0%"
-
-
-def _intervals(
-    rows: list[dict[str, Any]], grid: Sequence[str], direction: Mapping[str, int], index: Any
-) -> pd.DataFrame:
-    """Return what is certified of the optimum of each point: its bound, and the least objective that is no smaller.
-
-    The optimum of a point is at most that of a point where each parameter stands in the way at least as much.
-    """
-    upper = [np.nan if row["objective"] is None else row["objective"] for row in rows]
-    ordered = set(grid) <= set(direction) and not any(isinstance(row[name], str) for row in rows for name in grid)
-    if ordered:
-        above = [
-            [k for k, other in enumerate(rows) if all(direction[g] * (other[g] - row[g]) >= 0 for g in grid)]
-            for row in rows
-        ]
-        upper = [pd.Series([upper[k] for k in ks]).min() for ks in above]  # NaN where there is no number
-    lower = [np.nan if row["bound"] is None else row["bound"] for row in rows]
-    return pd.DataFrame({"lower": lower, "upper": upper}, index=index, dtype=float)
+        return frame.assign(
+            **wide,
+            gap=["" if pd.isna(gap) else percent(gap) for gap in frame["gap"]],
+            seconds=frame["seconds"].round(2),
+        )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+from numpy.typing import NDArray
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
@@ -22,7 +23,7 @@ from fsmodels.selection.rows import prices
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.workers import each
 from fsmodels.words import iterable, lasting
-from solvers import Memory, SolutionStatus, StopReason, interrupt
+from solvers import SolutionStatus, StopReason, interrupt
 from solvers import progress as watching
 from solvers.clock import own_clock
 from solvers.result import relative_gap, verdict
@@ -123,15 +124,16 @@ def path(
         rows = [_label(point) | _row(one, validation) for point, one in zip(walk.points, found, strict=False)]
         stopped = len(found) < len(walk.points) or found[-1].stop_reason is StopReason.INTERRUPTED
         runs = [] if stopped or not parts else _of_folds(walk, parts, n_jobs)
-    direction = recipe.direction if recipe.runs_solver and set(grid) <= set(recipe.direction) else {}
-    if direction:
-        _share_bounds(rows, grid, direction)
-        told = [(row["bound"], SolutionStatus(row["status"])) for row in rows]
-        found = [replace(one, bound=bound, status=status) for one, (bound, status) in zip(found, told, strict=True)]
+    ordered = recipe.runs_solver and not any(isinstance(value, Mapping) for values in grid.values() for value in values)
+    direction = {name: recipe.direction.get(name) for name in grid} if ordered else {}
+    not_less = _not_less(rows, direction)
+    _share_bounds(rows, not_less)
+    selections = [
+        replace(one, model=None, bound=row["bound"], status=SolutionStatus(row["status"]))
+        for one, row in zip(found, rows, strict=True)
+    ]
     by_point = None if len(runs) < 2 else [list(of_folds) for of_folds in zip(*runs, strict=True)]
-    return SelectionPath.of(
-        rows, list(grid), [replace(one, model=None) for one in found], direction, by_point and by_point[: len(rows)]
-    )
+    return SelectionPath.of(rows, list(grid), selections, not_less, by_point and by_point[: len(rows)])
 
 
 @dataclass(frozen=True)
@@ -150,9 +152,7 @@ class _Walk:
                 for point in watching.each(self.points, "point", _named):
                     if task is None or not task.recipe.keeps_model:
                         with interrupt.raising():
-                            task = request.changed(**point).build()
-                        if task.takes("memory"):
-                            task = task.changed(memory=Memory())
+                            task = request.changed(**point).build().with_memory()
                     else:
                         for name, value in point.items():
                             set_parameter(task.model, name, value, task.data)
@@ -246,20 +246,25 @@ def _row(found: Selection, validation: Dataset | None) -> dict[str, Any]:
     return row | {"seconds": found.seconds}
 
 
-def _share_bounds(rows: list[dict[str, Any]], grid: dict[str, list[Any]], direction: Mapping[str, int]) -> None:
+def _not_less(rows: list[dict[str, Any]], direction: Mapping[str, int | None]) -> NDArray[np.bool_]:
+    """Return a matrix of points: whether the optimum of the second cannot be lower than that of the first.
+
+    ``direction``: how the optimum moves with each parameter. Without it a point is comparable with itself only.
+    """
+    if not direction or None in direction.values():
+        return np.eye(len(rows), dtype=bool)
+    signed = np.array([[sign * row[name] for name, sign in direction.items()] for row in rows], dtype=float)
+    return np.asarray((signed[None, :] >= signed[:, None]).all(axis=2))
+
+
+def _share_bounds(rows: list[dict[str, Any]], not_less: NDArray[np.bool_]) -> None:
     """Raise each bound to the bounds of points whose optimum cannot be larger."""
-    if any(isinstance(value, Mapping) for values in grid.values() for value in values):
-        return
     proven = [row["bound"] for row in rows]
-    for row in rows:
-        if row["objective"] is None:
+    for k, row in enumerate(rows):
+        below = [proven[other] for other in np.flatnonzero(not_less[:, k]) if proven[other] is not None]
+        if row["objective"] is None or not below:
             continue
-        below = [
-            bound
-            for other, bound in zip(rows, proven, strict=True)
-            if bound is not None and all(direction[name] * (row[name] - other[name]) >= 0 for name in grid)
-        ]
-        if below and (row["bound"] is None or max(below) > row["bound"]):
+        if row["bound"] is None or max(below) > row["bound"]:
             judged = verdict(row["objective"], min(max(below), row["objective"]), gap=0.0)
             row["bound"] = judged.bound
             row["gap"] = relative_gap(row["objective"], row["bound"])

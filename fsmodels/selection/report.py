@@ -1,4 +1,4 @@
-"""How a ``Selection`` shows itself: the JSON contract, text, HTML, and the report of the command line."""
+"""Display of selections as JSON, text, HTML and the report of the command line; the base class of answers."""
 
 from __future__ import annotations
 
@@ -127,17 +127,17 @@ def as_json(value: Any) -> Any:
     return str(value)
 
 
-class ResultText:
-    """Base class of results: text, HTML and JSON from ``sentence``, ``_shown`` and ``_content``."""
+class BaseAnswer:
+    """Base class of answers: text, HTML and JSON from ``sentence``, ``_shown`` and ``_content``."""
 
     @property
     def sentence(self) -> str:
-        """The result in a few sentences."""
+        """The answer in a few sentences."""
         raise NotImplementedError
 
-    def _shown(self) -> pd.DataFrame:
-        """Return the table that follows the sentence, rounded."""
-        raise NotImplementedError
+    def _shown(self) -> pd.DataFrame | None:
+        """Return the table that follows the sentence; None for an answer without a table."""
+        return None
 
     def _content(self) -> dict[str, Any]:
         """Return the content of the JSON file without the sentence."""
@@ -145,17 +145,19 @@ class ResultText:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of a JSON file, with the sentence."""
-        plain: dict[str, Any] = as_json({"sentence": self.sentence, **self._content()})
+        plain: dict[str, Any] = as_json({**self._content(), "sentence": self.sentence})
         return plain
 
     def __str__(self) -> str:
         return self.sentence
 
     def __repr__(self) -> str:
-        return f"{self.sentence}\n{self._shown().to_string()}"
+        table = self._shown()
+        return str(self) if table is None else f"{self}\n{table.to_string()}"
 
     def _repr_html_(self) -> str:
-        return paragraph(self.sentence) + frame(self._shown())
+        table = self._shown()
+        return paragraph(str(self)) + ("" if table is None else frame(table))
 
 
 def headline(found: Outcome) -> str:

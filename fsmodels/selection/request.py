@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -38,7 +38,7 @@ from fsmodels.selection.rows import (
 )
 from fsmodels.selection.selection import Selection
 from fsmodels.words import lasting, listed
-from solvers import DRIVERS, Result, SolutionStatus, StopReason, facts_of, interrupt
+from solvers import DRIVERS, Memory, Result, SolutionStatus, StopReason, facts_of, interrupt
 from solvers import progress as watching
 from solvers.clock import Clock, one_clock
 
@@ -149,14 +149,13 @@ class Request:
         assert self.stated is None
         return replace(self, data=data)
 
-    @property
-    def driver(self) -> Any:
-        """The driver that solves the model, None for a solver of the whole model."""
-        return None if self.model is None else driver_of(self.model, self.solver)
-
     def takes(self, option: str) -> bool:
         """Return True if a driver solves the model and has this option."""
-        return self.driver is not None and option in self.driver.options_type.__dataclass_fields__
+        return self.model is not None and option in driver_options(self.model, self.solver)
+
+    def with_memory(self) -> Request:
+        """Return the request with a new memory of its driver, if the driver has one."""
+        return self.changed(memory=Memory()) if self.takes("memory") else self
 
     def scaled(self) -> Request:
         """Return the request with scaled data."""
@@ -188,7 +187,7 @@ class Request:
                 state_most(model, most)
                 parameters = {**parameters, "max_features": most}
         built = replace(self, data=data, parameters=parameters, model=model, stated=stated)
-        return replace(built, options={"tee": True, **options}) if self.progress and built.driver is not None else built
+        return replace(built, options={"tee": True, **options}) if self.progress and built.takes("tee") else built
 
     def solve(self, validation: Dataset | None = None, choose_by: str = "objective") -> Selection:
         """Build the model if it is not built, solve it and report; the arguments are those of ``select``."""
@@ -246,10 +245,11 @@ class Request:
         )  # fmt: skip
 
 
-def driver_of(model: pyo.ConcreteModel, solver: Any) -> Any:
-    """Return the driver that solves a model by a solver or by default; None for a solver of the whole model."""
+def driver_options(model: pyo.ConcreteModel, solver: Any) -> Collection[str]:
+    """Return the options of the driver that solves a model; none for a solver of the whole model."""
     chosen = getattr(facts_of(model), "default_solver", None) if solver is None else solver
-    return DRIVERS.get(chosen) if isinstance(chosen, str) else None
+    driver = DRIVERS.get(chosen) if isinstance(chosen, str) else None
+    return () if driver is None else driver.options_type.__dataclass_fields__
 
 
 def data_and_words(data: Dataset, words: Mapping[str, Any]) -> tuple[Dataset, dict[str, Any]]:

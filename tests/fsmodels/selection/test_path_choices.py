@@ -84,7 +84,9 @@ def point(size, objective):
 def test_the_rules_by_hand(path, errors, sizes, best, one_se):
     rows = [point(s, 1.0) for s in sizes]
     folds = [[(error, ()) for error in of_point] for of_point in errors]
-    made = type(path).of(rows, ["max_features"], [path.points[s - 1] for s in sizes], {}, folds)
+    made = type(path).of(
+        rows, ["max_features"], [path.points[s - 1] for s in sizes], np.eye(len(sizes), dtype=bool), folds
+    )
     assert len(made.choose("best").selected) == best
     assert len(made.choose("one-se").selected) == one_se
 
@@ -104,7 +106,7 @@ def test_best_by_validation_data(data):
 def test_the_knee_is_farthest_below_the_straight_line(path, objectives, knee):
     rows = [point(s, float(y)) for s, y in enumerate(objectives, start=1)]
     points = [*path.points, path.points[-1]]
-    made = type(path).of(rows, ["max_features"], points, {}, None)
+    made = type(path).of(rows, ["max_features"], points, np.eye(len(points), dtype=bool), None)
     assert made.knee() is points[knee - 1]
 
 
@@ -120,7 +122,7 @@ def test_the_knee_is_farthest_below_the_straight_line(path, objectives, knee):
 )
 def test_a_curve_without_a_knee_is_told_so(path, objectives, why):
     rows = [point(s, float(y)) for s, y in enumerate(objectives, start=1)]
-    made = type(path).of(rows, ["max_features"], [*path.points, path.points[-1]], {}, None)
+    made = type(path).of(rows, ["max_features"], [*path.points, path.points[-1]], np.eye(len(rows), dtype=bool), None)
     with pytest.raises(fs.ModelError, match=why):
         made.knee()
 
