@@ -26,12 +26,11 @@ from pyomo.repn import generate_standard_repn
 
 from solvers.clock import Clock
 from solvers.drivers.benders.split import SplitModel, is_declared
-from solvers.drivers.benders.subproblem import OracleSubproblem
 from solvers.drivers.benders.switched import SwitchedSubproblem
 from solvers.errors import ModelError, SolverError
 from solvers.facts.base import worst_violation
 from solvers.facts.change import Changed
-from solvers.facts.structure import Cut
+from solvers.facts.structure import Cut, SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import SolverSpec, default_solver, find
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
@@ -124,8 +123,9 @@ def _by_subproblem(reading: ModelReading, parts: SplitModel, clock: Clock) -> Se
     structure = parts.structure
     point = np.array([round(v.value) for v in structure.complicating], dtype=float)
     try:
+        answer: SubAnswer | None
         if parts.as_built and structure.oracle is not None:
-            answer = OracleSubproblem(parts).solve(point, ORACLE, clock.left)
+            answer = structure.oracle.solve(point, ORACLE, clock.left)
         else:
             answer = SwitchedSubproblem(parts, Runner(find("clarabel"), SolveOptions())).evaluate(point, clock.left)
     except (ModelError, SolverError):  # an edit that only the whole model's solver takes

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -13,14 +13,13 @@ from solvers.drivers.base import Driver
 from solvers.drivers.benders.block_subproblem import BlockSubproblem
 from solvers.drivers.benders.declared import structure_of
 from solvers.drivers.benders.master import with_linear_products
-from solvers.drivers.benders.relaxation import Endless, EndlessSubproblem, WholeRelaxation, relax_whole
+from solvers.drivers.benders.relaxation import Endless, WholeRelaxation, relax_whole
 from solvers.drivers.benders.split import SplitModel, adapted, floor_of, is_declared, split
-from solvers.drivers.benders.subproblem import OracleSubproblem, Subproblem
 from solvers.drivers.benders.switched import SwitchedSubproblem
 from solvers.drivers.slots import slot_words
 from solvers.errors import ModelError, OptionError, SolverError
 from solvers.facts.base import facts_of
-from solvers.facts.structure import Structure, SubAnswer
+from solvers.facts.structure import Oracle, Structure, SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either, require
 from solvers.interfaces.runner import Runner
@@ -68,8 +67,6 @@ class DecompositionDriver(Driver):
     writes_logic = True
     config: DecompositionConfig
     parts: SplitModel
-    solutions_only: ClassVar[bool] = True  # whether all points that it asks at are solutions of the master
-    _any_point = False  # any solution will do: the model is unbounded if it has one
 
     def sees(self, component: Any) -> bool:
         """Return whether a component is a disjunction or ordered set that a builder declared as coupling."""
@@ -112,67 +109,25 @@ class DecompositionDriver(Driver):
         self.prepare_master(floor_of(self.parts))
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Run; where a problem inside is unbounded, search for any solution, which decides the status."""
+        """Run; where a problem inside is unbounded, claim that the model is: ``solve`` verifies the claim."""
         try:
             return self.run()
         except Endless as error:
-            said = str(error)
-            if self._bound_at_hand() is not None:  # proven from the data: whoever sees no end to it is wrong
-                self.message = f"{said} The data prove that it has an end: its solver failed."
+            if self._bound_at_hand() is not None:  # the data prove a bound
+                self.message = f"{error} The data prove that it has an end: its solver failed."
                 return StopReason.SOLVER_ERROR, None
-            at_point = self.solutions_only and isinstance(error, EndlessSubproblem)
-            known = self.best is not None or at_point
+            self.message = f"{error} The objective has no end: a bound or a row is missing."
         except SolverError as error:
             if self.best is None:
                 raise
             self.message = str(error)
             return StopReason.SOLVER_ERROR, None
         self.forget()
-        if known:
-            return self._unbounded(said)
-        stop, status = self._find_any_point()
-        if self.best is not None:
-            self.forget()
-            return self._unbounded(said)
-        self.forget()
-        if status is not SolutionStatus.INFEASIBLE:
-            self.message = f"{said} Whether the model has a solution at all is not known."
-            return stop, SolutionStatus.NO_SOLUTION
-        return stop, status
-
-    def _unbounded(self, said: str) -> tuple[StopReason, SolutionStatus | None]:
-        self.message = f"{said} The objective has no end: a bound or a row is missing."
         return StopReason.CONVERGED, SolutionStatus.UNBOUNDED
-
-    def _find_any_point(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Run without the objective until there is an incumbent."""
-        self._any_point = True
-        floor = floor_of(self.parts)
-        self.parts = replace(self.parts, master_terms=[])
-        if isinstance(self._subproblem, BlockSubproblem):
-            self.parts = replace(self.parts, subproblem_terms=[])
-            self._subproblem, floor = self._choose_subproblem(), 0.0
-        self.prepare_master(floor)
-        try:
-            return self.run()
-        except Endless as error:
-            self.message = str(error)
-            return StopReason.CONVERGED, SolutionStatus.NO_SOLUTION
 
     def run(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run; return why it stopped, and the status where the gap does not determine it."""
         raise NotImplementedError
-
-    def closed(self, gap: float) -> bool:
-        """Return whether the gap is closed, or any solution is known where one is enough."""
-        return self.best is not None if self._any_point else super().closed(gap)
-
-    def record(self, step: str, objective: float | None, *, cuts: int, support: int | None) -> None:
-        """Add a row to the table; without numbers where there is no objective."""
-        if self._any_point:
-            self.trace.row(step, cuts=cuts, support=support)
-        else:
-            super().record(step, objective, cuts=cuts, support=support)
 
     def find_floor(self) -> WholeRelaxation:
         """Find a lower bound of an unbounded master.
@@ -211,7 +166,12 @@ class DecompositionDriver(Driver):
     @property
     def subproblem(self) -> pyo.ConcreteModel | None:
         """The declarative subproblem; None where an oracle or linear programs over arrays are used instead."""
-        return self._subproblem.model
+        return self._subproblem.model if isinstance(self._subproblem, SwitchedSubproblem) else None
+
+    @property
+    def by_oracle(self) -> bool:
+        """Whether the structure's oracle solves the subproblem."""
+        return self._subproblem is self.structure.oracle
 
     def _note_edits(self, why_slow: str) -> None:
         """Record which facts of the builder no longer hold after edits; ``why_slow``: edits that no oracle handles."""
@@ -226,12 +186,12 @@ class DecompositionDriver(Driver):
             self.dropped.add("the points that the builder suggests", edits, quiet=True)
         self.dropped.add("cuts and answers of earlier runs", edits, quiet=True)
 
-    def _choose_subproblem(self) -> Subproblem:
+    def _choose_subproblem(self) -> Oracle | SwitchedSubproblem | BlockSubproblem:
         c, structure = self.config, self.structure
         told = c.sub_solver is not None or c.sub_options is not None or c.shows("sub")
         by_oracle = self.parts.as_built or self.parts.taken
         if structure.oracle is not None and by_oracle and c.oracle == "auto" and not told:
-            return OracleSubproblem(self.parts)
+            return structure.oracle
         edits = [*self.parts.edits, *self.parts.mixed]
         structure.check_stated(f"{edits[0]} is edited" if edits else "a declarative subproblem is asked for")
         if structure.switches and structure.cut is None:

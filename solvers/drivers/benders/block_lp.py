@@ -27,7 +27,7 @@ import numpy as np
 from scipy import sparse
 
 from solvers.drivers.benders.block_rows import BlockCuts, BlockRows
-from solvers.drivers.benders.curves import BlockCurve
+from solvers.drivers.benders.blocks import BlockCurve
 from solvers.errors import SolverFailure
 from solvers.lp.highs import FINEST, HighsLP, LpStatus
 from solvers.lp.pyomo import LinearProgram

@@ -7,7 +7,7 @@ blocks have a linear program that learns tangents (``CurvedLP``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,45 +18,20 @@ from scipy import sparse
 
 from solvers.drivers.benders.block_lp import BlockLP, BlockSolution, CurvedLP
 from solvers.drivers.benders.block_rows import BlockCuts, BlockRows, with_linking_rows
-from solvers.drivers.benders.blocks import SubBlock, blocks_of
-from solvers.drivers.benders.curves import Curves
+from solvers.drivers.benders.blocks import Curves, blocks_of
 from solvers.drivers.benders.relaxation import EndlessSubproblem
 from solvers.drivers.benders.split import SplitModel
-from solvers.drivers.benders.subproblem import refusals
 from solvers.errors import ModelError, OptionError, SolverFailure
 from solvers.facts.structure import Cut, SubAnswer
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.registry import SolverSpec, default_solver, find, require
-from solvers.interfaces.runner import Answer, Runner, SolveOptions
+from solvers.interfaces.registry import SolverSpec, default_solver, require
+from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.lp.highs import FINEST, LpStatus
 from solvers.lp.pyomo import linear_program
 from solvers.model.classes import needs
 from solvers.options import SolverObject
 from solvers.result import StopReason
 from solvers.values import bounds_of, fixed, give_values
-
-
-class NamedBlocks:
-    """A Pyomo model of several blocks, built once; the complicating variables are fixed while it is solved."""
-
-    def __init__(self, parts: SplitModel, blocks: Sequence[SubBlock], runner: Runner) -> None:
-        self.runner, self._complicating = runner, parts.structure.complicating
-        self.variables = [v for block in blocks for v in block.variables]
-        model = self.model = pyo.ConcreteModel(name="subproblem")
-        rows = [row for block in blocks for row in [*block.rows, *block.coupling]]
-        model.variables = pyo.Reference(dict(enumerate(self.variables)), ctype=pyo.Var)
-        model.rows = pyo.Reference(dict(enumerate(rows)), ctype=pyo.Constraint)
-        model.objective = pyo.Objective(expr=parts.sign * pyo.quicksum(t for block in blocks for t in block.terms))
-
-    def solve(self, point: np.ndarray, time_limit: float | None) -> tuple[Answer, np.ndarray]:
-        """Return the answer at a point and the variables of the blocks."""
-        with fixed(list(zip(self._complicating, point.tolist(), strict=True))):
-            answer = self.runner.solve(self.model, time_limit=time_limit)
-        if answer.stop_reason is StopReason.INTERRUPTED:
-            raise KeyboardInterrupt  # which the solver swallowed
-        give_values(self.variables)
-        return answer, np.array([v.value for v in self.variables], dtype=float)
-
 
 APART = 1e-9  # distance from feasible, in the complicating variables' units, that is none
 NEAR = 1e-8  # room for a point that is no farther off than that
@@ -74,9 +49,6 @@ class BlockAnswer(SubAnswer):
 class BlockSubproblem:
     """Blocks of any kind, solved by linear programs, or by a named solver where these are not enough."""
 
-    model = None
-    fractional = True
-
     def __init__(
         self,
         parts: SplitModel,
@@ -87,7 +59,7 @@ class BlockSubproblem:
     ) -> None:
         self.parts, self.blocks = parts, blocks_of(parts)
         curves = Curves.of(parts, self.blocks, assume_convex=assume_convex)
-        for reason in refusals(parts, self.blocks, curves):
+        for reason in curves.refused:
             raise ModelError(reason)
         self.assumed = curves.assumed
         curved = [curve.block for curve in curves.curves if curve.of_objective]
@@ -116,7 +88,7 @@ class BlockSubproblem:
         self._lps: list[BlockLP]
         if curves.curves or spec.local:
             start = np.array([v.value if v.value is not None else 0.0 for v in self.variables], dtype=float)
-            ask = partial(self._optimum, NamedBlocks(parts, self.blocks, self.runner))
+            ask = partial(self._optimum, self._whole())
             self._lps = [CurvedLP(self.rows, make, (low, up), curves.curves, start, ask, at_once=solver is not None)]
         else:
             self._lps = [BlockLP(part, make, (low, up)) for part in self._shared()]
@@ -125,17 +97,30 @@ class BlockSubproblem:
         """Return the entry of the named solver, or that of the LP solver where linear programs are enough."""
         if not curved:
             return require(solver or "highs", C.LP | C.LP_DUALS)
-        sub = NamedBlocks(self.parts, self.blocks, Runner(find("highs"), SolveOptions())).model
-        needed = needs(sub)
+        needed = needs(self._whole())
         return require(solver, needed[0]) if solver is not None else default_solver(needed)
 
-    def _optimum(self, named: NamedBlocks, point: np.ndarray, time_limit: float | None) -> np.ndarray | None:
+    def _whole(self) -> pyo.ConcreteModel:
+        """Return all blocks as one Pyomo model."""
+        model = pyo.ConcreteModel(name="subproblem")
+        rows = [row for block in self.blocks for row in [*block.rows, *block.coupling]]
+        model.variables = pyo.Reference(dict(enumerate(self.variables)), ctype=pyo.Var)
+        model.rows = pyo.Reference(dict(enumerate(rows)), ctype=pyo.Constraint)
+        terms = (term for block in self.blocks for term in block.terms)
+        model.objective = pyo.Objective(expr=self.parts.sign * pyo.quicksum(terms))
+        return model
+
+    def _optimum(self, model: pyo.ConcreteModel, point: np.ndarray, time_limit: float | None) -> np.ndarray | None:
         """Return an optimum of the blocks at a point by the named solver; None where it finds none."""
         try:
-            answer, y = named.solve(point, time_limit)
+            with fixed(list(zip(self.parts.structure.complicating, point.tolist(), strict=True))):
+                answer = self.runner.solve(model, time_limit=time_limit)
         except SolverFailure:
             return None
-        within = slice(0, len(y))
+        if answer.stop_reason is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt  # which the solver swallowed
+        give_values(self.variables)
+        y, within = np.array([v.value for v in self.variables], dtype=float), slice(0, len(self.variables))
         return np.clip(y, self.rows.y_lower[within], self.rows.y_upper[within]) if answer.has_point else None
 
     @property

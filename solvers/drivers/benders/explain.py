@@ -10,11 +10,9 @@ from typing import Any
 import pandas as pd
 import pyomo.environ as pyo
 
-from solvers.drivers.benders.blocks import SubBlock, blocks_of
-from solvers.drivers.benders.curves import Curves
+from solvers.drivers.benders.blocks import Curves, SubBlock, blocks_of, integers
 from solvers.drivers.benders.declared import structure_of
 from solvers.drivers.benders.split import SplitModel, adapted, is_declared, split
-from solvers.drivers.benders.subproblem import refusals
 from solvers.errors import Error, ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
@@ -160,8 +158,9 @@ def _blocks(parts: SplitModel) -> tuple[list[SubBlock], list[str]]:
 
 
 def _refused(parts: SplitModel, blocks: list[SubBlock], assume_convex: bool) -> list[str]:
-    curves = None if parts.structure.switches else Curves.of(parts, blocks, assume_convex=assume_convex)
-    return list(refusals(parts, blocks, curves))
+    if parts.structure.switches:
+        return [reason for block in blocks for reason in integers(block.variables)]
+    return Curves.of(parts, blocks, assume_convex=assume_convex).refused
 
 
 def _mixed(parts: SplitModel) -> list[str]:

@@ -230,7 +230,7 @@ class Benders(DecompositionDriver):
 
     def _relax(self) -> bool:
         """Solve the relaxed master by in-out separation, for blocks; return whether the run has ended."""
-        if self.groups is None or self._any_point or not self._master.linear:
+        if self.groups is None or not self._master.linear:
             return False
         phase = InOut(self, self._master, self.groups)
         phase.run(min(1e-7, max(1e-10, self.config.gap / 10)))

@@ -10,9 +10,9 @@ optimal, v
     optimum by, so slack can be what no tolerance of a solver makes up.
 unbounded
     The model is unbounded or infeasible. With rational data a ray of the relaxation is one of the convex hull of the
-    integer points, where there are any (Meyer 1974, theorem 2.1), so any solution decides: the driver looks for one
-    with the objective left out. The same holds for a subproblem that is unbounded at one point: by duality of linear
-    and of convex quadratic programs it is unbounded wherever it is feasible.
+    integer points, where there are any (Meyer 1974, theorem 2.1), so any solution decides (``drivers.unbounded``). The
+    same holds for a subproblem that is unbounded at one point: by duality of linear and of convex quadratic programs it
+    is unbounded wherever it is feasible.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,10 @@ import pyomo.environ as pyo
 from pyomo.core.expr import replace_expressions
 from scipy import sparse
 
+from solvers.drivers.benders.blocks import integers
+from solvers.drivers.benders.relaxation import EndlessSubproblem
 from solvers.drivers.benders.split import SplitModel, floor_of
-from solvers.drivers.benders.subproblem import Declarative
-from solvers.errors import ModelError, SolverFailure
+from solvers.errors import ModelError, SolverError, SolverFailure
 from solvers.facts.change import Changed
 from solvers.facts.structure import Cut, SubAnswer
 from solvers.interfaces.registry import Capability as C
@@ -38,7 +40,7 @@ from solvers.lp.highs import HighsLP, LpStatus
 from solvers.model.classes import violation
 from solvers.model.function import Curve, is_linear
 from solvers.model.linear import LinearRows
-from solvers.result import FEASIBLE, SolutionStatus
+from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.values import INSIDE, fixed, give_values, may_be_zero, put_back
 
 TIGHT = 1e-5  # relative: what a cut may miss at its own point
@@ -58,19 +60,24 @@ class _Read:
     cost: Curve | None
 
 
-class SwitchedSubproblem(Declarative):
-    """The subproblem of a structure with switches."""
-
-    fractional = False
+class SwitchedSubproblem:
+    """The subproblem of a structure with switches: a Pyomo model of references, solved by a named solver."""
 
     def __init__(self, parts: SplitModel, runner: Runner) -> None:
-        super().__init__(parts, runner)
+        self.parts, self.runner = parts, runner
+        self.variables = parts.structure.variables()
+        for reason in integers(self.variables):
+            raise ModelError(reason)
         if parts.coupling_edits:
             raise ModelError(
                 f"{parts.coupling_edits[0]} changes how selection is written, which no cut covers: state what you want "
                 f"on other rows, or solve the whole model by name: {', '.join(names(C.MIQCP))}."
             )
-        model, complicating = self.model, parts.structure.complicating
+        model, complicating = pyo.ConcreteModel(name="subproblem"), parts.structure.complicating
+        self.model = model
+        model.variables = pyo.Reference(dict(enumerate(self.variables)), ctype=pyo.Var)
+        model.rows = pyo.Reference(dict(enumerate(parts.subproblem_rows)), ctype=pyo.Constraint)
+        model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
         model.coupling = pyo.Reference(dict(enumerate(parts.coupling_rows)), ctype=pyo.Constraint)
         model.level = pyo.Param(range(len(complicating)), initialize=0.0, mutable=True)
         levels = {id(v): model.level[k] for k, v in enumerate(complicating)}
@@ -78,7 +85,7 @@ class SwitchedSubproblem(Declarative):
         for k, row in enumerate(parts.linking_rows):  # side by side: Pyomo would move the parameters, and turn the row
             body = replace_expressions(row.body, levels)
             model.linking[k] = (body, row.upper) if row.equality else (row.lower, body, row.upper)
-        model.objective = pyo.Objective(expr=self._objective())
+        model.objective = pyo.Objective(expr=parts.sign * pyo.quicksum(parts.subproblem_terms))
         self._never_off = {id(v) for _, v in parts.structure.switches if not may_be_zero(v)}
         self._known: _Read | None = None
         self._floor = floor_of(parts)
@@ -169,21 +176,34 @@ class SwitchedSubproblem(Declarative):
             self.model.level[k] = x
         with fixed([(v, 1.0) for v in structure.complicating]), fixed([(v, 0.0) for v, _ in off]):
             answer = self._in_units(time_limit, list(duals))
-            if self._out_of_time(answer):
+            if answer.stop_reason is StopReason.INTERRUPTED:
+                raise KeyboardInterrupt  # which the solver swallowed
+            if answer.stop_reason is StopReason.TIME_LIMIT:
                 return None
             if answer.status is not SolutionStatus.INFEASIBLE:
                 give_values(self.variables)
                 if not answer.has_point or (duals and not answer.duals):
-                    raise self._refuse(answer, self.model)
+                    raise self._failure(answer)
                 self._mend()
                 value = float(pyo.value(self.model.objective))
                 self._at = np.array([v.value for v in self.variables], dtype=float)
                 # A row that the solver did not see, because all its variables are fixed, has the multiplier 0.
                 multipliers = np.array([answer.duals.get(row, 0.0) for row in duals])
-                return SubAnswer(value, -np.inf, None, self._load(), multipliers)
+                values = [(v, v.value) for v in self.variables]
+                return SubAnswer(value, -np.inf, None, partial(put_back, values), multipliers)
             if self._has_trivial_point():
-                raise self._refuse(replace(answer, message="infeasible, which it is not"), self.model)
+                raise self._failure(replace(answer, message="infeasible, which it is not"))
         return SubAnswer(None, np.inf, self._apart(point), nothing)  # here the bounds are those of the model again
+
+    def _failure(self, answer: Answer) -> SolverError:
+        if answer.status is SolutionStatus.UNBOUNDED and not self.runner.spec.local:
+            return EndlessSubproblem("The subproblem is unbounded below: no cut exists.")
+        name = self.runner.spec.name
+        words = f'sub_solver="{name}" did not solve the subproblem ({answer.message}). Try {self._others()}.'
+        return SolverFailure(words, name)
+
+    def _others(self) -> str:
+        return " or ".join(n for n in names(C.QP | C.QP_DUALS) if n != self.runner.spec.name)
 
     def _in_units(self, time_limit: float | None, rows: list[Any]) -> Answer:
         """Solve in the units of the structure's change of variables, so that no column is below the tolerances."""

@@ -37,7 +37,7 @@ import numpy as np
 
 from solvers.drivers.base import Ended
 from solvers.drivers.benders.base import DecompositionConfig, DecompositionDriver
-from solvers.drivers.benders.subproblem import OracleSubproblem
+from solvers.drivers.benders.switched import SwitchedSubproblem
 from solvers.drivers.branch_cut.branching import Tree
 from solvers.drivers.branch_cut.coordinator import Coordinator
 from solvers.drivers.branch_cut.incumbents import IncumbentSearch, SolutionPool
@@ -111,34 +111,33 @@ class BranchAndCut(DecompositionDriver):
     title = "models with declared complicating variables (generalised Benders, one tree)"
     options_type = BranchAndCutConfig
     config: BranchAndCutConfig
-    solutions_only = False
 
     def prepare_master(self, floor: float | None) -> None:
         """Build the relaxed master as an LP, and what searches over it."""
-        c, inside, self._begun = self.config, self._subproblem, False
+        c, self._begun = self.config, False
+        fractional = not isinstance(self._subproblem, SwitchedSubproblem)
         self._lp = MasterLP(self.parts, floor, words=lp_words(c), lp_solver=c.lp_solver)
-        # An edited subproblem has other values; where any point will do, the objective is another one.
-        given = c.memory if self.parts.as_built and not self._any_point else None
+        given = c.memory if self.parts.as_built else None  # an edited subproblem has other values
         memory = Memory() if given is None else given
         names = [v.name for v in self._lp.variables]
         with memory.used():
             dropped = memory.prepare(self.structure, names, kept=given is not None)
         self._tree = Tree()
-        below = np.inf if c.cutoff is None or self._any_point else self.sign * c.cutoff
+        below = np.inf if c.cutoff is None else self.sign * c.cutoff
         self.incumbents = IncumbentSearch(self, self._lp, memory, near=self._near_search(), below=below)
-        relaxation = self.structure.relaxation if isinstance(inside, OracleSubproblem) else None
+        relaxation = self.structure.relaxation if self.by_oracle else None
         self.node_bounds = NodeBounds(self, self.incumbents, relaxation)
         self.root = RootSearch(
-            self, self.incumbents, self.node_bounds, self._tree, fractional=inside.fractional, limit=c.root_limit,
+            self, self.incumbents, self.node_bounds, self._tree, fractional=fractional, limit=c.root_limit,
             dropped=dropped,
         )  # fmt: skip
-        self.visits = Visits(self.incumbents, self.node_bounds, self._tree, fractional=inside.fractional)
+        self.visits = Visits(self.incumbents, self.node_bounds, self._tree, fractional=fractional)
         self.incumbents.improved = self.root.fix
         self._coordinator: Coordinator | None = None
 
     def _near_search(self) -> SolutionPool | None:
         """Return the collection of near-optimal choices, None without ``within``. Raises ModelError."""
-        if self.config.within is None or self._any_point:
+        if self.config.within is None:
             return None
         broken = [v.name for v, whole in zip(self._lp.variables, self._lp.integer, strict=True) if not whole]
         inside = {v.name for v in self.structure.complicating}
@@ -163,7 +162,7 @@ class BranchAndCut(DecompositionDriver):
         bound = min(self._tree.bound, assigned) if self._begun else -np.inf
         if near is not None:
             self.details["near"] = near.result(self.best, bound, len(self._tree) if self._begun else 1, self.sign)
-        if limit is None or self._any_point or bound < self.incumbents.cutoff:
+        if limit is None or bound < self.incumbents.cutoff:
             return
         if self.best is None or self.best >= self.sign * limit:
             self._add_message(f"Proven: nothing is better than the cutoff, {limit:.9g}.")
@@ -243,7 +242,7 @@ class BranchAndCut(DecompositionDriver):
         threads = self.config.threads or 1
         if threads == 1:
             return None
-        if not isinstance(self._subproblem, OracleSubproblem):
+        if not self.by_oracle:
             self._add_message(
                 f"threads={threads} went to the solver of the subproblem: nodes go to other processes only where a "
                 "model's builder has a fast oracle for its subproblem."

@@ -201,7 +201,7 @@ def test_ctrl_c_in_a_subproblem(sub, call, model, optimum):
     """At the first call there is w = 0 to give; later the incumbent comes back."""
     driver = solvers.Benders(model, gap=1e-9, sub_solver=sub)
     before, asked, solve = state(model), [], driver._subproblem.solve
-    inner = driver._subproblem._oracle if sub is None else driver._subproblem.runner.solver
+    inner = driver._subproblem if sub is None else driver._subproblem.runner.solver
     original = inner.solve
 
     def press(*args, **kwargs):

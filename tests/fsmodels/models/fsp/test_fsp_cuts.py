@@ -10,7 +10,6 @@ import fsmodels as fs
 from fsmodels.errors import ModelError, SolverError
 from fsmodels.models.fsp.sub import fill
 from solvers.drivers.benders.split import floor_of, split
-from solvers.drivers.benders.subproblem import OracleSubproblem
 from solvers.drivers.benders.switched import SwitchedSubproblem
 from solvers.interfaces.registry import DUALS, find, names
 from solvers.interfaces.registry import Capability as C
@@ -48,10 +47,7 @@ def assert_valid_and_tight(subproblem, truth):
 @pytest.mark.parametrize("solver", ["oracle", *QP_SOLVERS])
 def test_cuts_of_the_model_as_built(form, solver, build, data, values_of, need):
     model = build(form)
-    if solver == "oracle":
-        subproblem = OracleSubproblem(split(model, model.structure))
-    else:
-        subproblem = declarative(model, need(solver))
+    subproblem = model.structure.oracle if solver == "oracle" else declarative(model, need(solver))
     assert_valid_and_tight(subproblem, values_of(data))
 
 
@@ -157,7 +153,7 @@ def truth_once(build, edited_values):
 def test_oracle_and_declarative_subproblem_agree_in_alpha_and_cut(build, data):
     """With C small every alpha is unique enough: both cuts are the same affine function."""
     model = build()
-    one = OracleSubproblem(split(model, model.structure)).solve(np.array([1.0, 0, 0, 1]), 1e-10, None)
+    one = model.structure.oracle.solve(np.array([1.0, 0, 0, 1]), 1e-10, None)
     two = declarative(model, "clarabel").solve(np.array([1.0, 0, 0, 1]), 1e-10, None)
     assert two.value == pytest.approx(one.value, rel=1e-7)
     assert two.cut.constant == pytest.approx(one.cut.constant, rel=1e-4)
@@ -167,7 +163,7 @@ def test_oracle_and_declarative_subproblem_agree_in_alpha_and_cut(build, data):
 @pytest.mark.parametrize("form", fs.fsp.FORMS)
 def test_loading_an_answer_satisfies_the_model(form, build, data):
     model = build(form)
-    answer = OracleSubproblem(split(model, model.structure)).solve(np.array([0, 1.0, 0, 1]), 1e-9, None)
+    answer = model.structure.oracle.solve(np.array([0, 1.0, 0, 1]), 1e-9, None)
     for v, x in zip(model.sigma.values(), (0, 1, 0, 1), strict=True):
         v.set_value(x)
     answer.load()
