@@ -19,8 +19,7 @@ from solvers.drivers.penalty import by_values, penalty_of
 from solvers.errors import Error, ModelError, SolverError, SolverFailure
 from solvers.facts.base import Facts, always_on, built_of, facts_of
 from solvers.facts.equivalent import EquivalentModel
-from solvers.facts.stages import stages_of
-from solvers.facts.structure import Structure
+from solvers.facts.structure import Structure, stages_of
 from solvers.interfaces.registry import SOLVERS, default_solver, find, names, recognise
 from solvers.interfaces.registry import Capability as C
 from solvers.lazy import PREFIX

@@ -13,8 +13,16 @@ from solvers.facts.k_support import half_conjugate, half_norm, vertices
 from solvers.facts.oracle_blocks import Inside, Moved, OracleBlock, OracleBlocks
 from solvers.facts.row_cut import RowBound, RowCut
 from solvers.facts.separable import Cuts, Separable, no_cuts
-from solvers.facts.stages import stages_of
-from solvers.facts.structure import Adapted, Cut, EditedSub, Inexpressible, RelaxedAnswer, Structure, SubAnswer
+from solvers.facts.structure import (
+    Adapted,
+    Cut,
+    EditedSub,
+    Inexpressible,
+    RelaxedAnswer,
+    Structure,
+    SubAnswer,
+    stages_of,
+)
 from solvers.model.linear import LinearRows, keep
 
 __all__ = [

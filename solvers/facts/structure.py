@@ -5,24 +5,28 @@ complicating variables that, once fixed, make it easy. It may also offer short c
 a proven big-M); those are facts about the model *as it was built*, so the structure remembers what the builder made
 and ``drivers.benders.split`` compares it, by identity, with what the model holds when it is solved.
 
-``EditedSub`` is an edited subproblem in numbers, for a builder whose oracle may take more than it has built itself.
+``stages_of`` reads the parts of a model without a builder from its Suffix ``stage``. ``EditedSub`` is an edited
+subproblem in numbers, for a builder whose oracle may take more than it has built itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
 import pyomo.environ as pyo
 from pyomo.gdp import Disjunction
 
+from solvers.errors import ModelError
 from solvers.facts.base import Facts
 from solvers.facts.snapshot import AsBuilt, data_of
 from solvers.model.expressions import holds, terms
 from solvers.model.function import Curve
 from solvers.model.linear import LinearRows
+from solvers.reading import read
 
 TINY = 1e-8  # HiGHS drops coefficients below 1e-9
 FAINT = 1e-3  # of its coefficients: a cut that says less at its point may be overlooked by a tree to 1e-6
@@ -204,8 +208,7 @@ class Structure(Facts):
         What else the subproblem's value depends on, as a value to be compared: two models with the same identity and
         parameters, of which neither is edited, have the same subproblem, and what is learnt of one holds of the other.
     carry : callable, optional
-        (cut, its value where it was tight, parameters then, parameters now) -> a cut for the subproblem with the
-        parameters of now, or None.
+        (cut, parameters then, parameters now) -> a cut for the subproblem with the present parameters, or None.
     starts : list of arrays
         Points at which a first cut is worth having; they need not satisfy the master's rows.
     adapt : callable, optional
@@ -237,7 +240,7 @@ class Structure(Facts):
     floor: float | None = None
     parameters: Callable[[], Hashable] | None = None
     identity: Callable[[], Hashable] | None = field(default=None, kw_only=True)
-    carry: Callable[[Cut, float, Any, Any], Cut | None] | None = field(default=None, kw_only=True)
+    carry: Callable[[Cut, Any, Any], Cut | None] | None = field(default=None, kw_only=True)
     starts: list[np.ndarray] = field(default_factory=list)
     adapt: Callable[[Any], Any] | None = None
     only_as_built: str = ""
@@ -307,3 +310,72 @@ class Adapted:
 
 class Inexpressible(Exception):
     """What was edited is nothing that an oracle takes; the text names it."""
+
+
+def stages_of(model: Any) -> tuple[list[Any], list[list[Any]]] | None:
+    """Return the variables of stage 0, and those of each block in the order of their numbers; None without a Suffix.
+
+    The Suffix ``stage`` of a model gives 0 to what is decided first (the master's), and k to block k:
+
+        model.stage = pyo.Suffix()
+        model.stage[model.acres] = 0  # a variable, an indexed one, one of its data,
+        model.stage[model.scenario[1]] = 1  # or a block, and so every variable in it
+
+    The nearest entry counts: of the data, its component, the block around it, that block's component, and so on
+    outwards, then that of the key None, for all others. A Suffix is a component: ``clone()`` and pickle copy it.
+
+    Raises
+    ------
+    ModelError
+        If a stage is no whole number from 0 on, or is given to what is neither variable nor block.
+    """
+    reading = read(model)
+    suffixes = [c for c in reading.components if c.ctype is pyo.Suffix and c.local_name == "stage"]
+    if not suffixes:
+        return None
+    said: dict[int, int] = {}
+    for suffix in suffixes:
+        for component, stage in suffix.items():
+            _check(suffix, component, stage)
+            if component is not None:
+                said.setdefault(id(component), int(stage))
+    rest = {id(suffix.parent_block()): int(suffix[None]) for suffix in suffixes if None in suffix}
+    around: dict[int, int | None] = {}  # by the component, what is said around it
+    by_stage: dict[int, list[Any]] = {}
+    for v in reading.variables:
+        component = v.parent_component()
+        if id(component) not in around:
+            chain = list(_outwards(component))
+            words = [said[id(c)] for c in chain if id(c) in said]
+            words += [rest[id(c)] for c in chain if id(c) in rest]
+            around[id(component)] = words[0] if words else None
+        stage = said.get(id(v), around[id(component)])
+        if stage is not None:
+            by_stage.setdefault(stage, []).append(v)
+    return by_stage.pop(0, []), [by_stage[k] for k in sorted(by_stage)]
+
+
+def _check(suffix: Any, component: Any, stage: Any) -> None:
+    """Refuse what is no stage, or no place for one."""
+    where = "all others (None)" if component is None else f'"{component.name}"'
+    if component is not None and component.ctype not in (pyo.Var, pyo.Block):
+        raise ModelError(
+            f'Suffix "{suffix.name}" gives {where} a stage, which is no variable or block: rows and terms follow their '
+            "variables, so give it to those."
+        )
+    if isinstance(stage, bool) or not isinstance(stage, Integral) or stage < 0:
+        raise ModelError(
+            f'Suffix "{suffix.name}" says {stage!r} of {where}: give 0 for what is decided first, and 1, 2, ... for '
+            "the blocks that follow."
+        )
+
+
+def _outwards(component: Any) -> Iterator[Any]:
+    """Yield a component, the block data and block components around it, the model last."""
+    yield component
+    block = component.parent_block()
+    while block is not None:
+        yield block
+        if (whole := block.parent_component()) is not block:
+            yield whole
+        block = block.parent_block()

@@ -187,20 +187,18 @@ class FastSub(OracleSub):
         return SvmOracle(self._X, self._y, C * self._s, self._kind.loss, free_b=self._kind.free_b)
 
 
-def carry(cut: Cut, value: float, then: tuple[Any, ...], now: tuple[Any, ...]) -> Cut | None:
-    r"""Return what a cut of alpha is for another C: that of t alpha, t at most C'/C, which keeps 0 <= alpha <= C.
+def carry(cut: Cut, then: tuple[Any, ...], now: tuple[Any, ...]) -> Cut | None:
+    r"""Return the cut of a multiple of alpha for another C: t alpha with t = C'/C, which keeps 0 <= alpha <= C'.
 
     With weights s both are C s_i, of the same s: data of others are other ones (``identity``).
 
     .. math:: q'(\sigma) \ge t\, e^\top \alpha - \tfrac12 t^2 \sum_j \sigma_j v_j^2
 
-    With the squared hinge, -sum alpha_i^2 / (4C) becomes -t^2 sum alpha_i^2 / (4C'), at least t times as much. The best
-    t at a point where the cut said ``value`` is a / (2 (a - value)), a its constant.
+    With the squared hinge, -sum alpha_i^2 / (4C) becomes -t^2 sum alpha_i^2 / (4C'), at least t times as much.
     """
     if then[1:] != now[1:]:
         return None
-    most, at = now[0] / then[0], cut.constant - value
-    t = min(most, cut.constant / (2.0 * at)) if 0.0 < at < np.inf else most
+    t = now[0] / then[0]
     return Cut(t * cut.constant, t * t * cut.coefficients) if t > 0.0 else None
 
 

@@ -24,8 +24,7 @@ from pyomo.gdp import Disjunction
 from solvers.errors import OptionError
 from solvers.facts.base import facts_of
 from solvers.facts.snapshot import data_of
-from solvers.facts.stages import stages_of
-from solvers.facts.structure import Structure
+from solvers.facts.structure import Structure, stages_of
 from solvers.model.classes import used_variables
 from solvers.reading import ModelReading, named, read
 

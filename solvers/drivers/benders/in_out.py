@@ -19,7 +19,7 @@ and Neto 2007; Fischetti, Ljubic and Sinnl 2017).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -32,7 +32,7 @@ from solvers.drivers.benders.relaxation import EndlessSubproblem
 from solvers.drivers.benders.split import SplitModel
 from solvers.facts.row_cut import lagrangian_bound
 from solvers.facts.structure import Cut
-from solvers.lp.highs import FINEST, HighsLP, LpAnswer, LpStatus
+from solvers.lp.highs import FINEST, HighsLP, LpStatus
 from solvers.model.linear import LinearRows
 from solvers.values import put_back
 
@@ -52,17 +52,20 @@ class RelaxedMaster:
     """The relaxed master: a linear program over its variables (complicating ones first) and one eta for each group."""
 
     def __init__(self, parts: SplitModel, groups: int, seed: int) -> None:
-        self.rows = LinearRows.of(parts.master_rows, parts.master_variables, parts.master_terms, parts.sign).scaled()
+        rows = LinearRows.of(parts.master_rows, parts.master_variables, parts.master_terms, parts.sign).scaled()
         self.size, self.n, self.groups = len(parts.master_variables), len(parts.structure.complicating), groups
-        rows = self.rows
-        free = np.full(groups, np.inf)
-        self._lower, self._upper = np.concatenate([rows.x_lower, -free]), np.concatenate([rows.x_upper, free])
-        self._cost = np.concatenate([rows.cost, np.ones(groups)])
-        self._lp = HighsLP(self._cost, self._lower, self._upper, seed=seed, tolerance=FINEST)
-        wide = sparse.hstack([rows.matrix, sparse.csr_array((len(rows.rows), groups))], format="csr")
-        self._lp.add_rows(wide, rows.lower, rows.upper)
+        self.rows, free = rows, np.full(groups, np.inf)
+        self._program = replace(  # the master's rows, and after them the cuts
+            rows,
+            matrix=sparse.hstack([rows.matrix, sparse.csr_array((len(rows.rows), groups))], format="csr"),
+            x_lower=np.concatenate([rows.x_lower, -free]),
+            x_upper=np.concatenate([rows.x_upper, free]),
+            cost=np.concatenate([rows.cost, np.ones(groups)]),
+        )
+        wide = self._program
+        self._lp = HighsLP(wide.cost, wide.x_lower, wide.x_upper, seed=seed, tolerance=FINEST)
+        self._lp.add_rows(wide.matrix, rows.lower, rows.upper)
         self._solved = False
-        self._matrix, self._sides, self._etas = [wide], [np.empty(0)], [np.empty(0, dtype=int)]
 
     def inside(self, time_limit: float | None = None) -> np.ndarray | None:
         """Return a point with the largest slack to all rows and bounds; None where none was found."""
@@ -99,18 +102,22 @@ class RelaxedMaster:
         slopes = cuts.slopes[which]
         gap = sparse.csr_array((count, self.size - self.n))
         eta = sparse.csr_array((np.ones(count), (np.arange(count), which)), shape=(count, self.groups))
-        self._enter(sparse.hstack([-slopes, gap, eta], format="csr"), cuts.constants[which], which)
+        self._enter(sparse.hstack([-slopes, gap, eta], format="csr"), cuts.constants[which])
 
     def add_feasibility(self, cut: Cut) -> None:
         """Add ``0 >= cut``."""
         row = np.concatenate([-cut.coefficients, np.zeros(self.size - self.n + self.groups)])
-        self._enter(sparse.csr_array(row[None]), np.array([cut.constant]), np.array([-1]))
+        self._enter(sparse.csr_array(row[None]), np.array([cut.constant]))
 
-    def _enter(self, matrix: sparse.csr_array, sides: np.ndarray, etas: np.ndarray) -> None:
-        self._lp.add_rows(matrix, sides, np.full(len(sides), np.inf))
-        self._matrix.append(matrix)
-        self._sides.append(sides)
-        self._etas.append(etas)
+    def _enter(self, matrix: sparse.csr_array, sides: np.ndarray) -> None:
+        now, free = self._program, np.full(len(sides), np.inf)
+        self._lp.add_rows(matrix, sides, free)
+        self._program = replace(
+            now,
+            matrix=sparse.vstack([now.matrix, matrix], format="csr"),
+            lower=np.concatenate([now.lower, sides]),
+            upper=np.concatenate([now.upper, free]),
+        )
 
     def solve(self, time_limit: float | None) -> RelaxedOptimum | LpStatus:
         """Solve; return a status where there is no optimum."""
@@ -119,25 +126,18 @@ class RelaxedMaster:
             return answer.status
         self._solved = True
         point = np.clip(answer.point[: self.size], self.rows.x_lower, self.rows.x_upper)
-        return RelaxedOptimum(point, answer.point[self.size :], self._proven(answer))
+        return RelaxedOptimum(point, answer.point[self.size :], self._proven(answer.multipliers))
 
-    def _proven(self, answer: LpAnswer) -> float:
+    def _proven(self, multipliers: np.ndarray) -> float:
         """Return the Lagrangian bound of the multipliers, after scaling those of each group's cuts to sum 1."""
-        rows, count = self.rows, len(self.rows.rows)
-        self._matrix = [sparse.vstack(self._matrix, format="csr")]
-        self._sides, self._etas = [np.concatenate(self._sides)], [np.concatenate(self._etas)]
-        p, etas = answer.multipliers[:count], self._etas[0]
-        cuts = np.maximum(answer.multipliers[count:], 0.0)
-        on = etas >= 0
-        share = np.bincount(etas[on], weights=cuts[on], minlength=self.groups)
+        count = len(self.rows.rows)
+        cuts, etas = np.maximum(multipliers[count:], 0.0), self._program.matrix[count:, self.size :]
+        share = etas.T @ cuts
         if np.any(share <= 0.0):
             return -np.inf
-        cuts[on] /= share[etas[on]]
-        lower = np.concatenate([rows.lower, self._sides[0]])
-        upper = np.concatenate([rows.upper, np.full(len(cuts), np.inf)])
-        matrix = self._matrix[0]
-        program = LinearRows([], [], matrix, lower, upper, self._lower, self._upper, self._cost, rows.constant)
-        return lagrangian_bound(program, np.concatenate([p, cuts]))[0]
+        on = np.diff(etas.indptr) > 0
+        cuts[on] /= share[etas.indices]
+        return lagrangian_bound(self._program, np.concatenate([multipliers[:count], cuts]))[0]
 
     @property
     def cuts(self) -> int:

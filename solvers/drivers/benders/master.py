@@ -174,33 +174,21 @@ class Master:
         self._free_eta()
         return self._add(cut, self.model.eta)
 
-    def add_part_cuts(self, cuts: BlockCuts, which: np.ndarray | None) -> None:
-        """Add ``part[g] >= constant + coefficients . x`` for the groups in ``which``; the first time for all."""
-        model = self.model
-        if which is None or model.component("total") is None:
-            which = np.arange(len(model.part))
-        if model.component("total") is None:
-            model.part.unfix()
-            self._free_eta()
-            model.total = pyo.Constraint(expr=model.eta >= pyo.quicksum(model.part.values()))
-        for g in which.tolist():
-            self._add(cuts.single(g), model.part[g])
-
     def add_block_cuts(self, cuts: BlockCuts, which: np.ndarray | None = None) -> None:
         """Add cuts on the values of groups of blocks, for those in ``which`` or those that are violated."""
+        model, parts = self.model, self.model.component("part")
+        levels = [model.eta] if parts is None else list(parts.values())
         if which is None and self.bounded:
-            eta = self.levels()
+            eta = self.unit * np.array([pyo.value(v) for v in levels], dtype=float)
             point = np.array([pyo.value(v) for v in self.point_variables], dtype=float)
             which = np.flatnonzero(cuts.at(point) > eta + MISSED * (1.0 + np.abs(eta)))
-        if cuts.slopes.shape[0] > 1:
-            self.add_part_cuts(cuts, which)
-        elif which is None or len(which):
-            self.add_cut(cuts.single(0))
-
-    def levels(self) -> np.ndarray:
-        """Return the value of each part at the values on the model."""
-        held = [self.model.eta] if self.model.component("part") is None else self.model.part.values()
-        return self.unit * np.array([pyo.value(v) for v in held], dtype=float)
+        if parts is not None and model.component("total") is None:
+            parts.unfix()
+            model.total = pyo.Constraint(expr=model.eta >= pyo.quicksum(levels))
+            which = None  # the first time for all
+        for g in range(len(levels)) if which is None else which.tolist():
+            self._free_eta()
+            self._add(cuts.single(g), levels[g])
 
     def add_feasibility_cut(self, cut: Cut) -> Any:
         """Add ``0 >= constant + coefficients . x``, a condition of the subproblem's feasibility; return the row.

@@ -96,10 +96,16 @@ class Benders(DecompositionDriver):
         self.groups = grouping(c.cuts, inside.count) if isinstance(inside, BlockSubproblem) else None
         return Master(self.parts, floor, 1 if self.groups is None else self.groups.shape[0])
 
-    def rescale(self, objective: float, value: float) -> None:
-        """Choose units of the master in which an objective suits the tolerances of solvers."""
-        self._master.rescale(objective, value)
-        self._master_runner = Runner(self._master_runner.spec, self._master_runner.options)
+    def _rescale(self, value: float, room: float = 1.0) -> bool:
+        """Choose units of the master that suit the incumbent, with ``value`` of the subproblem; return if they change.
+
+        ``room``: factor by which the present units may be too large or small.
+        """
+        off = self.best is not None and self._master.ill_scaled(self.best, value, room)
+        if off:
+            self._master.rescale(self.best or 0.0, value)
+            self._master_runner = Runner(self._master_runner.spec, self._master_runner.options)
+        return off
 
     @property
     def master(self) -> pyo.ConcreteModel:
@@ -135,7 +141,8 @@ class Benders(DecompositionDriver):
                 return ended
             self._add(answer)
             self._add_halfway(point)
-            self._rescale_at(objective, answer)
+            if objective is not None and objective == self.best and self._rescale(answer.value or 0.0):
+                self._visited.clear()
         return self.stop, None
 
     def _begin(self) -> None:
@@ -179,15 +186,6 @@ class Benders(DecompositionDriver):
             return proposal.stop_reason, None
         self._visited.add(key)
         return None
-
-    def _rescale_at(self, objective: float | None, answer: SubAnswer) -> None:
-        """Choose units of the master by a new incumbent, where the present ones are too large or small."""
-        if objective is None or objective != self.best:
-            return
-        value = answer.value or 0.0
-        if self._master.ill_scaled(objective, value):
-            self.rescale(objective, value)
-            self._visited.clear()
 
     def proven(self, bound: float | None) -> float | None:
         """Return the bound that a solver's bound on the master proves; one within resolution of 0 is kept."""

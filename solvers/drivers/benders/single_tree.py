@@ -85,19 +85,10 @@ class SingleTree(Benders):
         model.known = pyo.Constraint(expr=(-1.0, nothing, None), doc="no restriction: the variables of all cuts")
         # 1e-5 off the integers a cut with large coefficients says nothing: the tree would keep a point against it.
         self._master_runner = Runner(spec, master_words(c, spec, needed={"LazyConstraints": 1}))
-        self._lazy = LazyTree(self._master_runner, model, self._candidate, self._progress)
         self._value = 0.0  # of the subproblem, at the best point
         self._asked: dict[bytes, SubAnswer] = {}
         self._rows: dict[bytes, Any] = {}  # of the master: the cut of each point asked
         self._calls = self._stale = 0
-
-    def rescale(self, objective: float, value: float) -> None:
-        """Choose other units of the master, and start a new tree."""
-        super().rescale(objective, value)
-        self._lazy = LazyTree(self._master_runner, self._master.model, self._candidate, self._progress)
-
-    def _ill_scaled(self, room: float = 1.0) -> bool:
-        return self.best is not None and self._master.ill_scaled(self.best, self._value, room)
 
     def run(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the algorithm; the numbers in comments are its steps."""
@@ -109,7 +100,7 @@ class SingleTree(Benders):
             if self._stop is not None:
                 return self._stop, None
             if self._again:
-                self._rescale_beyond(ROOM)
+                self._rescale(self._value, ROOM)
                 continue
             if proposal.status is SolutionStatus.UNBOUNDED or proposal.undecided:
                 if (ended := self._bound_master()) is not None:
@@ -124,20 +115,13 @@ class SingleTree(Benders):
             self._visit()  # 5
             if self._stop is not None:
                 return self._stop, None
-            if not self._rescale_beyond() and len(self.master.cuts) == cuts:
+            if not self._rescale(self._value) and len(self.master.cuts) == cuts:
                 return StopReason.CONVERGED, None
         return self.stop, None
 
     def _start_from(self, point: np.ndarray, answer: SubAnswer) -> None:
         self._asked[_key(point)] = answer
         self._row(point, answer)
-
-    def _rescale_beyond(self, room: float = 1.0) -> bool:
-        """Choose other units of the master where these are off by more than ``room``; return whether they were."""
-        off = self._ill_scaled(room)
-        if off:
-            self.rescale(self.best or 0.0, self._value)
-        return off
 
     def _tree(self) -> Answer:
         """Run one tree."""
@@ -147,7 +131,8 @@ class SingleTree(Benders):
         self._nodes, inside = 0.0, self.seconds["subproblem"]
         try:
             with self.timing("master"):
-                answer = self._lazy.run(self.clock.left)
+                tree = LazyTree(self._master_runner, self._master.model, self._candidate, self._progress)
+                answer = tree.run(self.clock.left)
         finally:
             self.seconds["master"] -= self.seconds["subproblem"] - inside
         if self._bounded:
@@ -172,7 +157,7 @@ class SingleTree(Benders):
         row, value = self._visit()
         # A cut that frees eta, or whose variables are all fixed, is none that the solver takes inside a tree.
         self._again = row is not None and (self._bounded != self._master.bounded or is_fixed(row.body))
-        self._again = self._again or self._ill_scaled(ROOM)
+        self._again |= self.best is not None and self._master.ill_scaled(self.best, self._value, ROOM)
         if self._again:
             return Judgement(stop=True)
         unit = self._master.unit

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
 
 import numpy as np
 
@@ -34,27 +33,7 @@ GROWTH = 1.5  # of slices
 FEW = 50  # nodes assigned to a worker at first, where it returns the rest
 
 
-class WorkerPool(Protocol):
-    """Worker processes: ``process_pool.ProcessPool`` or ``joblib_pool.JoblibPool``."""
-
-    keeps: bool  # whether workers keep their nodes between slices
-    first: float  # s, of slices
-    longest: float
-    why: str  # why a worker may be lost
-
-    def run(
-        self, parts: Mapping[int, Slice], take: Callable[[np.ndarray], None], stopped: Callable[[], Any]
-    ) -> dict[int, Report]:
-        """Explore the slices; return the reports of the workers that are alive."""
-        ...
-
-    def confirm(self, objective: float) -> None:
-        """Share the objective of the incumbent."""
-        ...
-
-    def end(self) -> None:
-        """Release the workers."""
-        ...
+WorkerPool = process_pool.ProcessPool | joblib_pool.JoblibPool
 
 
 @dataclass
@@ -183,14 +162,13 @@ class Coordinator:
                 part.nodes, part.fresh = part.nodes + part.fresh, []
         return slices
 
-    def _take(self, point: np.ndarray) -> None:
-        """Evaluate a point that a worker has found, and offer it as incumbent."""
+    def _take(self, point: np.ndarray) -> float:
+        """Evaluate a point that a worker has found, and offer it as incumbent; return the incumbent's objective."""
         incumbents = self.incumbents
         answer = incumbents.solve_subproblem(point[: incumbents.lp.n], TIGHT)
         if answer is not None:
             incumbents.offer(point, answer)
-        if incumbents.driver.best is not None and self._pool is not None:
-            self._pool.confirm(incumbents.driver.best)
+        return math.inf if incumbents.driver.best is None else incumbents.driver.best
 
     def _merge(self, k: int, report: Report) -> None:
         part, incumbents, visits = self._assigned[k], self.incumbents, self.visits

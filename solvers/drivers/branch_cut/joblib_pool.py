@@ -52,11 +52,8 @@ class JoblibPool:
         self._open.enter_context(safe_path())
         self._parallel = self._open.enter_context(Parallel(n_jobs=size, batch_size=1, pre_dispatch="all"))
 
-    def confirm(self, objective: float) -> None:
-        """Do nothing: the next slices contain the incumbent."""
-
     def run(
-        self, parts: Mapping[int, Slice], take: Callable[[np.ndarray], None], stopped: Callable[[], Any]
+        self, parts: Mapping[int, Slice], take: Callable[[np.ndarray], float], stopped: Callable[[], Any]
     ) -> dict[int, Report]:
         """Explore the slices; return the reports of the workers that were not lost. As ``ProcessPool.run``."""
         reports = self._explore(None, parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -131,7 +131,10 @@ class Memory:
         if not same:
             self.answers = {}
         if known and then != now and structure.carry is not None:
-            self._carry(structure.carry, then, now)
+            old, self.cuts, self.answers = self.cuts, CutPool(self.cuts.size), {}
+            for cut in old:
+                if (left := structure.carry(cut, then, now)) is not None:
+                    self.cuts.add(left)
             dropped = f"answers of earlier runs, because the subproblem's parameters are {now}, and were {then}"
             dropped = f"{dropped}; cuts are as strong as that leaves them" if had else ""
         elif not known or then != now:
@@ -146,13 +149,6 @@ class Memory:
             self.choices = []
         self._structure, self._subproblem, self._identity = structure, now, identity
         return dropped
-
-    def _carry(self, carry: Callable[[Cut, float, Any, Any], Cut | None], then: Any, now: Any) -> None:
-        """Keep what is left of cuts for other parameters of the subproblem."""
-        old, self.cuts, self.answers = self.cuts, CutPool(self.cuts.size), {}
-        for cut in old:
-            if (left := carry(cut, -np.inf, then, now)) is not None:
-                self.cuts.add(left)
 
     def remember(self, choice: np.ndarray, *, first: bool) -> None:
         """Keep a choice: a run's first adds to the list, and each better one takes its place."""

@@ -38,14 +38,10 @@ class NodeBounds:
         self.driver, self.incumbents, self.lp, self._relaxation = driver, incumbents, incumbents.lp, relaxation
 
     def relax(self, lower: np.ndarray, upper: np.ndarray, accuracy: float, enough: float) -> RelaxedAnswer | None:
-        """Solve the structure's relaxation within bounds; return None where it has none or fails."""
-        return self._relax(lower, upper, accuracy, enough) if np.any(lower < upper) else None
+        """Solve the structure's relaxation within bounds, or until its bound is ``enough``.
 
-    def at(self, choice: np.ndarray, enough: float) -> RelaxedAnswer | None:
-        """Bound the master's value at one point, to 1e-6 or until it reaches ``enough``; None as in ``relax``."""
-        return self._relax(choice, choice, ACCURATE, enough)
-
-    def _relax(self, lower: np.ndarray, upper: np.ndarray, accuracy: float, enough: float) -> RelaxedAnswer | None:
+        Return None where the structure has none, or it fails.
+        """
         if self._relaxation is None:
             return None
         driver = self.driver
@@ -289,7 +285,8 @@ class Visits:
         """Bound a node by the structure's relaxation, and branch or close it; return False where it has none."""
         lp, cutoff = self.lp, self.incumbents.cutoff
         left = (cutoff - node.bound) / max(abs(cutoff), 1e-10) if np.isfinite(cutoff) else 1.0
-        answer = self.bounds.relax(lower, upper, float(np.clip(SHARE * left, 1e-6, 1e-3)), cutoff)
+        accuracy = float(np.clip(SHARE * left, 1e-6, 1e-3))
+        answer = self.bounds.relax(lower, upper, accuracy, cutoff) if np.any(lower < upper) else None
         if answer is None:
             return False
         for choice in answer.choices:
@@ -387,7 +384,7 @@ class Leaves:
         """
         incumbents = self.incumbents
         if not incumbents.knows(choice):
-            below = self.bounds.at(choice, incumbents.cutoff)
+            below = self.bounds.relax(choice, choice, ACCURATE, incumbents.cutoff)
             if below is not None and below.bound >= incumbents.cutoff:
                 return below.bound, below.cut
         answer = incumbents.solve_subproblem(choice, TIGHT)

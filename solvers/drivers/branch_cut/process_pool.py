@@ -118,16 +118,13 @@ class ProcessPool:
             self._handles.append(handle)
             self._pipes.append(here)
 
-    def confirm(self, objective: float) -> None:
-        """Share the objective of the incumbent."""
-        self.incumbent.confirm(objective)
-
     def run(
-        self, parts: Mapping[int, Slice], take: Callable[[np.ndarray], None], stopped: Callable[[], Any]
+        self, parts: Mapping[int, Slice], take: Callable[[np.ndarray], float], stopped: Callable[[], Any]
     ) -> dict[int, Report]:
         """Explore the slices; return the reports of the workers that are alive.
 
-        ``take``: called with each point found. ``stopped``: whether to end at once. Raises the error of a worker.
+        ``take``: called with each point found; returns the objective of the incumbent. ``stopped``: whether to end at
+        once. Raises the error of a worker.
         """
         reports: dict[int, Report] = {}
         waiting: dict[Any, int] = {}  # by pipe
@@ -144,7 +141,7 @@ class ProcessPool:
                     if isinstance(answer, WorkerFailure):
                         raise answer.error
                     if isinstance(answer, tuple):
-                        take(answer[0])
+                        self.incumbent.confirm(take(answer[0]))
                         continue
                     k = waiting.pop(pipe)
                     if answer is not None:

@@ -86,6 +86,8 @@ class RootSearch:
     def _relaxed_by_structure(self) -> bool:
         """Solve the relaxation by the structure; return False where it has none."""
         lp = self.lp
+        if not np.any(lp.lower < lp.upper):
+            return False
         answer = self.bounds.relax(lp.lower, lp.upper, self.driver.config.gap / 10, np.inf)
         if answer is None:
             return False

@@ -47,7 +47,7 @@ class Bounds:
     def __init__(self, search, able=True):
         self.search, self.able, self.asked = search, able, []
 
-    def at(self, choice, enough):
+    def relax(self, choice, upper, accuracy, enough):
         if not self.able:
             return None
         self.asked.append(choice.copy())
