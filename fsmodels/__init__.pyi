@@ -26,7 +26,7 @@ from fsmodels.insight.price import Price, Prices, price_of
 from fsmodels.models import concave, fsp, gmeb, kernel, multivariate, obd, rows, side_constraints, svm
 from fsmodels.models.multivariate import measures
 from fsmodels.page.report import Page, report
-from fsmodels.selection.described import describe
+from fsmodels.selection.describe import describe
 from fsmodels.selection.path import path
 from fsmodels.selection.saved import load_selection
 from fsmodels.selection.select import select

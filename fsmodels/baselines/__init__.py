@@ -145,9 +145,8 @@ def rfe(
     search = RFE(svc(C, kernel="linear"), n_features_to_select=max_features, step=step if step < 1 else int(step))
     kept = data.counting
     search.fit(kept.X, kept.y, sample_weight=kept.sample_weight)
-    weights, bias = _hyperplane(search.estimator_, np.flatnonzero(search.support_), data.n_features)
     survived = search.ranking_.max() - search.ranking_.astype(float)
-    return _baseline(data, search.support_, weights, bias, rankings.ranked(data, survived, "SVMs survived"), started)
+    return _fit(data, search.support_, C, rankings.ranked(data, survived, "SVMs survived"), started)
 
 
 def information_gain(
@@ -341,17 +340,12 @@ def _check(data: Dataset, C: float, max_features: int, method: str = "") -> None
     feature_count(max_features, as_given(data, weights=not method, who=method).n_features)
 
 
-def _hyperplane(machine: Any, columns: NDArray[np.intp], n_features: int) -> tuple[FloatArray, float]:
-    coefficients = machine.coef_
-    weights = np.zeros(n_features)
-    weights[columns] = (coefficients.toarray() if hasattr(coefficients, "toarray") else coefficients).ravel()
-    return weights, float(machine.intercept_[0])
-
-
-def _fitted(data: Dataset, columns: NDArray[np.intp], C: float) -> Any:
-    """Return the linear SVM on some columns, slacks times the weights of their samples."""
-    kept = data.counting
-    return svc(C, kernel="linear").fit(kept.X[:, columns], kept.y, kept.sample_weight)
+def _linear_svm(data: Dataset, columns: NDArray[np.intp], C: float) -> tuple[FloatArray, float]:
+    """Return weights and bias of the linear SVM on some columns; weights of samples multiply their slacks."""
+    kept, weights = data.counting, np.zeros(data.n_features)
+    svm = svc(C, kernel="linear").fit(kept.X[:, columns], kept.y, kept.sample_weight)
+    weights[columns] = (svm.coef_.toarray() if hasattr(svm.coef_, "toarray") else svm.coef_).ravel()
+    return weights, float(svm.intercept_[0])
 
 
 def _baseline(
@@ -362,23 +356,20 @@ def _baseline(
 
 
 def _fit(data: Dataset, kept: NDArray[np.bool_], C: float, ranking: pd.Series, started: float) -> Baseline:
+    """Return the linear SVM on the kept features as a baseline; without features, the larger class."""
     columns = np.flatnonzero(kept)
-    if not len(columns):  # rows allow nothing else
-        return _baseline(
-            data, kept, np.zeros(data.n_features), 1.0 if slack_weights(data) @ data.y >= 0 else -1.0, ranking, started
-        )
-    weights, bias = _hyperplane(_fitted(data, columns, C), columns, data.n_features)
+    if len(columns):
+        weights, bias = _linear_svm(data, columns, C)
+    else:
+        weights, bias = np.zeros(data.n_features), 1.0 if slack_weights(data) @ data.y >= 0 else -1.0
     return _baseline(data, kept, weights, bias, ranking, started)
 
 
 def _filtered(
     data: Dataset, ranking: pd.Series, max_features: int, C: float, rows: pyo.ConcreteModel | None, started: float
 ) -> Baseline:
-    best = (
-        list(ranking.index[:max_features])
-        if rows is None
-        else best_first(data.features, ranking.index, rows, max_features)
-    )
+    order = ranking.index
+    best = order[:max_features] if rows is None else best_first(data.features, order, rows, max_features)
     return _fit(data, np.isin(np.array(data.features), list(best)), C, ranking, started)
 
 
@@ -389,7 +380,7 @@ def _eliminated(
 
     def worst_first(left: list[str]) -> list[str]:
         columns = np.array([place[name] for name in left])
-        w, _ = _hyperplane(_fitted(data, columns, C), columns, data.n_features)
+        w, _ = _linear_svm(data, columns, C)
         return sorted(left, key=lambda name: float(w[place[name]]) ** 2)
 
     number = int(step) if step >= 1 else max(1, int(step * data.n_features))

@@ -109,13 +109,15 @@ class Allowed:
             )
         self.known = found  # an allowed selection with the fixed values
 
-    def take(self, name: str) -> bool:
-        """Fix a feature in if an allowed selection with the fixed values contains it; return True if it is fixed."""
-        return self._fix(name, 1)
-
-    def drop(self, name: str) -> bool:
-        """Fix a feature out if an allowed selection with the fixed values omits it; return True if it is fixed."""
-        return self._fix(name, 0)
+    def fix(self, name: str, value: int) -> bool:
+        """Fix a feature in (1) or out (0) if an allowed selection with the fixed values remains; return True then."""
+        self.sigma[name].fix(value)
+        found = self.known if (name in self.known) == bool(value) else self._solved()
+        if found is None:
+            self.sigma[name].fix(1 - value)
+            return False
+        self.known = found
+        return True
 
     def allows(self, selection: set[str]) -> bool:
         """Return True if the selection, which has the fixed values, is allowed."""
@@ -129,15 +131,6 @@ class Allowed:
             if not before[j]:
                 s.unfix()
         return allowed
-
-    def _fix(self, name: str, value: int) -> bool:
-        self.sigma[name].fix(value)
-        found = self.known if (name in self.known) == bool(value) else self._solved()
-        if found is None:
-            self.sigma[name].fix(1 - value)
-            return False
-        self.known = found
-        return True
 
     def _solved(self) -> set[str] | None:
         result = solve(self.model)
@@ -161,7 +154,7 @@ def best_first(features: Sequence[str], ranking: Iterable[str], rows: pyo.Concre
     for name in ranking:
         if len(taken) == most:
             break
-        if allowed.take(name):
+        if allowed.fix(name, 1):
             taken.add(name)
     return taken
 
@@ -187,7 +180,7 @@ def eliminated(
         for name in worst_first(list(left)):
             if not budget or (len(left) <= most and allowed.allows(set(left))):
                 break
-            if allowed.drop(name):
+            if allowed.fix(name, 0):
                 left.remove(name)
                 dropped.append(name)
                 survived[name] = rounds

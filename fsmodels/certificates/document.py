@@ -86,34 +86,20 @@ class CertificateFile:
         return f"CertificateFile({what}: {numbers}, {len(c['tree'])} entries)"
 
 
-def write(
-    data: Dataset,
-    *,
-    model: str,
-    problem: Mapping[str, Any],
-    incumbent: Mapping[str, Any],
-    objective: float,
-    gap: float,
-    tree: list[Entry],
-    alphas: list[Array],
-) -> CertificateFile:
+def write(data: Dataset, stated: Mapping[str, Any], tree: list[Entry], alphas: list[Array]) -> CertificateFile:
     """Return the certificate of a tree whose entries name multipliers among ``alphas``.
 
-    ``problem``: ``price``, ``C``, ``loss``, ``intercept`` and ``rows``, as in the file. ``incumbent``: ``selected``
-    names, ``weights`` by name, ``bias``, on the data as scaled. Its bound is the one that the check proves from the
-    rounded multipliers. Raises ModelError: the check does not confirm it.
+    ``stated``: the parts ``model``, ``problem``, ``incumbent``, ``objective`` and ``gap`` of the file, on the data as
+    scaled. The bound of the file is the one that the check proves from the rounded multipliers. Raises ModelError: the
+    check does not confirm it.
     """
-    C = np.broadcast_to(np.asarray(problem["C"], dtype=float), data.y.shape)
+    C = np.broadcast_to(np.asarray(stated["problem"]["C"], dtype=float), data.y.shape)
     content: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
-        "model": model,
         "data": described(data),
-        "problem": dict(problem),
-        "incumbent": dict(incumbent),
-        "objective": objective,
-        "bound": objective - gap * abs(objective),
-        "gap": gap,
+        **stated,
+        "bound": stated["objective"] - stated["gap"] * abs(stated["objective"]),
         "multipliers": [_packed(alpha, C) for alpha in alphas],
         "tree": [_listed(entry) for entry in tree],
     }

@@ -12,7 +12,7 @@ from fsmodels.cli.output import show
 from fsmodels.datasets.shipped import list_bags, list_datasets
 from fsmodels.models.fsp.oracle import relaxation
 from fsmodels.models.recipe import Recipe
-from fsmodels.selection.described import describe
+from fsmodels.selection.describe import describe
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.selection.recipes import MODELS
 from solvers import available

@@ -26,7 +26,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.evaluation.cross_validate import CrossValidated, cross_validated
 from fsmodels.evaluation.folds import FoldRun, Folds, Method, data_and_words, standard_error
-from fsmodels.selection.curve import RULES, point_of
+from fsmodels.selection.curve import RULES, point_of, point_text
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import BaseAnswer
 from fsmodels.selection.resampling import Resample, folds_of
@@ -93,11 +93,12 @@ class Chosen(BaseAnswer):
     def sentence(self) -> str:
         """The result in a few sentences."""
         found, count, inner = self.found, len(self.inner), f"{100 * self.inner_error:.1f}%"
-        text = f"{found.name} on {found.data.name}: {_text(self.values)}, by the rule {self.rule} among {count} points."
+        values = point_text(self.values)
+        text = f"{found.name} on {found.data.name}: {values}, by the rule {self.rule} among {count} points."
         if self.nested is None:
             text += f" The error that chose it, {inner}, is the least of many and no estimate: "
             return text + "nested=True gives one."
-        counts = Counter(_text(point) for point in self.nested.runs["chosen"] if point)
+        counts = Counter(point_text(point) for point in self.nested.runs["chosen"] if point)
         often = "; ".join(f"{point} ({times})" for point, times in counts.most_common())
         text += f" Held-out error of the procedure, choice included: {self.nested.in_words}, over "
         text += f"{len(self.nested.runs)} folds; the error that chose it was {inner}, and is no estimate. "
@@ -240,18 +241,11 @@ class _Grid:
         if index.nlevels == 1:
             index = index.get_level_values(0)
         runs, count = pd.DataFrame(rows, columns=["error", "n_selected"]).apply(pd.to_numeric), len(self.points)
-        by_point = [runs.iloc[k::count] for k in range(count)]
-        errors = [standard_error(of["error"], len(of)) for of in by_point]
-        frame = pd.DataFrame(
-            {
-                "error": [of["error"].mean(skipna=False) for of in by_point],
-                "se": np.array(errors, dtype=float),
-                "n_selected": [of["n_selected"].mean() for of in by_point],
-            },
-            index=index,
-        )
-        error, se, sizes = (frame[name].to_numpy() for name in frame)
-        best = point_of(error, se, sizes, self.rule)
+        errors = runs["error"].to_numpy(dtype=float).reshape(-1, count).T.copy()  # by point and part
+        se = np.array([standard_error(of_point, len(of_point)) for of_point in errors], dtype=float)
+        sizes = runs["n_selected"].groupby(np.arange(len(runs)) % count).mean().to_numpy()
+        frame = pd.DataFrame({"error": errors.mean(axis=1), "se": se, "n_selected": sizes}, index=index)
+        best = point_of(frame["error"].to_numpy(), se, sizes, self.rule)
         if best is None:
             raise ModelError("choose: no point has a solution in every fold: give more time or fewer folds.")
         return frame.assign(chosen=np.arange(count) == best)
@@ -307,10 +301,3 @@ def _points(over: Any, words: Mapping[str, Any]) -> list[Point]:
     if twice := [name for name in grid if name in words]:
         raise ParameterError(f"{listed(twice)} is given twice, in over and as a parameter: keep one.")
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
-
-
-def _text(point: Point) -> str:
-    """Return a point as text."""
-    return ", ".join(
-        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in point.items()
-    )

@@ -21,7 +21,7 @@ from fsmodels.checks import positive, whole
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.insight.what_if import ProvenAnswer, about, bounded, share_of
-from fsmodels.selection.pictures import MOST_BARS, MOST_POINTS, axes
+from fsmodels.selection.pictures import MOST_BARS, MOST_POINTS, axes, heat_map
 from fsmodels.selection.report import number
 from fsmodels.selection.request import Request
 from fsmodels.selection.selection import Selection
@@ -30,7 +30,6 @@ from fsmodels.words import listed
 from solvers import interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock
-from solvers.pictures import clipped
 
 MOST_DRAWN = 60  # models in a picture
 
@@ -130,13 +129,10 @@ class NearOptimal(ProvenAnswer):
         cut = len(models) < len(self.models)
         weights = np.array([[m.weights.get(name, math.nan) for m in models] for name in names]).reshape(-1, len(models))
         ax = axes(ax, height=max(1.8, 0.22 * len(names) + 0.9))
-        largest = float(np.nanmax(np.abs(weights), initial=0.0)) or 1.0
-        drawn = ax.imshow(weights, aspect="auto", cmap="RdBu", vmin=-largest, vmax=largest, interpolation="nearest")
-        ax.set_yticks(range(len(names)), [clipped(name) for name in names], fontsize="small")
+        heat_map(ax, weights, names, "weight")
         step = -(-len(models) // MOST_POINTS)
         ax.set_xticks(range(0, len(models), step), range(1, len(models) + 1, step))
         ax.set_xlabel(f"models within {about(self.within)} of the best" + (" (the best of them)" if cut else ""))
-        ax.figure.colorbar(drawn, ax=ax, label="weight")
         return ax
 
     @property

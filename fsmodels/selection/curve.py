@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -38,6 +38,12 @@ def point_of(error: Any, spread: Any, sizes: Any, rule: str) -> int | None:
         limit = error[best] + (0.0 if np.isnan(spread[best]) else float(spread[best]))
         best = min((k for k in usable if error[k] <= limit), key=lambda k: (sizes[k], error[k], k))
     return int(best)
+
+
+def point_text(point: Mapping[str, Any]) -> str:
+    """Return the parameters of a point as text."""
+    values = {name: f"{value:g}" if isinstance(value, float) else value for name, value in point.items()}
+    return ", ".join(f"{name}={'prices' if isinstance(v, Mapping) else v}" for name, v in values.items())
 
 
 class SelectionPath(pd.DataFrame):

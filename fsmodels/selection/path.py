@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.models.fsp import penalties
 from fsmodels.models.recipe import Recipe
-from fsmodels.selection.curve import SelectionPath
+from fsmodels.selection.curve import SelectionPath, point_text
 from fsmodels.selection.recipes import find
 from fsmodels.selection.request import Request
 from fsmodels.selection.resampling import Resample, folds_of
@@ -117,13 +118,14 @@ def path(
             "C=[0.1, 1, 10] or penalty=[0.5, 1, 2]. For a single point use select, for R_plus and R_minus gmeb.path."
         )
     points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
-    walk = _Walk(request, points)
     parts = [] if folds is None else folds_of(request.data, folds, words.get("seed") or 0)
     with interrupt.run(), watching.shown(progress):
-        found = walk(request, validation)
-        rows = [_label(point) | _row(one, validation) for point, one in zip(walk.points, found, strict=False)]
-        stopped = len(found) < len(walk.points) or found[-1].stop_reason is StopReason.INTERRUPTED
-        runs = [] if stopped or not parts else _of_folds(walk, parts, n_jobs)
+        found = _selections(request, points, validation)
+        rows = [_label(point) | _row(one, validation) for point, one in zip(points, found, strict=False)]
+        runs: dict[int, list[Any]] = {}
+        if parts and len(found) == len(points) and found[-1].stop_reason is not StopReason.INTERRUPTED:
+            bare = request.on(request.data.take([]))  # workers get the data of their fold only
+            each(partial(_of_fold, bare, points), parts, n_jobs, runs.__setitem__, "fold")
     ordered = recipe.runs_solver and not any(isinstance(value, Mapping) for values in grid.values() for value in values)
     direction = {name: recipe.direction.get(name) for name in grid} if ordered else {}
     not_less = _not_less(rows, direction)
@@ -132,57 +134,46 @@ def path(
         replace(one, model=None, bound=row["bound"], status=SolutionStatus(row["status"]))
         for one, row in zip(found, rows, strict=True)
     ]
-    by_point = None if len(runs) < 2 else [list(of_folds) for of_folds in zip(*runs, strict=True)]
+    finished = [runs[k] for k in sorted(runs)]
+    by_point = None if len(runs) < 2 else [list(of_folds) for of_folds in zip(*finished, strict=True)]
     return SelectionPath.of(rows, list(grid), selections, not_less, by_point and by_point[: len(rows)])
 
 
-@dataclass(frozen=True)
-class _Walk:
-    """A walk along the points of a grid."""
-
-    request: Request
-    points: list[dict[str, Any]]
-
-    def __call__(self, request: Request, validation: Dataset | None) -> list[Selection]:
-        """Return the selections at all points; after Ctrl-C, those at the points before it."""
-        found: list[Selection] = []
-        task: Request | None = None
-        with interrupt.run():
-            try:
-                for point in watching.each(self.points, "point", _named):
-                    if task is None or not task.recipe.keeps_model:
-                        with interrupt.raising():
-                            task = request.changed(**point).build().with_memory()
-                    else:
-                        for name, value in point.items():
-                            set_parameter(task.model, name, value, task.data)
-                        task = task.changed(**point)
-                    with own_clock():
-                        found.append(task.solve(validation))
-                    if found[-1].stop_reason is StopReason.INTERRUPTED or interrupt.pressed():
-                        break
-            except KeyboardInterrupt:
-                if not found:
-                    raise
-        return found
-
-    def again(self, part: Resample) -> list[tuple[float | None, tuple[str, ...]]]:
-        """Return held-out error and features at each point of one fold; None and none without a solution.
-
-        Raises KeyboardInterrupt where Ctrl-C has cut it short.
-        """
-        found = self(self.request.on(part.train), part.held_out)
-        if len(found) < len(self.points) or found[-1].stop_reason is StopReason.INTERRUPTED:
-            raise KeyboardInterrupt
-        return [(one.validation_error, one.selected if one.has_solution else ()) for one in found]
+def _selections(request: Request, points: list[dict[str, Any]], validation: Dataset | None) -> list[Selection]:
+    """Return the selections at all points; after Ctrl-C, those at the points before it."""
+    found: list[Selection] = []
+    task: Request | None = None
+    with interrupt.run():
+        try:
+            for point in watching.each(points, "point", point_text):
+                if task is None or not task.recipe.keeps_model:
+                    with interrupt.raising():
+                        task = request.changed(**point).build().with_memory()
+                else:
+                    for name, value in point.items():
+                        set_parameter(task.model, name, value, task.data)
+                    task = task.changed(**point)
+                with own_clock():
+                    found.append(task.solve(validation))
+                if found[-1].stop_reason is StopReason.INTERRUPTED or interrupt.pressed():
+                    break
+        except KeyboardInterrupt:
+            if not found:
+                raise
+    return found
 
 
-def _of_folds(walk: _Walk, parts: list[Resample], n_jobs: int) -> list[list[Any]]:
-    """Return the results of the folds at each point; after Ctrl-C, those that were finished."""
-    done: dict[int, list[Any]] = {}
-    bare = _Walk(walk.request.on(walk.request.data.take([])), walk.points)  # workers get the data of their fold only
-    each(bare.again, parts, n_jobs, done.__setitem__, "fold")
-    return [done[k] for k in sorted(done)]
+def _of_fold(
+    request: Request, points: list[dict[str, Any]], part: Resample
+) -> list[tuple[float | None, tuple[str, ...]]]:
+    """Return held-out error and features at each point of one fold; None and none without a solution.
+
+    Raises KeyboardInterrupt if Ctrl-C stopped it before the last point.
+    """
+    found = _selections(request.on(part.train), points, part.held_out)
+    if len(found) < len(points) or found[-1].stop_reason is StopReason.INTERRUPTED:
+        raise KeyboardInterrupt
+    return [(one.validation_error, one.selected if one.has_solution else ()) for one in found]
 
 
 def _is_grid(value: Any) -> bool:
@@ -213,12 +204,6 @@ def set_parameter(model: pyo.ConcreteModel, name: str, value: Any, data: Dataset
         parameter.store_values(penalties(data, value))
     else:
         parameter.set_value(value)
-
-
-def _named(point: dict[str, Any]) -> str:
-    """Return a point as text for progress lines."""
-    said = {name: "prices" if isinstance(value, Mapping) else f"{value:g}" for name, value in point.items()}
-    return ", ".join(f"{name}={value}" for name, value in said.items())
 
 
 def _label(point: dict[str, Any]) -> dict[str, Any]:

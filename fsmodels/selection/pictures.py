@@ -161,18 +161,23 @@ def draw_features(path: Any, ax: Axes | None) -> Axes:
     held = shown.reindex(columns=names).T.to_numpy(dtype=float)
     ax = axes(ax, height=max(1.9, 0.22 * len(names) + 1.2))
     if by_folds:
-        drawn = ax.imshow(100 * held, aspect="auto", cmap="Blues", vmin=0.0, vmax=100.0, interpolation="nearest")
-        ax.figure.colorbar(drawn, ax=ax, label=f"selected in % of {path.errors.shape[1]} folds")
+        heat_map(ax, 100 * held, names, f"selected in % of {path.errors.shape[1]} folds", share=True)
         chosen = weights.reindex(columns=names).notna().T.to_numpy()
         ax.plot(*np.nonzero(chosen)[::-1], "o", color="C1", markersize=4, label="selected on all data")
         ax.legend(fontsize="small", loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
     else:
-        largest = float(np.nanmax(np.abs(held), initial=0.0)) or 1.0
-        drawn = ax.imshow(held, aspect="auto", cmap="RdBu", vmin=-largest, vmax=largest, interpolation="nearest")
-        ax.figure.colorbar(drawn, ax=ax, label="weight as scaled")
-    ax.set_yticks(range(len(names)), [clipped(name) for name in names], fontsize="small")
+        heat_map(ax, held, names, "weight as scaled")
     _name_points(ax, path.index)
     return ax
+
+
+def heat_map(ax: Axes, values: np.ndarray, names: list[str], label: str, *, share: bool = False) -> None:
+    """Draw values by feature (rows): shares from 0 to 100, or weights of both signs."""
+    largest = 100.0 if share else float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+    colors: dict[str, Any] = {"cmap": "Blues" if share else "RdBu", "vmin": 0.0 if share else -largest, "vmax": largest}
+    drawn = ax.imshow(values, aspect="auto", interpolation="nearest", **colors)
+    ax.figure.colorbar(drawn, ax=ax, label=label)
+    ax.set_yticks(range(len(names)), [clipped(name) for name in names], fontsize="small")
 
 
 def _name_points(ax: Axes, index: pd.Index) -> None:

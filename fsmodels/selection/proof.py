@@ -91,26 +91,24 @@ def prove(found: Outcome) -> CertificateFile:
     ]
     taken, prices = set(found.selected), C * weights
     same = bool((prices == prices[0]).all())
-    return write(
-        data,
-        model=found.name,
-        problem={
+    stated = {
+        "model": found.name,
+        "problem": {
             "price": price.tolist(),
             "C": float(prices[0]) if same else prices.tolist(),
             "loss": loss,
             "rows": named,
-        }
-        | ({} if free_b else {"intercept": 0.0}),
-        incumbent={
+            **({} if free_b else {"intercept": 0.0}),
+        },
+        "incumbent": {
             "selected": [name for name in data.features if name in taken],
             "weights": {name: w for name, w in found.weights.items() if name in taken and w},
             "bias": found.bias,
         },
-        objective=found.objective,
-        gap=gap,
-        tree=proof.tree,
-        alphas=[_of_all(alpha, weights) for alpha in proof.alphas],
-    )
+        "objective": found.objective,
+        "gap": gap,
+    }
+    return write(data, stated, proof.tree, [_of_all(alpha, weights) for alpha in proof.alphas])
 
 
 def _of_all(alpha: Array, weights: Array) -> Array:

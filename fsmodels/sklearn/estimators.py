@@ -19,9 +19,9 @@ from fsmodels.checks import choice
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.selection.recipes import MODELS
 from fsmodels.selection.selection import Selection
-from fsmodels.sklearn import constraints, request
+from fsmodels.sklearn import request
 from fsmodels.sklearn.request import MULTICLASS, names_of_models, recipe_of, words_of
-from fsmodels.sklearn.weighing import FitByModel, checked, distinct, weighs
+from fsmodels.sklearn.weights import FitByModel, checked, distinct, weighs
 from fsmodels.words import listed
 from solvers import StopReason
 from solvers.clock import Clock
@@ -216,7 +216,7 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
     def _request(self) -> tuple[dict[str, Any], request.SideRows]:
         """Return the arguments of a request, and the side constraints."""
         words = words_of(self, recipe_of(self, kernels=self._kernels), self.n_features_in_)
-        return words, request.SideRows(*constraints.apart(self.constraints, self.rows, self._names()))
+        return words, request.SideRows.of(self.constraints, self.rows, self._names())
 
     def _sparse(self) -> bool:
         """Return True if the model and the scaling take sparse X."""

@@ -1,4 +1,4 @@
-"""Problems of an estimator: its parameters, checked; a model for two classes; the certificate of the fits."""
+"""Request of an estimator: its checked parameters, its side constraints, its problems, and the certificate of a fit."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from fsmodels.checks import choice, positive, whole
 from fsmodels.datasets.checks import on_one_footing
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.errors import NoSelection, ParameterError, SolverError
+from fsmodels.errors import ModelError, NoSelection, ParameterError, SolverError
 from fsmodels.models.recipe import Recipe
 from fsmodels.selection import report
 from fsmodels.selection.recipes import MODELS, find
 from fsmodels.selection.request import Request
-from fsmodels.selection.rows import beside, rows_model
+from fsmodels.selection.rows import KEYWORDS, beside, free_name, rows_model
 from fsmodels.selection.selection import Selection
-from fsmodels.sklearn import constraints
-from fsmodels.sklearn.weighing import against_rest, by_class
-from fsmodels.words import SCALINGS, listed, short
+from fsmodels.sklearn.weights import against_rest, by_class
+from fsmodels.words import SCALINGS, iterable, listed, short, suggestion
 from solvers import SolutionStatus, StopReason, interrupt
 from solvers.clock import own_clock
 from solvers.outside import warn
@@ -31,6 +31,7 @@ from solvers.result import relative_gap
 from solvers.shared_state import put_off
 
 AUTO = "auto"
+EXAMPLE = '{"excludes": [("x0", "x3")]}'  # of constraints
 FEATURES = 5  # the value of "auto" for models that need a number
 MULTICLASS = ["each"]
 
@@ -188,10 +189,108 @@ def problems_of(
 
 @dataclass(frozen=True)
 class SideRows:
-    """Side constraints: by the parameters of ``select``, and functions of the live model."""
+    """Side constraints of an estimator: by the parameters of ``select``, and functions of the live model."""
 
     declared: dict[str, Any]
-    functions: Sequence[Callable[[Any], Any]]
+    functions: list[Callable[[Any], Any]]
+
+    @classmethod
+    def of(cls, given: Any, rows: Any, features: Sequence[str]) -> SideRows:
+        """Return the parameters ``constraints`` and ``rows`` of an estimator as side constraints.
+
+        Features are named as the data name them, and by position where X is an array: 2 is ``"x2"``.
+
+        Raises ParameterError: no mapping, function or list of these, or a keyword that does not exist.
+        """
+        parts = [] if given is None else list(given) if isinstance(given, list | tuple) else [given]
+        parts += [] if rows is None else [{"rows": rows}]
+        found = cls({}, [])
+        for part in parts:
+            if isinstance(part, Mapping):
+                found._declare(part, features)
+            elif callable(part):
+                found.functions.append(part)
+            else:
+                raise ParameterError(
+                    f"constraints={short(repr(part))} is not allowed: give a mapping, such as {EXAMPLE}, a function of "
+                    "the model, or a list of these."
+                )
+        return found
+
+    def _declare(self, given: Mapping[Any, Any], features: Sequence[str]) -> None:
+        for kind, value in given.items():
+            if kind not in KEYWORDS:
+                raise ParameterError(
+                    f'constraints: "{short(str(kind))}" is no kind of side constraint. {suggestion(kind, KEYWORDS)}'
+                    f"Kinds: {listed(KEYWORDS, len(KEYWORDS))}."
+                )
+            if kind in self.declared:
+                raise ParameterError(f'constraints: "{kind}" stands twice: give all of that kind in one list.')
+            self.declared[kind] = _named(kind, value, features)
+
+    def call(self, model: pyo.ConcreteModel) -> None:
+        """Call each function with the model, and add the constraints that it returns: one, a list or a mapping by name.
+
+        Raises ModelError: the model has no such component, or a function returns something else.
+        """
+        for function in self.functions:
+            called = getattr(function, "__name__", type(function).__name__)
+            try:
+                made = function(model)
+            except AttributeError as error:
+                if model.component("sigma") is None and error.name == "sigma":
+                    raise ModelError(
+                        f"constraints: {called} uses model.sigma, which this model has on demand only: add sigma=True."
+                    ) from error
+                raise
+            if made is None:
+                continue
+            named = made if isinstance(made, Mapping) else {}
+            plain = [made] if _is_component(made) else [] if named else list(made) if iterable(made) else [made]
+            pairs = [*named.items(), *((called if called.isidentifier() else "constraint", row) for row in plain)]
+            for name, row in pairs:
+                component = row if _is_component(row) else _as_row(row, called)
+                model.add_component(free_name(model, str(name)), component)
+
+
+def _named(kind: str, value: Any, features: Sequence[str]) -> Any:
+    """Return a value of a keyword with names in place of the positions of features."""
+
+    def name(j: Any) -> Any:
+        if not isinstance(j, int | np.integer) or isinstance(j, bool):
+            return j
+        if not 0 <= j < len(features):
+            raise ParameterError(f"constraints: {kind} names feature {j}: positions are 0..{len(features) - 1}.")
+        return features[int(j)]
+
+    def names(part: Any) -> Any:
+        if isinstance(part, Mapping):
+            return {name(j): x for j, x in part.items()}
+        if isinstance(part, str) or not iterable(part):
+            return name(part)
+        return (tuple if isinstance(part, tuple) else list)(map(names, part))
+
+    keyword = KEYWORDS[kind]
+    if not keyword.names_features:
+        return value
+    if not keyword.keys:
+        return names(value)
+    pairs = keyword.values(kind, value)
+    return [(names(pair[0]), *pair[1:]) if isinstance(pair, tuple | list) and pair else pair for pair in pairs]
+
+
+def _is_component(made: Any) -> bool:
+    return getattr(made, "ctype", None) in (pyo.Constraint, pyo.ConstraintList, pyo.Block, pyo.Var, pyo.Param, pyo.Set)
+
+
+def _as_row(made: Any, called: str) -> pyo.Constraint:
+    """Return the constraint of a relation such as ``model.sigma["a"] <= model.sigma["b"]``."""
+    if getattr(made, "is_relational", lambda: False)():
+        return pyo.Constraint(expr=made)
+    raise ModelError(
+        f"constraints: {called} returned {type(made).__name__}: return a pyo.Constraint, a relation such as "
+        'model.sigma["x0"] <= model.sigma["x1"], a list or a mapping of these, or nothing.'
+    )
 
 
 def built(problem: TwoClasses, words: dict[str, Any], rows: SideRows, time_limit: float | None = None) -> Request:
@@ -204,7 +303,7 @@ def built(problem: TwoClasses, words: dict[str, Any], rows: SideRows, time_limit
     if rows.functions:
         if task.model is None:
             task = replace(task, model=rows_model(task.data.features))
-        constraints.apply(rows.functions, task.model)
+        rows.call(task.model)
     return task
 
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 import fsmodels as fs
 from fsmodels.selection.recipes import MODELS
 from fsmodels.sklearn import KernelSelectorClassifier, SelectorClassifier
-from fsmodels.sklearn.weighing import distinct, weighs
+from fsmodels.sklearn.weights import distinct, weighs
 
 BUPA = fs.load_dataset("bupa")
 X, Y = BUPA.X[:120], np.where(BUPA.y[:120] > 0, "ill", "well")

@@ -26,8 +26,8 @@ TRIED = {"max_features": 1, "penalty": 0.5, "C": 1.0, "R_plus": 1.0, "R_minus": 
 
 
 @dataclass(frozen=True)
-class Told:
-    """A parameter: its option on the command line ("" for none), values or type, default as text, and what it is."""
+class ParameterDescription:
+    """A parameter: its option on the command line ("" for none), values or type, default as text, and its meaning."""
 
     name: str
     flag: str
@@ -38,17 +38,17 @@ class Told:
 
 @dataclass(frozen=True, repr=False)
 class Description:
-    """A model by name, described: print it, or let Jupyter show it.
+    """Description of a model; its representation is the text for a terminal or a notebook.
 
     Attributes
     ----------
     name, title : str
     equations : list of str
-        The problem as plain text; ``latex`` is the same as LaTeX.
-    parameters : list of Told
+        The problem as plain text; ``latex`` is the same as LaTeX, empty if the page describes the problem in words.
+    parameters : list of ParameterDescription
         ``name``, ``flag``, ``kind``, ``default`` and ``text`` of each.
     solvers : Takers or None
-        Who solves it; None where the method runs no solver.
+        Solvers and drivers of the model; None where the method runs no solver.
     weights : str
         Whether ``class_weight`` and ``sample_weight`` of ``select`` are honoured, or refused.
     classes, certificate, source : str
@@ -58,87 +58,20 @@ class Description:
     """
 
     name: str
-
-    @property
-    def _recipe(self) -> Recipe:
-        return MODELS[self.name]
-
-    @property
-    def title(self) -> str:
-        """One line."""
-        return self._recipe.title
-
-    @property
-    def page(self) -> str:
-        """The module with the page."""
-        return self._recipe.page if "." in self._recipe.page else f"fsmodels.models.{self._recipe.page}"
-
-    @cached_property
-    def _sections(self) -> dict[str, str]:
-        return docstrings.sections(importlib.import_module(self.page).__doc__ or "")
-
-    @cached_property
-    def _rows(self) -> list[str]:
-        return docstrings.rows(self._sections["Problem"], self._recipe.numbers)
-
-    @property
-    def latex(self) -> str:
-        """The problem as LaTeX; "" where it is told in words."""
-        rows = " \\\\\n".join(self._rows)
-        return f"\\begin{{aligned}}\n{rows}\n\\end{{aligned}}" if rows else ""
-
-    @property
-    def equations(self) -> list[str]:
-        """The problem as plain text."""
-        if self._rows:
-            return [docstrings.plain(row) for row in self._rows]
-        parts = re.split(r"\n\s*\n", self._sections["Problem"])
-        own = [part for part in parts if all(number in part for number in self._recipe.numbers)]
-        lines = [line for part in own for line in part.splitlines()]
-        return [re.sub(r":math:`([^`]*)`", lambda m: docstrings.plain(m[1]), line).replace("``", "") for line in lines]
-
-    @property
-    def classes(self) -> str:
-        """The class of the problem."""
-        return " ".join(self._sections.get("Class", "").split())
-
-    @property
-    def certificate(self) -> str:
-        """What can be proven of an answer."""
-        return " ".join(self._sections["Certificate"].split())
-
-    @property
-    def weights(self) -> str:
-        """Whether class_weight and sample_weight are honoured."""
-        return "class_weight and sample_weight are honoured" if self._recipe.weighs else "refused"
-
-    @property
-    def source(self) -> str:
-        """The paper."""
-        return " ".join(self._sections["Source"].split())
-
-    @cached_property
-    def parameters(self) -> list[Told]:
-        """What it takes."""
-        given = inspect.signature(self._recipe.build).parameters
-        return [self._told(name, given[name].default) for name in self._recipe.parameters]
-
-    def _told(self, name: str, default: Any) -> Told:
-        known = PARAMETERS.get(name)
-        build = self._recipe.build
-        kind, meaning = docstrings.parameter(build, name)
-        either = self._recipe.instead
-        rival = either.get(name) or next((mine for mine, other in either.items() if other == name), None)
-        needed = "needed" if rival is None else f"this or {rival}"
-        text = meaning or (known.help if known else "")
-        is_needed = default is inspect.Parameter.empty or rival is not None
-        flag = known.flag if known and known.is_switch == isinstance(default, bool) else ""  # not of another kind
-        return Told(name, flag, kind, needed if is_needed else repr(default), text.replace("``", ""))
+    title: str
+    equations: list[str]
+    latex: str
+    parameters: list[ParameterDescription]
+    weights: str
+    classes: str
+    certificate: str
+    source: str
+    page: str
 
     @cached_property
     def solvers(self) -> Takers | None:
-        """Who solves it, read off a small model of it."""
-        recipe = self._recipe
+        """Solvers and drivers that solve a small model of this kind."""
+        recipe = MODELS[self.name]
         if not recipe.runs_solver:
             return None
         rng = np.random.default_rng(0)
@@ -151,7 +84,7 @@ class Description:
             whole = takers(recipe.model(data, recipe.suited(given, data, "scip", {})))
         return Takers(own.default, own.drivers, whole.whole, whole.local)
 
-    def _by_whom(self) -> list[str]:
+    def _solver_lines(self) -> list[str]:
         if self.solvers is None:
             return ["a method of its own, which runs no solver"]
         found = self.solvers
@@ -169,7 +102,7 @@ class Description:
         module = self.page.removeprefix("fsmodels.models.").removeprefix("fsmodels.")
         parts = {
             "Weights of samples": [self.weights],
-            "Solved by": self._by_whom(),
+            "Solved by": self._solver_lines(),
             "Class": [self.classes],
             "Certificate": [self.certificate],
             "To read on": [f"help(fs.{module})", self.source],
@@ -247,7 +180,44 @@ def describe(model: str | None = None) -> Any:
     >>> [told.name for told in found.parameters]
     ['C', 'loss', 'sigma']
     """
-    return Descriptions() if model is None else Description(find(model).name)
+    if model is None:
+        return Descriptions()
+    recipe = find(model)
+    page = recipe.page if "." in recipe.page else f"fsmodels.models.{recipe.page}"
+    sections = docstrings.sections(importlib.import_module(page).__doc__ or "")
+    rows = docstrings.rows(sections["Problem"], recipe.numbers)
+    lines = " \\\\\n".join(rows)
+    return Description(
+        name=recipe.name,
+        title=recipe.title,
+        equations=[docstrings.plain(row) for row in rows] or _in_words(sections["Problem"], recipe.numbers),
+        latex=f"\\begin{{aligned}}\n{lines}\n\\end{{aligned}}" if rows else "",
+        parameters=[_parameter(recipe, name) for name in recipe.parameters],
+        weights="class_weight and sample_weight are honoured" if recipe.weighs else "refused",
+        classes=" ".join(sections.get("Class", "").split()),
+        certificate=" ".join(sections["Certificate"].split()),
+        source=" ".join(sections["Source"].split()),
+        page=page,
+    )
+
+
+def _in_words(problem: str, words: tuple[str, ...]) -> list[str]:
+    """Return the lines of the paragraphs with these words, for a problem without a formula."""
+    own = [part for part in re.split(r"\n\s*\n", problem) if all(word in part for word in words)]
+    lines = [line for part in own for line in part.splitlines()]
+    return [re.sub(r":math:`([^`]*)`", lambda m: docstrings.plain(m[1]), line).replace("``", "") for line in lines]
+
+
+def _parameter(recipe: Recipe, name: str) -> ParameterDescription:
+    known, default = PARAMETERS.get(name), recipe.default(name)
+    kind, meaning = docstrings.parameter(recipe.build, name)
+    rival = recipe.instead.get(name) or next((mine for mine, other in recipe.instead.items() if other == name), None)
+    text = repr(default)
+    if default is inspect.Parameter.empty or rival is not None:
+        text = "needed" if rival is None else f"this or {rival}"
+    flag = known.flag if known and known.is_switch == isinstance(default, bool) else ""  # not of another kind
+    meaning = meaning or (known.help if known else "")
+    return ParameterDescription(name, flag, kind, text, meaning.replace("``", ""))
 
 
 def _wrapped(text: str, indent: int) -> list[str]:
