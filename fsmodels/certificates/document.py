@@ -39,10 +39,15 @@ class CertificateFile:
     content: dict[str, Any]
     intact: bool = True
 
-    def save(self, path: str | Path) -> None:
-        """Write the file, which ``fsmodels verify FILE DATA`` checks; its last line is a checksum of what is above."""
+    @property
+    def text(self) -> str:
+        """The text of the file, JSON; its last line is a checksum of the lines above it."""
         text = json.dumps(self.content, allow_nan=False, separators=(",", ":"))[:-1]
-        write_file(path, f'{text},\n"checksum":"{_checksum(text)}"}}\n')
+        return f'{text},\n"checksum":"{_checksum(text)}"}}\n'
+
+    def save(self, path: str | Path) -> None:
+        """Write the file, which ``fsmodels verify FILE DATA`` checks."""
+        write_file(path, self.text)
 
     @classmethod
     def load(cls, path: str | Path) -> CertificateFile:

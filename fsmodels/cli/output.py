@@ -27,7 +27,7 @@ from fsmodels.datasets.files import write_file
 from fsmodels.errors import ParameterError
 from solvers.progress import printable
 
-__all__ = ["BAD_INPUT", "NO_SOLUTION", "Guard", "ResultFile", "check_target", "complain", "guarded", "show"]
+__all__ = ["BAD_INPUT", "NO_SOLUTION", "Guard", "ResultFile", "complain", "guarded", "show"]
 
 BAD_INPUT, NO_SOLUTION = 2, 3  # exit codes
 STYLES = re.compile(r"(\x1b\[(?:(?:[0-4]|31);?)+m)")  # plain, bold, dim, italic, underlined, red
@@ -115,51 +115,45 @@ def guarded() -> Iterator[tuple[Guard, Guard]]:
         sys.stdout, sys.stderr = before
 
 
-def check_target(option: str, path: Path, inputs: Iterable[Path]) -> None:
-    """Refuse a file that cannot be written, or that this run reads or writes otherwise; ``option`` names it.
-
-    Raises ParameterError.
-    """
-    try:
-        real = Path(os.path.realpath(path))
-        if not real.parent.is_dir():
-            raise FileNotFoundError(2, "no such folder")
-        mode = None
-        with suppress(FileNotFoundError):
-            mode = os.stat(path).st_mode
-            if stat.S_ISDIR(mode):
-                raise IsADirectoryError(21, "it is a folder")
-            if not os.access(path, os.W_OK):
-                raise PermissionError(13, "it may not be written to")
-        if mode is None or stat.S_ISREG(mode):
-            tempfile.TemporaryFile(dir=real.parent).close()  # the folder takes files
-        same = [
-            other
-            for other in inputs
-            if real == Path(os.path.realpath(other))
-            or (mode and os.path.exists(other) and os.path.samefile(other, path))
-        ]
-    except (OSError, ValueError) as error:  # ValueError: a name with a null byte
-        why = getattr(error, "strerror", None) or error
-        raise ParameterError(
-            f'{option} "{path}" cannot be written ({why}): give a file in a folder that exists and takes files.'
-        ) from None
-    if same:
-        raise ParameterError(f'{option} "{path}" is the file "{same[0]}" of this run: give another file.')
-
-
 class ResultFile:
-    """Where a result goes; everything that can be refused is refused before the run.
+    """A file that a run writes; it is checked before the run and replaced completely or not at all.
 
     ``path``: as the user wrote it; a symbolic link is followed, and what is no regular file (``/dev/stdout``, a pipe)
-    is written to as it is. ``inputs``: files that the run reads, or writes otherwise. ``force``: whether a run without
-    a solution may replace a file that has one. ``option``: its option. Raises ParameterError as ``check_target``.
+    is written to as it is. ``inputs``: files that the run reads, or writes otherwise. ``option``: its option.
+    ``force``: whether a run without a solution may replace a file that has one.
+
+    Raises ParameterError: the file cannot be written, or is one of the inputs.
     """
 
-    def __init__(self, path: Path, inputs: Iterable[Path], *, force: bool, option: str = "--json") -> None:
+    def __init__(self, path: Path, inputs: Iterable[Path], *, option: str = "--json", force: bool = False) -> None:
         self.path, self.force, self.option = path, force, option
-        check_target(option, path, inputs)
-        self._is_file = path.is_file() or not path.exists()
+        try:
+            real = Path(os.path.realpath(path))
+            if not real.parent.is_dir():
+                raise FileNotFoundError(2, "no such folder")
+            mode = None
+            with suppress(FileNotFoundError):
+                mode = os.stat(path).st_mode
+                if stat.S_ISDIR(mode):
+                    raise IsADirectoryError(21, "it is a folder")
+                if not os.access(path, os.W_OK):
+                    raise PermissionError(13, "it may not be written to")
+            self._is_file = mode is None or stat.S_ISREG(mode)
+            if self._is_file:
+                tempfile.TemporaryFile(dir=real.parent).close()  # the folder takes files
+            same = [
+                other
+                for other in inputs
+                if real == Path(os.path.realpath(other))
+                or (mode and os.path.exists(other) and os.path.samefile(other, path))
+            ]
+        except (OSError, ValueError) as error:  # ValueError: a name with a null byte
+            why = getattr(error, "strerror", None) or error
+            raise ParameterError(
+                f'{option} "{path}" cannot be written ({why}): give a file in a folder that exists and takes files.'
+            ) from None
+        if same:
+            raise ParameterError(f'{option} "{path}" is the file "{same[0]}" of this run: give another file.')
 
     def write(self, content: dict[str, Any], *, has_solution: bool) -> None:
         """Write a result as JSON. Raises ParameterError as ``put``; without a solution, a failure is a note."""
@@ -176,10 +170,10 @@ class ResultFile:
                 raise
             complain("Note", str(error))
 
-    def put(self, text: str) -> None:
-        """Write text. Raises ParameterError: the file cannot be written."""
+    def put(self, content: str | bytes) -> None:
+        """Write text or bytes. Raises ParameterError: the file cannot be written."""
         try:
-            write_file(self.path, text)
+            write_file(self.path, content)
         except (KeyboardInterrupt, OSError) as error:
             if isinstance(error, OSError):
                 kept = "; what was there is as it was" if self._is_file and self.path.exists() else ""
@@ -188,7 +182,7 @@ class ResultFile:
                 raise
             else:
                 why = "(Ctrl-C before it was read)"
-            raise ParameterError(f'cannot write "{self.path}" {why}: give another file with {self.option}.') from None
+            raise ParameterError(f'{self.option} "{self.path}" cannot be written {why}: give another file.') from None
 
     def _may_hold_solution(self) -> bool:
         """Return whether the file there has a result with a solution, or is not known to have none."""

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fsmodels.cli.output import Guard, check_target, complain
+from fsmodels.cli.output import Guard, ResultFile, complain
 from fsmodels.cli.request import dialect
 from fsmodels.datasets import tables
 from fsmodels.datasets.columns import level
 from fsmodels.datasets.dialect import Dialect
-from fsmodels.datasets.files import write_file
 from fsmodels.errors import DataError, NoSelection, ParameterError
 from fsmodels.selection.report import boundary_note
 from fsmodels.selection.saved import SavedSelection, load_selection
@@ -24,12 +23,9 @@ from solvers import interrupt
 
 def run(args: SimpleNamespace) -> None:
     """Write row, label and score of each sample. Raises NoSelection: the file has no classifier."""
-    if args.out is not None:
-        check_target("--out", args.out, [args.selection, args.table])
+    out = None if args.out is None else ResultFile(args.out, [args.selection, args.table], option="--out")
     found = load_selection(args.selection)
-    table, origin = tables.read_table(args.table, Dialect(**dialect(args)), like=found.data.dialect)
-    for note in origin.notes:
-        complain("Note", note)
+    table, _ = tables.read_table(args.table, Dialect(**dialect(args)), like=found.data.dialect)
     if found.machine is None:
         raise NoSelection(f'"{args.selection}" has no classifier: its run ended as {found.status}.')
     if args.target is not None and args.target not in table.columns:
@@ -39,18 +35,13 @@ def run(args: SimpleNamespace) -> None:
     text = rows.to_csv(index=False, lineterminator="\n")
     if note := boundary_note(found.on_boundary(table, args.unseen)):
         complain("Note", note)
-    if args.out is None:
+    if out is not None:
+        out.put(text)
+    else:
         if isinstance(sys.stdout, Guard):
             sys.stdout.exact = True
         with interrupt.finishing():
             print(text, end="")
-    else:
-        try:
-            write_file(args.out, text)
-        except OSError as error:
-            raise ParameterError(
-                f'--out "{args.out}" cannot be written ({error.strerror}): give a file in a folder.'
-            ) from None
     if args.target is not None:
         complain("Error of the labels", _error(found, table[args.target], rows["label"]))
 

@@ -82,7 +82,7 @@ def _verify(args: SimpleNamespace) -> None:
     """Check a certificate. Raises NoSelection: it does not hold."""
     file = None
     if args.json is not None:
-        file = ResultFile(args.json, [request.source(args)[0], args.certificate], force=True)
+        file = ResultFile(args.json, [request.source(args), args.certificate], force=True)
     data = request.loaded(args, signs=False)[0]
     found = verify(args.certificate, data)
     if file is not None:

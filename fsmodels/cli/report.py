@@ -17,9 +17,9 @@ from solvers import progress
 
 def run(args: SimpleNamespace) -> None:
     """Select and write the page."""
-    files = [request.source(args)[0], *arguments.files(args)]
+    files = [request.source(args), *arguments.files(args)]
     others = [*files, *([args.json] if args.json else [])]
-    page = ResultFile(args.html, others, force=True, option="--html")
+    page = ResultFile(args.html, others, option="--html")
     task = request.read(args)
     given = dict(task.given)
     given.pop("time_limit", None)

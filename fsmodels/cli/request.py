@@ -27,6 +27,7 @@ from fsmodels.selection.recipes import MODELS
 from fsmodels.selection.selection import Selection
 from fsmodels.words import DEFAULT_SCALING
 from solvers import interrupt, progress
+from solvers.outside import warn
 
 BAG = "bag_id"
 TABLE = [part.name for part in fields(Dialect)]  # options for reading a table
@@ -120,16 +121,16 @@ def read(args: SimpleNamespace) -> Task:
 
 
 def loaded(args: SimpleNamespace, *, signs: bool) -> tuple[Dataset, dict[str, Any], Embedding | None, list[str]]:
-    """Return what ``loading.load`` returns, with all notes, which are written to standard error.
+    """Return what ``load`` returns, and the warnings about the data, which are written to standard error.
 
     ``signs``: whether any sign of a weight will be shown.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         with interrupt.raising(), progress.shown(not args.quiet), progress.doing(f"reading {args.data}"):
-            data, facts, embedding, notes = load(args)
+            data, facts, embedding = load(args)
             look(data)
-    notes += dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, DataWarning))
+    notes = list(dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, DataWarning)))
     for note in [*notes, *([report.guess(data)] if data.positive_guessed and signs else [])]:
         complain("Note", note)
     return data, facts, embedding, notes
@@ -155,8 +156,7 @@ def _result_file(args: SimpleNamespace) -> ResultFile | None:
         if args.force:
             raise OptionError("--force lets the file of --json be replaced: give --json FILE with it.")
         return None
-    inputs = [source(args)[0], *arguments.files(args)]
-    return ResultFile(args.json, inputs, force=args.force)
+    return ResultFile(args.json, [source(args), *arguments.files(args)], force=args.force)
 
 
 def describe(data: Dataset) -> str:
@@ -169,14 +169,16 @@ def describe(data: Dataset) -> str:
     )
 
 
-def load(args: SimpleNamespace) -> tuple[Dataset, dict[str, Any], Embedding | None, list[str]]:
-    """Return the data, the facts about them for the JSON file, the embedding where they are bags, and notes.
+def load(args: SimpleNamespace) -> tuple[Dataset, dict[str, Any], Embedding | None]:
+    """Return the data, the facts about them for the JSON file, and the embedding where they are bags.
 
     Raises DataError, ParameterError: the file, or an option that does not go with it.
     """
     if args.sigma is not None and args.bags is None:
         raise ParameterError("--sigma is the width of the similarity to an instance: give --bags COL with it.")
-    path, notes = source(args)
+    path = source(args)
+    if args.data == str(path) and args.data in _shipped(args):
+        warn(f'reading the file "{args.data}" here, not the shipped data set of that name.', DataWarning)
     if is_svmlight(path):
         if os.path.isfile(path):
             _refuse(args, TABLE, f'is about tables, and "{path}" is in libsvm format: leave it out.')
@@ -184,7 +186,7 @@ def load(args: SimpleNamespace) -> tuple[Dataset, dict[str, Any], Embedding | No
             _refuse(args, OF_NAMES, f"{why}line and features have numbers. Leave it out, or give a table.")
         data = Dataset.from_svmlight(path, args.positive)
         data = data.weighted(class_weight=arguments.class_weight(args.class_weight))
-        return on_one_footing(data, args.scale), {"path": str(path), "target": None, "dropped": []}, None, notes
+        return on_one_footing(data, args.scale), {"path": str(path), "target": None, "dropped": []}, None
     facts = {"path": str(path), "target": args.target, "dropped": args.drop}
     groups = list(dict.fromkeys(arguments.fair(text)[0] for text in args.fair))
     if args.keep_fair and not groups:
@@ -193,7 +195,7 @@ def load(args: SimpleNamespace) -> tuple[Dataset, dict[str, Any], Embedding | No
         _refuse(args, OF_SAMPLES, "is about samples, and the rows are instances of --bags: leave one of them out.")
         rows = Dataset.from_csv(path, args.target, args.positive, args.drop, args.bags, **dialect(args))
         embedding = embed(rows.scaled(args.scale or DEFAULT_SCALING), args.sigma, bag=args.bags)
-        return embedding.data, {**facts, "bag": args.bags, **embedding.facts()}, embedding, notes
+        return embedding.data, {**facts, "bag": args.bags, **embedding.facts()}, embedding
     beside = [] if args.keep_fair else groups
     made = {"one_hot": args.one_hot, "impute": args.impute}
     data = Dataset.from_csv(path, args.target, args.positive, args.drop, beside, **dialect(args), **made)
@@ -201,8 +203,8 @@ def load(args: SimpleNamespace) -> tuple[Dataset, dict[str, Any], Embedding | No
     data = on_one_footing(arguments.with_interactions(data, args.interactions), args.scale)
     data = data.set_aside(*groups, keep=True) if args.keep_fair else data
     if BAG in data.features:
-        notes.append(f'"{BAG}" is taken as a feature: give --bags {BAG} if the rows are instances of bags.')
-    return data, facts, None, notes
+        warn(f'"{BAG}" is taken as a feature: give --bags {BAG} if the rows are instances of bags.', DataWarning)
+    return data, facts, None
 
 
 def dialect(args: SimpleNamespace) -> dict[str, Any]:
@@ -210,18 +212,20 @@ def dialect(args: SimpleNamespace) -> dict[str, Any]:
     return {name: getattr(args, name) for name in TABLE}
 
 
-def source(args: SimpleNamespace) -> tuple[Path, list[str]]:
-    """Return the file that DATA names, here or shipped, and notes on it. Raises DataError if there is none."""
-    of_bags = args.bags is not None
-    shipped = set((list_bags() if of_bags else list_datasets())["name"])
+def _shipped(args: SimpleNamespace) -> set[str]:
+    """Return the names of the shipped data sets, or of the bags for ``--bags``."""
+    return set((list_datasets() if args.bags is None else list_bags())["name"])
+
+
+def source(args: SimpleNamespace) -> Path:
+    """Return the file that DATA names, here or shipped. Raises DataError if there is none."""
     path = Path(args.data)
     if os.path.isfile(path):
-        hides = args.data in shipped
-        return path, [f'reading the file "{args.data}" here, not the shipped data set of that name.'] if hides else []
-    if args.data not in shipped and (path.suffix or os.path.exists(path) or len(path.parts) > 1):
-        return path, []
+        return path
+    if args.data not in _shipped(args) and (path.suffix or os.path.exists(path) or len(path.parts) > 1):
+        return path
     try:
-        return shipped_file(args.data, bags=of_bags), []
+        return shipped_file(args.data, bags=args.bags is not None)
     except DataError as error:
         names = [f"{path}{suffix}{packed}" for suffix in (".csv", *LIBSVM) for packed in ("", ".gz")]
         beside = [name for name in names if os.path.isfile(name)]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from io import BytesIO
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from fsmodels.cli import request
 from fsmodels.cli.commands import COMPARED
-from fsmodels.cli.output import check_target, complain, show
+from fsmodels.cli.output import ResultFile, complain, show
 from fsmodels.cli.request import Task
-from fsmodels.datasets.files import write_file
 from fsmodels.errors import ModelError, NoSelection, ParameterError
 from fsmodels.evaluation.compare import BUDGET, compare_on
 from fsmodels.evaluation.folds import Folds
@@ -42,7 +40,7 @@ def check(args: SimpleNamespace) -> None:
     if file is not None:
         if file.suffix.lower() not in PICTURES:
             raise ParameterError(f'--picture "{file}" cannot be drawn: give a {", ".join(PICTURES)} file.')
-        check_target("--picture", file, [] if args.json is None else [args.json])
+        args.drawn = ResultFile(file, [] if args.json is None else [args.json], option="--picture")
     rule = getattr(args, "choose", None)
     if rule in ("one-se", "best") and args.folds is None:
         raise ParameterError(f"--choose {rule} needs held-out errors: give --folds 5 with it.")
@@ -134,17 +132,11 @@ def _compare(task: Task) -> None:
 def _write(task: Task, content: dict[str, Any], found: Any, solved: bool = True) -> None:
     """Write the file, and the picture of solved models. Raises ParameterError: one of them cannot be written."""
     task.write(content | {"data_file": task.facts}, solved=solved)
-    picture = task.args.picture
-    if picture is not None and solved:
-        try:
-            _draw(found, picture)
-        except OSError as error:
-            raise ParameterError(
-                f'--picture "{picture}" cannot be written ({error.strerror}): give another file.'
-            ) from None
+    if task.args.picture is not None and solved:
+        _draw(found, task.args.drawn)
 
 
-def _draw(found: Any, file: Path) -> None:
+def _draw(found: Any, file: ResultFile) -> None:
     """Draw the objective and the errors of a path, frequencies, or a comparison, without a window."""
     from matplotlib.figure import Figure
 
@@ -157,5 +149,5 @@ def _draw(found: Any, file: Path) -> None:
         figure = Figure(figsize=(6, max(1.6, 0.22 * min(shown, 40) + 0.9)), layout="constrained")
         found.plot(figure.subplots())
     drawn = BytesIO()
-    figure.savefig(drawn, format=file.suffix.lower().removeprefix("."))
-    write_file(file, drawn.getvalue())
+    figure.savefig(drawn, format=file.path.suffix.lower().removeprefix("."))
+    file.put(drawn.getvalue())

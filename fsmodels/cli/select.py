@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 from fsmodels.cli import arguments, request
 from fsmodels.cli.commands import EACH_LIMIT, data_words
-from fsmodels.cli.output import check_target, complain, show
+from fsmodels.cli.output import ResultFile, complain, show
 from fsmodels.cli.request import Task
 from fsmodels.errors import ModelError, NoSelection, ParameterError
 from fsmodels.evaluation.cross_validate import CrossValidated, over_folds
@@ -36,8 +36,7 @@ def run(args: SimpleNamespace) -> None:
     """Select, write and report. Raises NoSelection: there is no solution."""
     if args.certify is not None:
         _check_certify(args)
-    if args.certificate is not None:
-        _check_certificate(args)
+    proof = None if args.certificate is None else _certificate_file(args)
     _check_held_out(args)
     task = request.read(args)
     embedding = task.embedding
@@ -78,8 +77,14 @@ def run(args: SimpleNamespace) -> None:
             table = embedding.concepts(found).to_string(index=False, max_rows=CONCEPTS)
             show("\nSelected instances, of the file:", table)
         task.show_files()
-    if args.certificate is not None:
-        _save_certificate(found, args)
+    if proof is not None:
+        try:
+            proof.put(found.certificate.text)
+        except ModelError as error:
+            raise ParameterError(f"No certificate was written. {error}") from None
+        if not args.quiet:
+            check = shlex.join(["fsmodels", "verify", str(proof.path), args.data, *data_words(args)])
+            show(f"\nProof written to {proof.path}; what checks it: {check}")
     if not args.quiet:
         show(*next_steps(found, args))
 
@@ -96,8 +101,8 @@ def _check_certify(args: SimpleNamespace) -> None:
         raise ParameterError(f"--certify {args.certify:g} is no time: give seconds above 0.")
 
 
-def _check_certificate(args: SimpleNamespace) -> None:
-    """Refuse --certificate where there will be none, or where it would replace a file of this run."""
+def _certificate_file(args: SimpleNamespace) -> ResultFile:
+    """Return the file of --certificate. Raises ParameterError: no proof is possible, or the file of ``ResultFile``."""
     certifies = find(args.model).certifies
     if not certifies or args.signs or args.fair:
         what = "--sign and --fair" if certifies else f'model "{args.model}"'
@@ -105,23 +110,9 @@ def _check_certificate(args: SimpleNamespace) -> None:
         raise ParameterError(
             f"--certificate is written for {able} with rows on features, not for {what}: leave it out."
         )
-    others = [request.source(args)[0], *arguments.files(args)]
-    check_target("--certificate", args.certificate, [*others, *([args.json] if args.json else [])])
-
-
-def _save_certificate(found: Selection, args: SimpleNamespace) -> None:
-    """Write the proof, and report the command that checks it. Raises ParameterError: it cannot be written."""
-    try:
-        found.certificate.save(args.certificate)
-    except ModelError as error:
-        raise ParameterError(f"No certificate was written. {error}") from None
-    except OSError as error:
-        raise ParameterError(
-            f'--certificate "{args.certificate}" cannot be written ({error.strerror}): give another file.'
-        ) from None
-    if not args.quiet:
-        check = shlex.join(["fsmodels", "verify", str(args.certificate), args.data, *data_words(args)])
-        show(f"\nProof written to {args.certificate}; what checks it: {check}")
+    others = [request.source(args), *arguments.files(args)]
+    others += [args.json] if args.json else []
+    return ResultFile(args.certificate, others, option="--certificate")
 
 
 def _certified(task: Task, found: Selection) -> Certified:

@@ -134,7 +134,7 @@ class Origin:
     """Source of data.
 
     ``where``: its name in messages. ``path``, ``dialect``, ``lines``: of a file, the options with which it was read,
-    and the line (or row of the sheet) where each row ends, the header first. ``notes``: sentences for the user.
+    and the line (or row of the sheet) where each row ends, the header first.
     ``headless``: a sentence for errors about missing columns, where the first line looks like a sample.
     """
 
@@ -142,7 +142,6 @@ class Origin:
     path: Path | None = None
     dialect: Dialect = PLAIN
     lines: Sequence[int] = ()
-    notes: Sequence[str] = ()
     headless: str = ""
 
     def row(self, row: int) -> str:

@@ -97,8 +97,6 @@ class Constructors:
         """
         path, dropped = as_path(path), as_names(drop, "drop")
         table, origin = tables.read_table(path, Dialect(sep, decimal, thousands, encoding, sheet), unused=dropped)
-        for note in origin.notes:
-            warn(note, DataWarning)
         table = tables.without(table, dropped, target, origin)
         return cls._of_table(table, target, positive, title(path), aside, one_hot, impute, origin)
 

@@ -52,7 +52,7 @@ def read_table(
 ) -> tuple[pd.DataFrame, Origin]:
     """Read a table from a file.
 
-    ``requested``: options of the user; ``origin.notes`` names those that were found and differ from plain CSV.
+    ``requested``: options of the user; a warning names those that were found and differ from plain CSV.
     ``unused``: columns that do not decide on the decimal mark. ``like``: how another file was read, which decides where
     numbers have two readings.
 
@@ -105,7 +105,14 @@ def read_table(
     cells = np.array(columns, dtype=object).T  # one block, which pandas handles fast for any number of columns
     table = pd.DataFrame(cells, columns=header, dtype=object)
     found = Dialect(sep, *marks, encoding, sheet)
-    return table, Origin(where, path, found, lines, _notes(found, requested, path), headless)
+    unusual = {
+        name: value
+        for name in ("sep", "decimal", "thousands")
+        if getattr(requested, name) is None and (value := getattr(found, name)) not in (None, getattr(PLAIN, name))
+    }
+    if unusual:
+        warn(f'File "{path}" is read with {Dialect(**unusual).words}.', DataWarning)
+    return table, Origin(where, path, found, lines, headless)
 
 
 def _refuse_options(requested: Dialect, names: Sequence[str], path: Path, what: str) -> None:
@@ -116,30 +123,20 @@ def _refuse_options(requested: Dialect, names: Sequence[str], path: Path, what: 
             )
 
 
-def _notes(chosen: Dialect, requested: Dialect, path: Path) -> list[str]:
-    """Return a sentence on options that were found and are not those of plain CSV."""
-    names = [name for name in ("sep", "decimal", "thousands") if getattr(requested, name) is None]
-    found = {name: value for name in names if (value := getattr(chosen, name)) not in (None, getattr(PLAIN, name))}
-    return [f'File "{path}" is read with {Dialect(**found).words}.'] if found else []
-
-
 def _decoded(raw: bytes, encoding: str, path: Path) -> str:
     try:
         if encoding.lower().startswith(("utf-16", "utf16")) and b"\0" not in raw:
             raise UnicodeError("it has one byte per character")  # such bytes can be read as letters of East Asia
         text = raw.decode(encoding).removeprefix("\ufeff")
+        if text.count("\0") > 0.2 * len(text):
+            raise UnicodeError("it has many zero bytes")
+        return text
     except UnicodeError as error:
         other = "utf-16" if b"\0" in raw else "cp1252" if encoding.lower() == "utf-8" else "utf-8"
         raise DataError(
             f'File "{path}" is not {encoding.upper()} text ({error}): save the table as CSV in UTF-8, or give the '
             f"encoding of the file, such as {Dialect(encoding=other).words}."
         ) from None
-    if text.count("\0") > 0.2 * len(text):
-        raise DataError(
-            f'File "{path}" is not {encoding.upper()} text, because it has many zero bytes: save the table as CSV in '
-            f"UTF-8, or give the encoding of the file, such as {Dialect(encoding='utf-16').words}."
-        )
-    return text
 
 
 def _separator(text: str, path: Path) -> str:
@@ -438,8 +435,6 @@ def read_groups(path: str | Path) -> dict[str, str]:
 def _by_feature(path: str | Path, what: str, column: str) -> Iterable[tuple[str, str, str]]:
     """Feature, cell and place of each row of a file with the header ``feature,column``."""
     table, origin = read_table(path)
-    for note in origin.notes:
-        warn(note, DataWarning)
     if list(table.columns) != ["feature", column]:
         raise DataError(
             f'{what} file "{path}" has the header "{",".join(table.columns)}": it must be "feature,{column}", '
