@@ -13,7 +13,7 @@ from solvers.errors import OptionError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["axes", "clipped", "draw_result"]
+__all__ = ["axes", "clipped", "draw_result", "numbers"]
 
 OVER = {"seconds": ("Time", "seconds"), "iterations": ("Iter", "iteration")}
 NAME = 28  # characters of a name beside an axis
@@ -81,7 +81,7 @@ def draw_result(result: Any, over: str, ax: Axes | None, label: str) -> Axes:
 def _steps(result: Any, over: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return places, incumbents and bounds of the table, and the end of the run as what was proven of its point."""
     table = result.iterations
-    columns: list[Any] = [_numbers(table[name]) if len(table) else [] for name in (OVER[over][0], "Incumbent", "Bound")]
+    columns: list[Any] = [numbers(table[name]) if len(table) else [] for name in (OVER[over][0], "Incumbent", "Bound")]
     end: Sequence[Any] = [result.seconds, result.objective, result.bound]
     if over == "iterations":
         end = [columns[0][-1], *end[1:]]
@@ -91,7 +91,8 @@ def _steps(result: Any, over: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return x, incumbent, bound
 
 
-def _numbers(column: Any) -> np.ndarray:
+def numbers(column: Any) -> np.ndarray:
+    """Return a column of a table as numbers, NaN where it has none."""
     return pd.to_numeric(column).to_numpy(dtype=float)
 
 

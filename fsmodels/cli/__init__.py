@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import gc
 import importlib
-import os
 import signal
 import sys
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -133,17 +131,7 @@ def _command(args: SimpleNamespace) -> None:
     from solvers import interrupt, progress
     from solvers.shared_state import put_off
 
-    _check_data(getattr(args, "data", None))
     with progress.shown(not getattr(args, "quiet", True)), progress.doing("loading"), interrupt.raising(), put_off():
         module = importlib.import_module(f"fsmodels.cli.{MODULES.get(args.command, args.command)}")
     with interrupt.raising() if args.command in AT_ONCE else nullcontext():
         module.run(args)
-
-
-def _check_data(name: str | None) -> None:
-    """Raise DataError for a missing file before models are imported, which takes a second."""
-    from fsmodels.datasets.files import check_svmlight, check_table, is_svmlight
-
-    path = Path(name or "")
-    if path.suffix and not os.path.isfile(path):
-        (check_svmlight if is_svmlight(path) else check_table)(path)

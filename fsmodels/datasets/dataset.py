@@ -23,7 +23,7 @@ from fsmodels.datasets.splitting import fold_rows, row_index, split_rows
 from fsmodels.datasets.tables import read_costs
 from fsmodels.datasets.weighting import Weighting, check_classes, weighting
 from fsmodels.errors import DataError, DataWarning
-from fsmodels.words import as_names, check_known_features, listed, shown
+from fsmodels.words import as_names, check_known_features, listed
 from solvers import html
 
 __all__ = [
@@ -133,10 +133,6 @@ class Dataset(Constructors):
         y = y.view()
         y.setflags(write=False)
         kept = columns.checked(self.aside, len(y))
-        if self.weighting is not None and not isinstance(self.weighting, Weighting):
-            raise DataError(f"weighting={shown(self.weighting)} is not allowed: use Dataset.weighted(...).")
-        if self.weighting is not None:
-            self.weighting.check(len(y))
         for key, value in {"X": X, "y": y, "features": features, "aside": kept}.items():
             object.__setattr__(self, key, value)
         if self.scale is None:

@@ -8,7 +8,6 @@ import os
 import secrets
 import stat
 import zlib
-from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,8 @@ from solvers import interrupt
 __all__ = [
     "as_path",
     "available_memory",
+    "check_file",
     "check_fits",
-    "check_svmlight",
-    "check_table",
     "content",
     "is_svmlight",
     "json_text",
@@ -56,26 +54,18 @@ def is_svmlight(path: Path) -> bool:
     return path.name.lower().removesuffix(".gz").endswith(LIBSVM)
 
 
-def check_table(path: Path) -> None:
-    """Check that a table can be read. Raises DataError with the tables in the folder where there is no such file."""
-    _check_file(path, "CSV or Excel", lambda name: name.removesuffix(".gz").endswith(TABLES))
+def check_file(path: Path, kind: str = "CSV or Excel", ends: tuple[str, ...] = TABLES) -> None:
+    """Check that a path is a regular file that can be read, and no folder or pipe.
 
-
-def check_svmlight(path: Path) -> None:
-    """Check that a file in svmlight format can be read. Raises DataError as ``check_table``."""
-    _check_file(path, "libsvm-format", lambda name: is_svmlight(Path(name)))
-
-
-def _check_file(path: Path, kind: str, beside: Callable[[str], bool]) -> None:
-    """Raise DataError for a path that is no regular file, such as a folder or a pipe.
-
-    ``beside``: whether a file of the folder, by its name, is of this kind; the message lists these.
+    Raises DataError; where there is no such file, with those of the folder whose names have one of the ``ends``.
     """
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        here = [p.name for p in path.parent.iterdir() if beside(p.name)] if path.parent.is_dir() else []
-        raise DataError(_missing(path, here, kind)) from None
+        beside = path.parent.iterdir() if path.parent.is_dir() else ()
+        names = sorted(p.name for p in beside if p.name.lower().removesuffix(".gz").endswith(ends))
+        here = f"{kind} files in {path.parent.resolve()}: {listed(names)}." if names else "Check the path."
+        raise DataError(f'There is no file "{path}". {suggestion(path.name, names)}{here}') from None
     except (OSError, ValueError) as error:
         raise DataError(
             f'File "{path}" cannot be read ({getattr(error, "strerror", None) or error}): check its name and that '
@@ -137,12 +127,6 @@ def json_text(path: str | Path) -> str:
     """Return the text of a JSON file. Raises OSError; DataError: what it holds does not fit into memory."""
     check_fits(Path(path), JSON_BYTES * os.stat(path).st_size)
     return Path(path).read_text(encoding="utf-8")
-
-
-def _missing(path: Path, beside: Sequence[str], kind: str) -> str:
-    """Say that there is no such file, and which files of its kind are in the folder."""
-    here = f"{kind} files in {path.parent.resolve()}: {listed(sorted(beside))}." if beside else "Check the path."
-    return f'There is no file "{path}". {suggestion(path.name, beside)}{here}'
 
 
 def write_file(path: str | Path, content: str | bytes) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fsmodels.checks import whole
-from fsmodels.datasets.files import check_fits, check_svmlight, content
+from fsmodels.datasets.files import LIBSVM, check_file, check_fits, content
 from fsmodels.errors import DataError
 from fsmodels.words import as_names, short
 
@@ -71,7 +71,7 @@ def read(
 
 def _parsed(path: Path) -> tuple[Any, NDArray[np.float64]]:
     """Let scikit-learn read the file; column numbers are those of the file, with column 0 empty where it has none."""
-    check_svmlight(path)
+    check_file(path, "libsvm-format", LIBSVM)
     # scikit-learn takes over a second to import and loading or building needs none of it
     from sklearn.datasets import load_svmlight_file
 

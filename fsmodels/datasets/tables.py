@@ -24,7 +24,7 @@ import pandas as pd
 
 from fsmodels.datasets import dialect
 from fsmodels.datasets.dialect import AUTO, PLAIN, Dialect, Origin
-from fsmodels.datasets.files import as_path, available_memory, check_fits, check_table, content
+from fsmodels.datasets.files import as_path, available_memory, check_file, check_fits, content
 from fsmodels.errors import DataError, DataWarning, ParameterError
 from fsmodels.words import listed, short, suggestion
 from solvers.outside import warn
@@ -61,7 +61,7 @@ def read_table(
     name, no or two ways to read it, a format that is not read.
     """
     path = as_path(path)
-    check_table(path)
+    check_file(path)
     if (reader := OTHER_FORMATS.get(path.suffix.lower())) is not None:
         raise DataError(
             f'File "{path}" is not CSV, Excel or Parquet: save it as CSV, or read it in Python with '

@@ -54,11 +54,6 @@ class Weighting:
     labels: tuple[object, object] = (-1, 1)
     column: str = ""
 
-    def check(self, n_samples: int) -> None:
-        """Refuse weights of other rows."""
-        if self.given is not None and self.given.shape != (n_samples,):
-            raise DataError(f"There are {len(self.given)} sample weights for {n_samples} samples: give one a sample.")
-
     def take(self, rows: Any) -> Weighting:
         """Keep the weights of some rows."""
         given = None if self.given is None else _sealed(self.given[rows])

@@ -10,8 +10,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from fsmodels.checks import feature_count
-from fsmodels.datasets.dataset import Dataset
+from fsmodels.checks import feature_count, number
 from fsmodels.datasets.splitting import fold_rows
 from fsmodels.errors import Error, NoSelection, ParameterError
 from fsmodels.evaluation.cross_validate import CrossValidated, over_folds
@@ -22,7 +21,6 @@ from fsmodels.insight.price import Prices, price_of
 from fsmodels.selection import report
 from fsmodels.selection.curve import SelectionPath
 from fsmodels.selection.path import path
-from fsmodels.selection.recipes import find
 from fsmodels.selection.request import Request
 from fsmodels.selection.rows import rows_on_switches
 from fsmodels.selection.selection import Selection
@@ -72,7 +70,7 @@ class Plan:
         for word in OTHERS:
             if request.options.get(word) is not None:
                 raise ParameterError(f"report does not take {word}, a parameter of one solve: leave it out.")
-        if recipe.runs_solver and time_limit is not None and not (_is_number(time_limit) and time_limit > 0):
+        if recipe.runs_solver and time_limit is not None and not 0 < number(time_limit) < math.inf:
             raise ParameterError(f"time_limit={time_limit!r} is not allowed: give seconds above 0, or None.")
         seed = request.words.get("seed")
         if not recipe.runs_solver and "seed" not in recipe.parameters:
@@ -83,8 +81,7 @@ class Plan:
                 fold_rows(data.y, cv, seed or 0, "cv")
             except ParameterError as error:
                 raise ParameterError(f"{error} Or leave the held-out error out with cv=0.") from None
-        ask = time_limit if what_ifs is None else what_ifs
-        if ask is not None and not (_is_number(ask) and ask >= 0):
+        if what_ifs is not None and not 0 <= number(what_ifs) < math.inf:
             raise ParameterError(f"what_ifs={what_ifs!r} is not allowed: give seconds, 0 for none.")
         request = request.scaled()
         allowed = request.parameters.get("max_features")
@@ -94,36 +91,20 @@ class Plan:
             most = min(p, max(allowed, min(POINTS, max(2 * allowed, allowed + 3))))
             if max_path is not None:
                 most = feature_count(max_path, p, name="max_path")
-        return cls(request, cv, most, ask, time_limit, n_jobs, seed or 0)
-
-    @property
-    def data(self) -> Dataset:
-        """The scaled data."""
-        return self.request.data
-
-    @property
-    def model(self) -> str:
-        """The name of the model."""
-        return self.request.recipe.name
-
-    @property
-    def words(self) -> dict[str, Any]:
-        """The arguments of ``select``."""
-        return self.request.words
+        return cls(request, cv, most, time_limit if what_ifs is None else what_ifs, time_limit, n_jobs, seed or 0)
 
     @property
     def sizes(self) -> list[int]:
         """The numbers of features of the path, with the number requested."""
         every = max(1, math.ceil(self.most / POINTS))
-        sizes = {*range(1, self.most + 1, every), self.most, int(self.words["max_features"])}
-        return sorted(size for size in sizes if size <= max(self.most, self.words["max_features"]))
+        allowed = int(self.request.parameters["max_features"])
+        sizes = {*range(1, self.most + 1, every), self.most, allowed}
+        return sorted(size for size in sizes if size <= max(self.most, allowed))
 
     @property
     def longest(self) -> float | None:
         """Seconds that all solves may take together; None without a limit."""
-        if self.time_limit is None or self.what_ifs is None:
-            return None
-        if not find(self.model).runs_solver:
+        if self.time_limit is None or self.what_ifs is None or not self.request.recipe.runs_solver:
             return None
         rounds = math.ceil(self.cv / max(1, self.n_jobs))
         walks = (1 + rounds) if self.most else 0
@@ -131,12 +112,7 @@ class Plan:
 
     def limited(self, seconds: float | None) -> dict[str, Any]:
         """Return the time limit as an option of the model, if it runs a solver."""
-        return {"time_limit": seconds} if find(self.model).runs_solver else {}
-
-    @property
-    def rows(self) -> dict[str, Any]:
-        """The side constraints."""
-        return {kind: row for kind, row in self.request.rows.items() if row}
+        return {"time_limit": seconds} if self.request.recipe.runs_solver else {}
 
 
 @dataclass
@@ -220,7 +196,8 @@ def _errors(done: Findings) -> None:
     if not plan.cv:
         done.missing["errors"] = "Not measured: cv = 0."
         return
-    done.errors = _judged(plan, plan.model, {**plan.words, **plan.limited(plan.time_limit)})
+    request = plan.request
+    done.errors = _judged(plan, request.recipe.name, {**request.words, **plan.limited(plan.time_limit)})
     for name, words in _rivals(done):
         try:
             done.rivals.append(_judged(plan, name, words))
@@ -231,7 +208,7 @@ def _errors(done: Findings) -> None:
 def _judged(plan: Plan, model: str, words: Mapping[str, Any]) -> CrossValidated:
     """Cross-validate a model. Raises KeyboardInterrupt if Ctrl-C left folds out."""
     with progress.doing(model):
-        held = over_folds(plan.data, model, words, Folds(plan.cv, seed=plan.seed, n_jobs=plan.n_jobs))
+        held = over_folds(plan.request.data, model, words, Folds(plan.cv, seed=plan.seed, n_jobs=plan.n_jobs))
     if len(held.runs) < held.planned:
         raise KeyboardInterrupt
     return held
@@ -239,35 +216,32 @@ def _judged(plan: Plan, model: str, words: Mapping[str, Any]) -> CrossValidated:
 
 def _rivals(done: Findings) -> list[tuple[str, dict[str, Any]]]:
     """Return models to compare with, and their parameters: with the same C if they have one."""
-    plan, given = done.plan, done.found.parameters
-    C = {"C": given["C"]} if "C" in given else {}
+    plan, request, given = done.plan, done.plan.request, done.found.parameters
+    C, data = {"C": given["C"]} if "C" in given else {}, request.data
     rivals: list[tuple[str, dict[str, Any]]] = []
-    if plan.model != "svm":
+    if request.recipe.name != "svm":
         rivals.append(("svm", {**C, "time_limit": plan.time_limit}))
-    size, small = len(done.found.selected), plan.data.n_features <= SLOW[0] and plan.data.n_samples <= SLOW[1]
-    if plan.model != "rfe" and small and not plan.data.is_sparse and 0 < size < plan.data.n_features:
-        rows = rows_on_switches(plan.rows, plan.data)
-        rivals.append(("rfe", {**C, "max_features": size, **rows}))
+    size, small = len(done.found.selected), data.n_features <= SLOW[0] and data.n_samples <= SLOW[1]
+    if request.recipe.name != "rfe" and small and not data.is_sparse and 0 < size < data.n_features:
+        rivals.append(("rfe", {**C, "max_features": size, **rows_on_switches(request.rows, data)}))
     return rivals
 
 
 def _path(done: Findings) -> None:
-    plan = done.plan
+    plan, request = done.plan, done.plan.request
     if not plan.most:
-        known = plan.words.get("max_features") is not None
+        known = request.parameters.get("max_features") is not None
         done.missing["path"] = f"Not measured: {'max_path = 0' if known else 'there is no max_features'}."
         return
     limit = None if plan.time_limit is None else plan.time_limit / len(plan.sizes)
-    words = {name: value for name, value in plan.words.items() if name != "max_features"}
-    folds = fold_rows(plan.data.y, plan.cv, plan.seed) if plan.cv else None
-    done.path = path(
-        plan.data, plan.model, max_features=plan.sizes, folds=folds, n_jobs=plan.n_jobs, **words, **plan.limited(limit)
-    )
+    words = {**request.words, "max_features": plan.sizes, **plan.limited(limit)}
+    folds = fold_rows(request.data.y, plan.cv, plan.seed) if plan.cv else None
+    done.path = path(request.data, request.recipe.name, folds=folds, n_jobs=plan.n_jobs, **words)
 
 
 def _what_ifs(done: Findings, task: Request) -> None:
     """Prove what each selected feature and each side constraint costs, or how far a heuristic is from the best."""
-    plan, found = done.plan, done.found
+    plan, found, request = done.plan, done.found, done.plan.request
     if plan.what_ifs == 0:
         done.missing["what_ifs"] = "Not measured: what_ifs = 0."
         return
@@ -281,20 +255,17 @@ def _what_ifs(done: Findings, task: Request) -> None:
         free = [name for name in found.table().index if name not in found.parameters.get("force_in", ())]
         if free:
             done.necessity = necessity(
-                plan.data, plan.model, features=free[:MOST_FEATURES],
-                time_limit=clock.left / 2 if rows and clock.left else clock.left, **memory, **plan.words,
+                request.data, request.recipe.name, features=free[:MOST_FEATURES],
+                time_limit=clock.left / 2 if rows and clock.left else clock.left, **memory, **request.words,
             )  # fmt: skip
         if rows and not interrupt.pressed():
             options = {name: value for name, value in task.options.items() if name != "time_limit"}
             done.prices = price_of(model, rows, solver=task.solver, time_limit=clock.left, **options)
         return
     if "fsp_objective" in task.recipe.compared and found.selected:
+        limit = plan.what_ifs
         done.certified = certify(
-            plan.data, found.selected, C=found.parameters["C"], time_limit=plan.what_ifs, **plan.rows
+            request.data, found.selected, C=found.parameters["C"], time_limit=limit, **request.rows
         )
     lack = "proves no bound" if found.bound is None else "has no binary variable for each feature"
-    done.missing["what_ifs"] = f"Not measured: {plan.model} {lack}. Use a model with both, such as fsp-m."
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    done.missing["what_ifs"] = f"Not measured: {request.recipe.name} {lack}. Use a model with both, such as fsp-m."

@@ -15,7 +15,7 @@ import solvers.pictures
 from fsmodels.errors import ParameterError
 from fsmodels.selection.outcome import Outcome
 from fsmodels.selection.report import headline, number, percent, weighs_kernel, word_for_weights
-from solvers.pictures import clipped
+from solvers.pictures import clipped, numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,17 +99,17 @@ def draw_path(path: Any, y: str, ax: Axes | None) -> Axes:
     for k, (tail, part) in enumerate(_groups(frame, others)):
         x, color = part["place"], f"C{k % 10}"
         if y == "objective":
-            ax.plot(x, _numbers(part["upper"]), "o-", color=color, label=f"best known objective{tail}", markersize=4)
+            ax.plot(x, numbers(part["upper"]), "o-", color=color, label=f"best known objective{tail}", markersize=4)
             if part["lower"].notna().any():
                 ax.plot(x, part["lower"], "_", color=color, label=f"proven bound{tail}")
-                ax.fill_between(x, part["lower"], _numbers(part["upper"]), color=color, alpha=0.2, linewidth=0)
+                ax.fill_between(x, part["lower"], numbers(part["upper"]), color=color, alpha=0.2, linewidth=0)
             continue
-        ax.plot(x, 100 * _numbers(part["training_error"]), ":", color=color, label=f"training{tail}")
+        ax.plot(x, 100 * numbers(part["training_error"]), ":", color=color, label=f"training{tail}")
         if "cv_error" in part:
-            mean, spread = 100 * _numbers(part["cv_error"]), 100 * _numbers(part["cv_se"])
+            mean, spread = 100 * numbers(part["cv_error"]), 100 * numbers(part["cv_se"])
             ax.errorbar(x, mean, yerr=spread, fmt="o-", color=color, capsize=3, markersize=4, label=f"held out{tail}")
         if "validation_error" in part:
-            error = 100 * _numbers(part["validation_error"])
+            error = 100 * numbers(part["validation_error"])
             ax.plot(x, error, "s--", color=color, label=f"validation{tail}", markersize=4)
     ax.set_ylabel("objective" if y == "objective" else "error, %")
     legend(ax)
@@ -130,7 +130,7 @@ def _placed(ax: Axes, frame: pd.DataFrame, name: str) -> pd.DataFrame:
         from matplotlib.ticker import MaxNLocator
 
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=name in ("max_features", "budget")))
-    return frame.assign(place=_numbers(values))
+    return frame.assign(place=numbers(values))
 
 
 def _groups(frame: pd.DataFrame, names: list[str]) -> list[tuple[str, pd.DataFrame]]:
@@ -205,10 +205,6 @@ def draw_frequencies(table: pd.DataFrame, runs: int, ax: Axes | None) -> Axes:
     ax.set_xlim(0, 100)
     ax.set_xlabel(f"selected in % of {runs} runs (blue: on all data)")
     return ax
-
-
-def _numbers(column: Any) -> np.ndarray:
-    return pd.to_numeric(column).to_numpy(dtype=float)
 
 
 MARKERS = "osD^v"
