@@ -21,8 +21,9 @@ import numpy as np
 
 from fsmodels.certificates.form import FORMAT, VERSION, check_form, no_number, unique
 from fsmodels.certificates.verify import BRANCH, EMPTY, EPSILON, GIVEN_UP, Checked, Claim, Entry, check
-from fsmodels.datasets.dataset import Dataset, Scale
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.files import json_text, write_file
+from fsmodels.datasets.scaling import Scale
 from fsmodels.errors import DataError, ModelError
 from fsmodels.words import SCALINGS, listed, short
 

@@ -22,7 +22,7 @@ from typing import Any
 
 AT_ONCE = ("list", "describe", "predict")  # commands that solve nothing
 MODULES = {"describe": "listing", "list": "listing"} | dict.fromkeys(["path", "stability", "compare"], "resampled")
-MODULES |= dict.fromkeys(["certify", "near-optimal", "necessity", "price", "verify"], "questions")
+MODULES |= dict.fromkeys(["certify", "near-optimal", "necessity", "price", "verify", "report"], "questions")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

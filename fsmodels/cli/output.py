@@ -27,8 +27,6 @@ from fsmodels.datasets.files import write_file
 from fsmodels.errors import ParameterError
 from solvers.progress import printable
 
-__all__ = ["BAD_INPUT", "NO_SOLUTION", "Guard", "ResultFile", "complain", "guarded", "show"]
-
 BAD_INPUT, NO_SOLUTION = 2, 3  # exit codes
 STYLES = re.compile(r"(\x1b\[(?:(?:[0-4]|31);?)+m)")  # plain, bold, dim, italic, underlined, red
 

@@ -1,12 +1,13 @@
-"""``fsmodels certify, near-optimal, necessity, price, verify``: questions beyond one answer, told in a sentence."""
+"""``fsmodels certify, near-optimal, necessity, price, verify, report``: answers beyond one selection."""
 
 from __future__ import annotations
 
+import shlex
 from types import SimpleNamespace
 from typing import Any
 
 from fsmodels.certificates.document import verify
-from fsmodels.cli import request
+from fsmodels.cli import arguments, request
 from fsmodels.cli.output import ResultFile, show
 from fsmodels.cli.request import Task
 from fsmodels.datasets.tables import named
@@ -15,18 +16,21 @@ from fsmodels.insight.certify import certify
 from fsmodels.insight.near_optimal import near_optimal
 from fsmodels.insight.necessity import necessity
 from fsmodels.insight.price import price_of
-from fsmodels.selection.report import number, percent
+from fsmodels.page.report import Provenance, reported
+from fsmodels.page.stages import Plan
+from fsmodels.selection.report import number, one_line, percent
 from fsmodels.selection.request import Request
 from fsmodels.selection.rows import words_of
 from fsmodels.words import check_known_features
+from solvers import progress
 
 WIDTH = 120  # of a printed table
 
 
 def run(args: SimpleNamespace) -> None:
     """Answer a question, write the answer and report it."""
-    if args.command == "verify":
-        _verify(args)
+    if args.command in ("verify", "report"):
+        (_verify if args.command == "verify" else _report)(args)
         return
     task = request.read(args)
     task.announce()
@@ -98,3 +102,42 @@ def _verify(args: SimpleNamespace) -> None:
     if not args.quiet:
         lines = [f"  {key}: {'; '.join(v) if key == 'rows' else v}" for key, v in found.problem.items()]
         show("Problem verified:", *lines)
+
+
+def _report(args: SimpleNamespace) -> None:
+    """Select and write the page of ``fs.report``."""
+    files = [request.source(args), *arguments.files(args)]
+    others = [*files, *([args.json] if args.json else [])]
+    page = ResultFile(args.html, others, option="--html")
+    task = request.read(args)
+    given = dict(task.given)
+    given.pop("time_limit", None)
+    plan = Plan.of(
+        Request.of(task.data, args.model, scale=args.scale, **given), cv=args.cv, max_path=args.max_path,
+        what_ifs=args.what_if, time_limit=args.time_limit, n_jobs=args.n_jobs,
+    )  # fmt: skip
+    origin = Provenance.read(
+        shlex.join(["fsmodels", *args.words]), files, of_shell=True, target=task.facts["target"],
+        dropped=tuple(task.facts["dropped"]), notes=tuple(task.notes),
+        concepts=None if task.embedding is None else task.embedding.concepts,
+    )  # fmt: skip
+    if not args.quiet:
+        longest = plan.longest or 0.0
+        limit = f"{longest:.0f} s" if longest < 120 else f"{longest / 60:.0f} minutes"
+        words = "" if plan.longest is None else f" Its solves take {limit} at most, often far less."
+        show(f"Writing a report.{words} Ctrl-C stops and writes what is done")
+    try:
+        with progress.shown(task.shows):
+            done = reported(plan, origin)
+    except NoSelection as error:
+        if error.selection is not None:
+            task.write(task.content(error.selection), solved=False)
+        raise NoSelection(f"{error} No page was written.") from None
+    try:
+        page.put(done.html)
+        task.write(task.content(done.found))
+    finally:
+        show(*([one_line(done.found)] if args.quiet else ["", *done.findings.summary]))
+    if not args.quiet:
+        written = [args.html, *([args.json] if args.json else [])]
+        show(f"\nWritten to {', '.join(map(str, written))}")

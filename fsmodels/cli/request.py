@@ -14,13 +14,13 @@ from fsmodels.cli import arguments
 from fsmodels.cli.commands import option_of
 from fsmodels.cli.output import ResultFile, complain, show
 from fsmodels.datasets.checks import on_one_footing
-from fsmodels.datasets.dataset import Dataset, DataWarning
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.diagnose import look
 from fsmodels.datasets.dialect import Dialect
 from fsmodels.datasets.files import LIBSVM, is_svmlight
 from fsmodels.datasets.instances import Embedding, embed
 from fsmodels.datasets.shipped import list_bags, list_datasets, shipped_file
-from fsmodels.errors import DataError, OptionError, ParameterError
+from fsmodels.errors import DataError, DataWarning, OptionError, ParameterError
 from fsmodels.selection import report
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.selection.recipes import MODELS

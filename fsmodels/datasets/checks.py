@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from fsmodels.checks import LARGEST, choice
-from fsmodels.datasets.dataset import Dataset, DataWarning
-from fsmodels.errors import DataError, ParameterError
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.errors import DataError, DataWarning, ParameterError
 from fsmodels.weights import column_sizes
 from fsmodels.words import DEFAULT_SCALING, SCALINGS, built_model
 from solvers.outside import warn

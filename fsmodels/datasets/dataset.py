@@ -18,25 +18,12 @@ from fsmodels.datasets.dialect import Dialect
 from fsmodels.datasets.prepare import Imputing, Interaction
 from fsmodels.datasets.read import Constructors, check_parts, narrow
 from fsmodels.datasets.scaling import Scale
-from fsmodels.datasets.shipped import list_datasets, shipped_file
+from fsmodels.datasets.shipped import shipped_file
 from fsmodels.datasets.splitting import fold_rows, row_index, split_rows
-from fsmodels.datasets.tables import read_costs
 from fsmodels.datasets.weighting import Weighting, check_classes, weighting
-from fsmodels.errors import DataError, DataWarning
+from fsmodels.errors import DataError
 from fsmodels.words import as_names, check_known_features, listed
 from solvers import html
-
-__all__ = [
-    "DataWarning",
-    "Dataset",
-    "Fold",
-    "Scale",
-    "Split",
-    "check_known_features",
-    "list_datasets",
-    "load_dataset",
-    "read_costs",
-]
 
 FloatArray = NDArray[np.float64]
 

@@ -28,8 +28,6 @@ from fsmodels.datasets.scaling import counted
 from fsmodels.errors import DataWarning, ParameterError
 from solvers.outside import warn
 
-__all__ = ["correlated", "look", "remarks", "separation", "uninformative"]
-
 FloatArray = NDArray[np.float64]
 FEW = 10  # samples of a class
 NEARLY = 0.995  # of the area under the curve

@@ -23,11 +23,6 @@ import pandas as pd
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.words import short
 
-__all__ = [
-    "ARRAYS", "AUTO", "BLANKS", "FRAME", "PLAIN", "Columns", "Dialect", "Origin", "check_marks", "found_marks",
-    "is_missing", "number", "options", "plain", "quoted", "readings",
-]  # fmt: skip
-
 SAFE = re.compile(r"[^\s\"'\\$`!&|;<>()*?\[\]{}#~]+")  # no character with a meaning in a shell
 SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 THOUSANDS = (".", ",", " ", "'", "\u2019", "\u00a0", "\u202f", "\u2009")  # narrow and other spaces among them

@@ -16,18 +16,6 @@ from fsmodels.errors import DataError
 from fsmodels.words import listed, suggestion
 from solvers import interrupt
 
-__all__ = [
-    "as_path",
-    "available_memory",
-    "check_file",
-    "check_fits",
-    "content",
-    "is_svmlight",
-    "json_text",
-    "title",
-    "write_file",
-]
-
 JSON_BYTES = 25  # of memory for a byte of JSON: short lists and objects need as much
 
 CHUNK = 2**24  # bytes that are read at a time

@@ -28,10 +28,6 @@ from fsmodels.datasets.scaling import Scale, counted
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.words import check_known_features, iterable, listed
 
-__all__ = [
-    "Imputing", "Interaction", "as_in", "check_method", "filled", "imputed", "made", "named_pairs", "raw", "sources",
-]  # fmt: skip
-
 FloatArray = NDArray[np.float64]
 MOST = 100_000  # products
 METHODS = ("median", "mean", "most-frequent")

@@ -21,8 +21,6 @@ from fsmodels.errors import DataError, DataWarning
 from fsmodels.words import as_names, listed, short, suggestion
 from solvers.outside import warn
 
-__all__ = ["Constructors", "check_parts", "narrow"]
-
 LOOKED_AT = 1000  # columns, for what may be the labels
 
 

@@ -16,8 +16,6 @@ from fsmodels.datasets.files import LIBSVM, check_file, check_fits, content
 from fsmodels.errors import DataError
 from fsmodels.words import as_names, short
 
-__all__ = ["read"]
-
 MOST_FEATURES = 50_000_000
 FEATURE = 130  # bytes of memory for a feature without entries: most of them for its name
 FORM = "each line is LABEL INDEX:VALUE INDEX:VALUE ..., all numbers, with the indices ascending"

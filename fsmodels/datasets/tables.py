@@ -30,8 +30,6 @@ from fsmodels.words import listed, short, suggestion
 from solvers.outside import warn
 from solvers.shared_state import process_wide, without_warnings
 
-__all__ = ["check_columns", "named", "read_costs", "read_groups", "read_table", "without"]
-
 Rows = list[list[Any]]
 
 SEPARATORS = ",;\t|"

@@ -25,8 +25,6 @@ from fsmodels.datasets.columns import same_label
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.words import listed, short, shown
 
-__all__ = ["BALANCED", "ClassWeight", "Weighting", "check_classes", "class_weights", "given_weights", "weighting"]
-
 FloatArray = NDArray[np.float64]
 ClassWeight = str | tuple[float, float] | None  # BALANCED, or those of -1 and +1
 BALANCED = "balanced"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fsmodels.datasets.checks import bearable
-from fsmodels.datasets.dataset import Dataset, DataWarning
-from fsmodels.errors import DataError
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.errors import DataError, DataWarning
 from fsmodels.models.shares import slack_weights
 from fsmodels.weights import FloatArray, column_sizes
 from fsmodels.words import listed

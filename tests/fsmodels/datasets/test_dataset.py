@@ -15,10 +15,10 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from fsmodels.datasets import shipped
-from fsmodels.datasets.dataset import Dataset, DataWarning, load_dataset
+from fsmodels.datasets.dataset import Dataset, load_dataset
 from fsmodels.datasets.shipped import list_datasets
 from fsmodels.datasets.tables import read_costs
-from fsmodels.errors import DataError, Error, ParameterError
+from fsmodels.errors import DataError, DataWarning, Error, ParameterError
 from fsmodels.words import SCALINGS, check_known_features
 from refusals import refusal
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from fsmodels.cli import main
-from fsmodels.datasets.dataset import Dataset, DataWarning
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.tables import read_costs, read_groups
-from fsmodels.errors import DataError, ParameterError
+from fsmodels.errors import DataError, DataWarning, ParameterError
 from refusals import refusal
 from remedies import options_in
 

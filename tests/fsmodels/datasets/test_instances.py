@@ -14,10 +14,10 @@ from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
 import fsmodels as fs
 from fsmodels import instances
-from fsmodels.datasets.dataset import Dataset, DataWarning
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.instances import BagRows, closest, embed, load_bags
 from fsmodels.datasets.shipped import list_bags
-from fsmodels.errors import ParameterError
+from fsmodels.errors import DataWarning, ParameterError
 from refusals import refusal
 
 

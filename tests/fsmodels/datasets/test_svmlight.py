@@ -15,9 +15,9 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import fsmodels as fs
 from fsmodels import cli
-from fsmodels.datasets.dataset import Dataset, DataWarning
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.diagnose import uninformative
-from fsmodels.errors import DataError, ParameterError
+from fsmodels.errors import DataError, DataWarning, ParameterError
 from refusals import refusal
 
 GOOD = "+1 1:2 3:0.5\n-1 2:1\n"

@@ -10,7 +10,7 @@ from scipy import sparse
 
 import fsmodels as fs
 from fsmodels import cli
-from fsmodels.datasets.dataset import DataWarning
+from fsmodels.errors import DataWarning
 
 
 def asked(tmp_path, *words):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import fsmodels as fs
-from fsmodels.datasets.dataset import DataWarning
+from fsmodels.errors import DataWarning
 from fsmodels.models.fsp.oracle import SvmOracle, relaxation
 from fsmodels.models.fsp.oracle.relaxation import Rows
 from loops import LOOPS

@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 import fsmodels as fs
 from fsmodels import gmeb
-from fsmodels.datasets.dataset import DataWarning
+from fsmodels.errors import DataWarning
 from model_state import linear
 from solvers.interfaces import spec as table
 from solvers.interfaces.registry import DUALS, names

@@ -11,7 +11,7 @@ from scipy import sparse
 
 import fsmodels as fs
 from fsmodels import kernel
-from fsmodels.datasets.dataset import DataWarning
+from fsmodels.errors import DataWarning
 from fsmodels.models.kernel.build import built
 from fsmodels.models.kernel.problem import MARGIN
 from solvers import SolutionStatus, StopReason
