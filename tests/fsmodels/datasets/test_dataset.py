@@ -60,7 +60,7 @@ def quiet(X, y=None, **options) -> Dataset:
 # --- shipped data ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore::fsmodels.datasets.dataset.DataWarning")
+@pytest.mark.filterwarnings("ignore::fsmodels.errors.DataWarning")
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_set_has_its_published_size(name):
     data = load_dataset(name)

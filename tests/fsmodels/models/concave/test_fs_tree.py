@@ -121,7 +121,7 @@ def check(seed, form, solver="branch-and-cut", gap=1e-4):
     return True
 
 
-@pytest.mark.filterwarnings("ignore::fsmodels.datasets.dataset.DataWarning")
+@pytest.mark.filterwarnings("ignore::fsmodels.errors.DataWarning")
 @pytest.mark.parametrize("form", fs.concave.FORMS)
 def test_rows_on_sigma_in_any_units_against_every_support(form):
     solved = [check(seed, form) for seed in range(20)]
@@ -129,7 +129,7 @@ def test_rows_on_sigma_in_any_units_against_every_support(form):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::fsmodels.datasets.dataset.DataWarning")
+@pytest.mark.filterwarnings("ignore::fsmodels.errors.DataWarning")
 @pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6])
 @pytest.mark.parametrize("form", fs.concave.FORMS)
 def test_many_rows_on_sigma(form, gap):
@@ -138,7 +138,7 @@ def test_many_rows_on_sigma(form, gap):
         check(seed, form, gap=gap)
 
 
-@pytest.mark.filterwarnings("ignore::fsmodels.datasets.dataset.DataWarning")
+@pytest.mark.filterwarnings("ignore::fsmodels.errors.DataWarning")
 def test_benders_takes_it_too():
     for seed in range(6):
         check(seed, "sos1", "benders")
@@ -158,7 +158,7 @@ def nodes(model):
                 yield lower[:n], upper[:n], structure.relaxation(lp.linear, lower, upper, **ask)
 
 
-@pytest.mark.filterwarnings("ignore::fsmodels.datasets.dataset.DataWarning")
+@pytest.mark.filterwarnings("ignore::fsmodels.errors.DataWarning")
 @pytest.mark.parametrize("seed", range(12))
 def test_no_bound_of_a_node_is_above_a_support_within(seed):
     model, values = instance(seed, "sos1")
@@ -172,7 +172,7 @@ def test_no_bound_of_a_node_is_above_a_support_within(seed):
     assert asked >= 1
 
 
-@pytest.mark.filterwarnings("ignore::fsmodels.datasets.dataset.DataWarning")
+@pytest.mark.filterwarnings("ignore::fsmodels.errors.DataWarning")
 @pytest.mark.parametrize("seed", range(6))
 def test_a_node_without_open_features_is_worth_its_support(seed):
     model, values = instance(seed, "sos1", edits=False)
@@ -181,7 +181,7 @@ def test_a_node_without_open_features_is_worth_its_support(seed):
             assert answer.bound == pytest.approx(values[tuple(np.flatnonzero(lower))], abs=1e-7)
 
 
-@pytest.mark.filterwarnings("ignore::fsmodels.datasets.dataset.DataWarning")
+@pytest.mark.filterwarnings("ignore::fsmodels.errors.DataWarning")
 @pytest.mark.parametrize("seed", range(12))
 def test_every_cut_is_valid_at_every_support(seed):
     r, X, y = drawn(seed)

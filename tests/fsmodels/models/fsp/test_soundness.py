@@ -149,7 +149,7 @@ def test_optimum_by_enumeration(rows, n, most, C, sides, form):
     form=st.sampled_from(FORMS),
     relaxation=st.booleans(),
 )
-@pytest.mark.filterwarnings("ignore::fsmodels.datasets.dataset.DataWarning")
+@pytest.mark.filterwarnings("ignore::fsmodels.errors.DataWarning")
 def test_any_data_and_any_row(seed, shape, C, kind, most, equal, form, relaxation):
     rng, n = np.random.default_rng(seed), shape[1]
     X = rng.normal(size=shape)
@@ -324,7 +324,7 @@ def test_values_that_are_not_optimal_are_never_taken_for_bounds(seed, tolerance,
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 4, 5, 6])
-@pytest.mark.filterwarnings("ignore::fsmodels.datasets.dataset.DataWarning")
+@pytest.mark.filterwarnings("ignore::fsmodels.errors.DataWarning")
 def test_an_incumbent_that_fixes_variables_while_its_node_is_open(most):
     """The node went on with bounds that the LP no longer had, and closed with a bound 16% too low."""
     X = np.array([[-1, -2, 1, -2, 1, -1], [0, 0, 0, 0, 0, 0], [-1, -3, -2, 1, 0, -1], [0, -1, -1, 0, -1, 0]])

@@ -393,7 +393,7 @@ def compared(name, loss, n):
     assert expected.bound <= result.objective * (1 + 1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::fsmodels.datasets.dataset.DataWarning")
+@pytest.mark.filterwarnings("ignore::fsmodels.errors.DataWarning")
 @pytest.mark.parametrize("loss", ["f1", "prbep", "rec@5", "prec@10", "hamming", "auc"])
 @pytest.mark.parametrize("name", SETS)
 def test_part_of_bundled_data(name, loss):

@@ -440,7 +440,7 @@ def test_a_sparse_file_is_never_made_dense(data):
 # Degenerate data.
 
 
-@pytest.mark.filterwarnings("ignore::fsmodels.datasets.dataset.DataWarning")
+@pytest.mark.filterwarnings("ignore::fsmodels.errors.DataWarning")
 @pytest.mark.parametrize("loss", ["hamming", "f1", "prbep", "rec@2p"])
 def test_constant_and_empty_columns(loss, few):
     X = np.column_stack([few.X, np.full(6, 3.0), np.zeros(6)])
@@ -460,7 +460,7 @@ def test_one_sample_of_a_class(loss, few):
         assert agrees(fs.solve(mv.fsmulti(data, budget=2, C=20.0, loss=loss), gap=1e-5), proven(data, loss, 2, 20.0))
 
 
-@pytest.mark.filterwarnings("ignore::fsmodels.datasets.dataset.DataWarning")
+@pytest.mark.filterwarnings("ignore::fsmodels.errors.DataWarning")
 def test_two_samples_and_twins_of_opposite_class():
     pair = fs.Dataset.from_arrays([[1.0, 2.0], [0.0, 1.0]], [1, -1])
     for loss in ("hamming", "f1", "prbep"):
@@ -837,7 +837,7 @@ def test_predictions_and_validation(data, make_data):
     assert found.error(other) == pytest.approx(np.mean(np.where(scores > 0, 1, -1) != other.y))
 
 
-@pytest.mark.filterwarnings("ignore::fsmodels.datasets.dataset.DataWarning")
+@pytest.mark.filterwarnings("ignore::fsmodels.errors.DataWarning")
 def test_ties_at_a_score_of_0_are_told():
     X = np.array([[1.0, 0.0], [0.8, 0.0], [0.0, 0.0], [0.0, 0.0], [-1.0, 0.0], [0.0, 0.0]])
     data = fs.Dataset.from_arrays(X, [1, 1, 1, -1, -1, -1])
