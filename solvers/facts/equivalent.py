@@ -66,11 +66,7 @@ class EquivalentModel:
                 f"{edit}: {self.driver} solves a 0/1 choice in place of this model, which does not have that. State it "
                 f"on a binary sigma, or solve the model by name: {either(C.SOS)}."
             )
-        return self._equivalent(model, built)
-
-    def relaxed(self, model: Any, built: AsBuilt) -> Any:
-        """Return a relaxation of a model whose points are all points of the model as built."""
-        return self._equivalent(model, built)
+        return self.relaxed(model, built)
 
     def _edits(self, model: Any, built: AsBuilt) -> Iterator[str]:
         """Yield, in words, what of the user's edits the equivalent model leaves out."""
@@ -89,7 +85,8 @@ class EquivalentModel:
             if not self._holds(model, built, row):
                 yield f'Row "{row.name}" is not on sigma alone, or a fraction of it may satisfy it'
 
-    def _equivalent(self, model: Any, built: AsBuilt) -> Any:
+    def relaxed(self, model: Any, built: AsBuilt) -> Any:
+        """Return a relaxation of a model whose points are all points of the model as built."""
         equivalent = self.build(model)
         pairs = list(zip(self.choices(model), self.choices(equivalent), strict=True))
         for given, chosen in pairs:  # above a bound below 1 there is no 1, and no fraction is above 1

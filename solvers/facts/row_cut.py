@@ -109,28 +109,24 @@ class RowCut:
             slope, level = rest.tangent(_given(at)) if rest.matrix.nnz else (rest.slope, rest.constant)
             h += weight * squares_of_w
             cost, constant = cost + weight * slope, constant + weight * level
-        rows = replace(rows, cost=cost)
-        z = np.setdiff1d(np.arange(len(rows.variables)), np.concatenate([w, auxiliary]))
-        r = dual_feasible(rows, np.asarray(multipliers, dtype=float), z)
-        d, error = reduced_costs(rows, r)
-        share, plus, minus = share_of(rows), np.maximum(r, 0), np.maximum(-r, 0)
-        least = least_terms(np.zeros(len(z)), d[z], error[z], rows.x_lower[z], rows.x_upper[z])
-        if not np.isfinite(least).all():
-            name = rows.variables[z[np.argmin(least)]].name
+        x_lower, x_upper = rows.x_lower.copy(), rows.x_upper.copy()
+        x_lower[[*w, *auxiliary]] = x_upper[[*w, *auxiliary]] = 0.0  # the terms of z alone
+        others = replace(rows, cost=cost, constant=constant, x_lower=x_lower, x_upper=x_upper)
+        bound, r, d, error = _repaired_bound(others, np.asarray(multipliers, dtype=float))
+        if not np.isfinite(bound):
+            least = least_terms(np.zeros(len(d)), d, error, x_lower, x_upper)
+            name = rows.variables[int(np.argmin(least))].name
             raise ModelError(
                 f'The multipliers of the edited subproblem prove no bound, because variable "{name}" has none: bound '
                 f"it, or solve the whole model with {either(C.MIQCP)}."
             )
-        size = abs(constant) + _product(plus, np.abs(rows.lower)) + _product(minus, np.abs(rows.upper))
-        constant += _product(plus, rows.lower) - _product(minus, rows.upper) + math.fsum(least)
-        constant -= share * (size + float(np.abs(least).sum()))
         if len(squares):
             h += 2.0 * np.maximum(d[squares] - error[squares], 0.0)
         slopes = least_terms(h, d[w], error[w], rows.x_lower[w], rows.x_upper[w])
         if links is not None:
-            own, slopes = slopes, -np.asarray(links.T @ r) - share * np.asarray(abs(links).T @ np.abs(r))
+            own, slopes = slopes, -np.asarray(links.T @ r) - share_of(rows) * np.asarray(abs(links).T @ np.abs(r))
             slopes[: len(own)] += own
-        return Cut(constant, slopes)
+        return Cut(bound, slopes)
 
     def _check_form(self, rows: LinearRows, auxiliary: np.ndarray, curves: Sequence[tuple[float, Curve]]) -> None:
         touched = np.flatnonzero(np.diff(rows.matrix[:, auxiliary].tocsr().indptr))
@@ -206,11 +202,6 @@ def _scaled_down(rows: LinearRows, entries: Any, r: np.ndarray, group: np.ndarra
     return r * keep
 
 
-def _product(r: np.ndarray, side: np.ndarray) -> float:
-    used = r > 0
-    return float(r[used] @ side[used])
-
-
 def share_of(rows: LinearRows) -> float:
     """Return what of the sizes of terms rounding may change; "Rounding" above."""
     return 4 * EPSILON * (len(rows.lower) + 20)
@@ -227,13 +218,19 @@ def lagrangian_bound(m: LinearRows, multipliers: np.ndarray) -> tuple[float, np.
 
     The bound is -inf where the multipliers cannot be repaired. Shapes: (rows,) -> (), (variables,), (variables,).
     """
+    bound, _, d, error = _repaired_bound(m, multipliers)
+    return bound, d, error
+
+
+def _repaired_bound(m: LinearRows, multipliers: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """Return what ``lagrangian_bound`` does, with the repaired multipliers in second place."""
     r = dual_feasible(m, multipliers, np.flatnonzero(np.isinf(m.x_lower) | np.isinf(m.x_upper)))
     d, error = reduced_costs(m, r)
     least, up, down = least_terms(np.zeros(len(d)), d, error, m.x_lower, m.x_upper), r > 0, r < 0
     terms = np.concatenate([[m.constant], r[up] * m.lower[up], r[down] * m.upper[down], least])
     if not np.isfinite(terms).all():
-        return -np.inf, d, error
-    return math.fsum(terms) - share_of(m) * float(np.abs(terms).sum()), d, error
+        return -np.inf, r, d, error
+    return math.fsum(terms) - share_of(m) * float(np.abs(terms).sum()), r, d, error
 
 
 class RowBound:

@@ -13,6 +13,7 @@ from scipy import sparse
 from solvers.facts.base import Facts
 from solvers.facts.snapshot import AsBuilt, data_of
 from solvers.model.expressions import variables
+from solvers.reading import read
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Separable(Facts):
     def remember(self, model: pyo.ConcreteModel) -> None:
         """Take the snapshot of the rows and hidden variables."""
         rows, hidden = data_of(self.rows), data_of(self.hidden)
-        self.built = AsBuilt.of(model, rows=rows, variables=hidden, named=(), others=(), names=True)
+        self.built = AsBuilt.of(model, rows=rows, variables=hidden, named=(), others=())
 
     def columns(self) -> tuple[Any, np.ndarray]:
         """Return the lift and the least values of its columns."""
@@ -118,7 +119,7 @@ class Separable(Facts):
             return []
         relaxed = [v for v in data_of(self.discrete) if not v.is_integer() and not v.fixed]
         found = [f'"{v.name}" is no integer any more' for v in relaxed[:1]]
-        return [*built.row_edits(model), *built.variable_edits(built.variables), *found]
+        return [*built.lost(read(model)), *built.variable_edits(built.variables), *found]
 
 
 def _first(expression: Any, inside: set[int]) -> str:

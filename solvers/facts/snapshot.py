@@ -28,9 +28,7 @@ class AsBuilt:
     cost: Any
     sense: Any
     rows: list[Any]
-    names: list[str]  # of the rows, where asked for: a deleted one has none
     expressions: list[Any]
-    active: list[bool]
     variables: list[Any]
     states: list[tuple[Any, ...]]
     named: list[Any]  # expressions, whose content may be set anew
@@ -47,7 +45,6 @@ class AsBuilt:
         variables: Iterable[Any] | None = None,
         named: Iterable[Any] | None = None,
         others: Iterable[Any] | None = None,
-        names: bool = False,
     ) -> AsBuilt:
         """Take the snapshot, of all that is active in the model but for what is given."""
         model = read(model)
@@ -61,9 +58,7 @@ class AsBuilt:
             objective.expr,
             objective.sense,
             rows,
-            [row.name for row in rows] if names else [],
             [row.expr for row in rows],
-            [row.active for row in rows],
             variables,
             [state(v) for v in variables],
             named,
@@ -91,7 +86,7 @@ class AsBuilt:
             yield f'the objective "{self.objective.name}" is not the only one'
         elif not self.same_cost():
             yield f'the objective "{self.objective.name}" was changed'
-        yield from self._lost(model)
+        yield from self.lost(model)
         for e, before in zip(self.named, self.contents, strict=True):
             if e.expr is not before:
                 yield f'expression "{e.name}" was changed'
@@ -101,9 +96,10 @@ class AsBuilt:
 
     def has_rows(self, model: Any) -> bool:
         """Return whether all rows and other components as built are in the model still, and say the same."""
-        return next(self._lost(read(model)), None) is None
+        return next(self.lost(read(model)), None) is None
 
-    def _lost(self, model: ModelReading) -> Iterator[str]:
+    def lost(self, model: ModelReading) -> Iterator[str]:
+        """Name the rows and other components that are no longer active in the model, and the rows that were changed."""
         now = {id(part) for part in (*model.data(pyo.Constraint), *model.data(*UNSEEN))}
         yield from (_gone(part) for part in (*self.rows, *self.others) if id(part) not in now)
         for row, before in zip(self.rows, self.expressions, strict=True):
@@ -138,16 +134,6 @@ class AsBuilt:
         sets = [(c, before) for c, before in zip(self.others, self.members, strict=True) if before is not None]
         now = {id(s) for s in read(model).data(pyo.SOSConstraint)} if sets else set()
         return [s for s, before in sets if id(s) not in now or not _same_set(_members(s), before)]
-
-    def row_edits(self, model: Any) -> Iterator[str]:
-        """Name the rows that are gone or changed, of a snapshot with names."""
-        for row, name, before, active in zip(self.rows, self.names, self.expressions, self.active, strict=True):
-            if row.parent_component() is None or row.parent_component().model() is not model.model():
-                yield f'row "{name}" was deleted'
-            elif row.expr is not before:
-                yield f'row "{name}" was changed'
-            elif row.active != active:
-                yield f'row "{name}" was {"deactivated" if active else "activated"}'
 
     def additions(self, model: Any) -> Iterator[str]:
         """Name rows that are new, and what was done to the objective."""

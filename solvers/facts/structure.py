@@ -157,22 +157,6 @@ class Oracle(Protocol):
         ...
 
 
-class Detached(Protocol):
-    """A subproblem with its relaxation that knows nothing of the model, and can be pickled for another process.
-
-    For the values that mutable parameters had. ``load`` of its answers does nothing useful.
-    """
-
-    def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer:
-        """Answer as ``Oracle``."""
-        ...
-
-    @property
-    def relax(self) -> Relaxation:
-        """Bound as ``Relaxation``."""
-        ...
-
-
 @dataclass
 class Structure(Facts):
     """Facts about a model that a decomposition into master and subproblem may use.
@@ -220,7 +204,8 @@ class Structure(Facts):
     instead : str
         What to do then, as a sentence.
     detached : callable, optional
-        Returns oracle and relaxation as they are now, for other processes (``Detached``).
+        Returns an oracle with the method ``relax``, a ``Relaxation``, for the present values of mutable parameters. It
+        does not know the model, so that it can be pickled; ``load`` of its answers does nothing useful.
     blocks : list of lists of Var components or data
         Parts of the subproblem that hang together by declaration, besides those that rows tie.
     told_by : str
@@ -245,7 +230,7 @@ class Structure(Facts):
     adapt: Callable[[Any], Any] | None = None
     only_as_built: str = ""
     instead: str = 'Build it with form="perspective" and edit that.'
-    detached: Callable[[], Detached] | None = field(default=None, kw_only=True)
+    detached: Callable[[], Any] | None = field(default=None, kw_only=True)
     blocks: list[list[Any]] = field(default_factory=list, kw_only=True)
     told_by: str = field(default="the model's builder", kw_only=True)
     default_solver: str = field(default="benders", kw_only=True)

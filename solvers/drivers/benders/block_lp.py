@@ -134,7 +134,7 @@ class CurvedLP(BlockLP):
         self._y = len(rows.cost) - len(self._objective)  # columns before theta
         self._theta = {k: self._y + i for i, k in enumerate(self._objective)}
         self.tolerance = 1e-7
-        self._add_tangents(np.concatenate([np.clip(start, rows.y_lower[: self._y], rows.y_upper[: self._y])]), None)
+        self._add_tangents(np.clip(start, rows.y_lower[: self._y], rows.y_upper[: self._y]), None)
 
     def solve(self, point: np.ndarray, time_limit: float | None, room: float = 0.0) -> BlockSolution | LpStatus:
         """Solve at a point; the values are attained within the tolerances, the cuts proven."""

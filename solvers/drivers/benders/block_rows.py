@@ -136,23 +136,6 @@ class BlockRows:
         """The rows whose sides depend on x."""
         return np.flatnonzero(np.diff(self.coupling.indptr))
 
-    def some(self, first: int, last: int) -> BlockRows:
-        """Return the blocks from ``first`` to before ``last``."""
-        r, c = (np.searchsorted(of, [first, last]) for of in (self.row_block, self.column_block))
-        rows, columns = slice(*r.tolist()), slice(*c.tolist())
-        return BlockRows(
-            self.matrix[rows][:, columns],
-            self.coupling[rows],
-            self.lower[rows],
-            self.upper[rows],
-            self.y_lower[columns],
-            self.y_upper[columns],
-            self.cost[columns],
-            self.constants[first:last],
-            self.row_block[rows] - first,
-            self.column_block[columns] - first,
-        )
-
     def elastic(self, x_lower: np.ndarray, x_upper: np.ndarray) -> BlockRows:
         """Return the distances of the blocks from feasibility, min { |z - x| : the rows at z, z in the bounds of x }.
 

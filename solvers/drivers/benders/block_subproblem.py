@@ -1,8 +1,7 @@
 """The subproblem of a model by its blocks: one value and one cut for each, at any point of the complicating variables.
 
-Rows are read once; every block's linear program keeps its basis from point to point; blocks share a linear program, or
-as many as there are threads. Where a block has no point, the cut on its distance from one is a feasibility cut. Convex
-blocks have a linear program that learns tangents (``CurvedLP``).
+Rows are read once; all blocks share a linear program, which keeps its basis from point to point. Where a block has no
+point, the cut on its distance from one is a feasibility cut. Convex blocks add tangents to it (``CurvedLP``).
 """
 
 from __future__ import annotations
@@ -10,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from scipy import sparse
 
-from solvers.drivers.benders.block_lp import BlockLP, BlockSolution, CurvedLP
+from solvers.drivers.benders.block_lp import BlockLP, CurvedLP
 from solvers.drivers.benders.block_rows import BlockCuts, BlockRows, with_linking_rows
 from solvers.drivers.benders.blocks import Curves, blocks_of
 from solvers.drivers.benders.relaxation import EndlessSubproblem
@@ -35,7 +32,6 @@ from solvers.values import bounds_of, fixed, give_values
 
 APART = 1e-9  # distance from feasible, in the complicating variables' units, that is none
 NEAR = 1e-8  # room for a point that is no farther off than that
-WORTH = 20_000  # non-zeros of a linear program from which on a thread of its own pays
 
 
 @dataclass(frozen=True)
@@ -67,7 +63,6 @@ class BlockSubproblem:
         self.variables = [v for block in self.blocks for v in block.variables]
         here = {id(v) for v in self.variables}
         self._idle = [v for v in parts.structure.variables() if id(v) not in here]
-        self._threads = words.threads or 1
         bounds = np.array([(v.value, v.value) if v.fixed else bounds_of(v) for v in parts.structure.complicating])
         low, up = bounds.reshape(-1, 2).T
         if not curves.curves:
@@ -85,13 +80,13 @@ class BlockSubproblem:
         self.runner = Runner(spec, words if linear or solver is not None else SolveOptions())
         own = SolveOptions(threads=1, tee=words.tee, own=words.own) if linear else SolveOptions(threads=1)
         make = partial(linear_program, (solver or "highs") if linear else "highs", words=own, tolerance=FINEST)
-        self._lps: list[BlockLP]
+        self._lp: BlockLP
         if curves.curves or spec.local:
             start = np.array([v.value if v.value is not None else 0.0 for v in self.variables], dtype=float)
             ask = partial(self._optimum, self._whole())
-            self._lps = [CurvedLP(self.rows, make, (low, up), curves.curves, start, ask, at_once=solver is not None)]
+            self._lp = CurvedLP(self.rows, make, (low, up), curves.curves, start, ask, at_once=solver is not None)
         else:
-            self._lps = [BlockLP(part, make, (low, up)) for part in self._shared()]
+            self._lp = BlockLP(self.rows, make, (low, up))
 
     def _spec(self, solver: str | SolverObject | None, *, curved: bool) -> SolverSpec:
         """Return the entry of the named solver, or that of the LP solver where linear programs are enough."""
@@ -128,62 +123,41 @@ class BlockSubproblem:
         """The number of blocks."""
         return self.rows.count
 
-    def _shared(self) -> list[BlockRows]:
-        """Return the blocks in as many parts as threads are worth while."""
-        most = max(1, min(self._threads, self.count, self.rows.matrix.nnz // WORTH))
-        if most == 1:
-            return [self.rows]
-        ends = np.linspace(0, self.count, most + 1).astype(int)
-        return [self.rows.some(a, b) for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
-
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> BlockAnswer | None:
         """Solve at a point of shape (n,); return None when time is up."""
         return self._within(point, time_limit, 0.0)
 
     def _within(self, point: np.ndarray, time_limit: float | None, room: float) -> BlockAnswer | None:
         """Solve at a point that may violate the rows by ``room``."""
-        found = self._each(lambda lp: lp.solve(point, time_limit, room))
-        statuses = {s for s in found if isinstance(s, LpStatus)}
-        if LpStatus.LIMIT in statuses:
+        found = self._lp.solve(point, time_limit, room)
+        if found is LpStatus.LIMIT:
             return None
-        if statuses and room and LpStatus.FAILED not in statuses:  # it has points, so it has no end
-            raise EndlessSubproblem("The subproblem is unbounded below: no cut exists.")
-        if statuses:
-            return self._apart(point, time_limit, statuses)
-        solved = [s for s in found if isinstance(s, BlockSolution)]
-        cuts = _stacked([s.cuts for s in solved])
+        if found is LpStatus.FAILED:
+            raise self._failure("did not solve the subproblem")
+        if isinstance(found, LpStatus):
+            if room:  # the blocks have a point
+                raise EndlessSubproblem("The subproblem is unbounded below: no cut exists.")
+            return self._apart(point, time_limit)
+        cuts, total = found.cuts, found.cuts.total()
         if not np.all(np.isfinite(cuts.constants)):
             raise self._failure("gave multipliers that prove nothing")
-        value = float(sum(s.values.sum() for s in solved))
-        total = cuts.total()
-        y = np.concatenate([s.y for s in solved])
-        return BlockAnswer(value, min(value, total.at(point)), total, self._load(y), cuts=cuts)
+        value = float(found.values.sum())
+        return BlockAnswer(value, min(value, total.at(point)), total, self._load(found.y), cuts=cuts)
 
-    def _apart(self, point: np.ndarray, time_limit: float | None, statuses: set[LpStatus]) -> BlockAnswer | None:
+    def _apart(self, point: np.ndarray, time_limit: float | None) -> BlockAnswer | None:
         """Return the answer where a block is infeasible or unbounded."""
-        if LpStatus.FAILED in statuses:
+        found = self._lp.distance.solve(point, time_limit)
+        if found is LpStatus.LIMIT:
+            return None
+        if found is LpStatus.INFEASIBLE:  # for any value of the complicating variables
+            cuts = [Cut(1.0, np.zeros(len(point)))]
+        elif isinstance(found, LpStatus):
             raise self._failure("did not solve the subproblem")
-        found = self._each(lambda lp: lp.distance.solve(point, time_limit))
-        cuts: list[Cut] = []
-        for s in found:
-            if s is LpStatus.INFEASIBLE:  # for any value of the complicating variables
-                cuts.append(Cut(1.0, np.zeros(len(point))))
-            elif s is LpStatus.LIMIT:
-                return None
-            elif isinstance(s, LpStatus):
-                raise self._failure("did not solve the subproblem")
-            else:
-                cuts += [s.cuts.single(k) for k in np.flatnonzero(s.cuts.at(point) > APART).tolist()]
-        if not cuts:  # it has no end, or no point by a rounding of the master's that is too small for a cut
+        else:
+            cuts = [found.cuts.single(k) for k in np.flatnonzero(found.cuts.at(point) > APART).tolist()]
+        if not cuts:  # it is unbounded, or infeasible by a rounding of the master's that is too small for a cut
             return self._within(point, time_limit, NEAR)
         return BlockAnswer(None, np.inf, cuts[0], lambda: None, infeasible=tuple(cuts))
-
-    def _each(self, solve: Callable[[BlockLP], BlockSolution | LpStatus]) -> list[BlockSolution | LpStatus]:
-        if len(self._lps) == 1:
-            return [solve(self._lps[0])]
-        from joblib import Parallel, delayed  # an import of a tenth of a second, which few runs need
-
-        return list(Parallel(n_jobs=len(self._lps), prefer="threads")(delayed(solve)(lp) for lp in self._lps))
 
     def _failure(self, what: str) -> SolverFailure:
         name = self.runner.spec.name
@@ -197,10 +171,3 @@ class BlockSubproblem:
             give_values(self._idle)
 
         return load
-
-
-def _stacked(parts: list[BlockCuts]) -> BlockCuts:
-    if len(parts) == 1:
-        return parts[0]
-    slopes: Any = sparse.vstack([part.slopes for part in parts], format="csr")
-    return BlockCuts(np.concatenate([part.constants for part in parts]), slopes)

@@ -13,7 +13,7 @@ import pyomo.environ as pyo
 from solvers.drivers.benders.blocks import Curves, SubBlock, blocks_of, integers
 from solvers.drivers.benders.declared import structure_of
 from solvers.drivers.benders.split import SplitModel, adapted, is_declared, split
-from solvers.errors import Error, ModelError
+from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
 from solvers.model.function import is_linear
@@ -125,12 +125,12 @@ def explain_split(
     )
     declared = structure.built is not None
     sees = partial(is_declared, structure) if declared else lambda component: False
-    refused = []
+    refused: list[str] = []
     try:
         if (written := written_rows(reading, sees)) is not None:  # as the drivers do
             reading = ModelReading(model, written)
         mine = [] if written is None else written.components
-        refused = [
+        refused += [
             f"{name} is not seen: write it as rows, or deactivate it"
             for name in others(reading, lambda c: sees(c) or any(c is part for part in mine))
         ]
@@ -138,64 +138,49 @@ def explain_split(
         parts.check_facts()
     except ModelError as error:
         return ExplainedSplit(model.name, structure.told_by, refused=[*refused, str(error)])
-    found, unsure = _blocks(parts)
-    refused += [*unsure, *_mixed(parts), *_refused(parts, found, assume_convex)]
+    found: list[SubBlock] = []
+    try:
+        found = [_whole(parts)] if declared else blocks_of(parts)
+    except ModelError as error:
+        refused.append(str(error))
+    try:
+        parts.check_separable(either(C.MIQCP))
+    except ModelError as error:
+        refused += [str(error), *(f"{name} is mixed too" for name in parts.mixed[1:])]
+    if structure.switches:
+        refused += [reason for block in found for reason in integers(block.variables)]
+    else:
+        refused += Curves.of(parts, found, assume_convex=assume_convex).refused
     master = SplitPart(_names(parts.master_variables), _names(parts.master_rows), [str(t) for t in parts.master_terms])
     return ExplainedSplit(model.name, structure.told_by, master, [_part(parts, block) for block in found], refused)
 
 
-def _blocks(parts: SplitModel) -> tuple[list[SubBlock], list[str]]:
-    """Return the blocks and their obstacles; the subproblem of a builder's model is one block."""
-    structure = parts.structure
-    if structure.built is not None:
-        rows, coupling = parts.subproblem_rows, [*parts.coupling_rows, *parts.linking_rows]
-        terms = parts.subproblem_terms
-        return [SubBlock(structure.variables(), rows, coupling, terms, [*range(len(structure.complicating))])], []
-    try:
-        return blocks_of(parts), []
-    except ModelError as error:
-        return [], [str(error)]
-
-
-def _refused(parts: SplitModel, blocks: list[SubBlock], assume_convex: bool) -> list[str]:
-    if parts.structure.switches:
-        return [reason for block in blocks for reason in integers(block.variables)]
-    return Curves.of(parts, blocks, assume_convex=assume_convex).refused
-
-
-def _mixed(parts: SplitModel) -> list[str]:
-    """Return the rows and terms that prevent a decomposition, in words."""
-    try:
-        parts.check_separable(either(C.MIQCP))
-    except Error as error:
-        return [str(error), *(f"{name} is mixed too" for name in parts.mixed[1:])]
-    return []
+def _whole(parts: SplitModel) -> SubBlock:
+    """Return the subproblem of a builder's model as one block."""
+    structure, coupling = parts.structure, [*parts.coupling_rows, *parts.linking_rows]
+    first = [*range(len(structure.complicating))]
+    return SubBlock(structure.variables(), parts.subproblem_rows, coupling, parts.subproblem_terms, first)
 
 
 def _part(parts: SplitModel, block: SubBlock) -> SplitPart:
-    first = [parts.structure.complicating[k] for k in block.first]
+    structure = parts.structure
+    if structure.oracle is not None and (parts.as_built or parts.taken):
+        cuts = "the builder's oracle"
+    elif structure.switches:
+        cuts = "the builder's, from multipliers"
+    else:
+        rows = (row.body for row in (*block.rows, *block.coupling))
+        terms = (term for term in block.terms if hasattr(term, "polynomial_degree"))
+        flat = all(map(is_linear, (*rows, *terms)))
+        cuts = "multipliers of its linear program" if flat else "multipliers of a linear program over tangents"
     return SplitPart(
         _names(block.variables),
         _names(block.rows),
         [str(t) for t in block.terms],
         _names(block.coupling),
-        _names(first),
-        _cuts(parts, block),
+        [structure.complicating[k].name for k in block.first],
+        cuts,
     )
-
-
-def _cuts(parts: SplitModel, block: SubBlock) -> str:
-    structure = parts.structure
-    if structure.oracle is not None and (parts.as_built or parts.taken):
-        return "the builder's oracle"
-    if structure.switches:
-        return "the builder's, from multipliers"
-    flat = all(is_linear(part) for part in [*(r.body for r in (*block.rows, *block.coupling)), *_algebra(block.terms)])
-    return "multipliers of its linear program" if flat else "multipliers of a linear program over tangents"
-
-
-def _algebra(terms: list[Any]) -> list[Any]:
-    return [t for t in terms if hasattr(t, "polynomial_degree")]
 
 
 def _names(components: Iterable[Any]) -> list[str]:

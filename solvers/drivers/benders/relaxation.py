@@ -82,7 +82,10 @@ def relax_whole(parts: SplitModel, runner: Runner, time_limit: float | None) -> 
         if answer.status is SolutionStatus.INFEASIBLE:
             return WholeRelaxation(SolutionStatus.INFEASIBLE)
         if answer.status is SolutionStatus.OPTIMAL and answer.has_point:
-            return _floor(parts, model)
+            give_values([*model.copy.values(), *model.inside.values()])
+            value = float(pyo.value(model.objective))
+            point = np.array([pyo.value(model.copy[k]) for k in range(len(parts.structure.complicating))], dtype=float)
+            return WholeRelaxation(SolutionStatus.OPTIMAL, value - SLACK * (1.0 + abs(value)), point)
     return WholeRelaxation(SolutionStatus.NO_SOLUTION)
 
 
@@ -90,12 +93,3 @@ def why_unbounded(variables: list[Any]) -> str:
     """Return the message for an unbounded master."""
     free = ", ".join([v.name for v in variables if not v.fixed and None in v.bounds][:3]) or "its variables"
     return f"The master is unbounded: give bounds to {free}, or solve the whole model by name with {either(C.MIQCP)}."
-
-
-def _floor(parts: SplitModel, model: pyo.ConcreteModel) -> WholeRelaxation:
-    """Return the bound and the point of the relaxation's optimum, whose values are on the model."""
-    give_values([*model.copy.values(), *model.inside.values()])
-    value = float(pyo.value(model.objective))
-    n = len(parts.structure.complicating)
-    point = np.array([pyo.value(model.copy[k]) for k in range(n)], dtype=float)
-    return WholeRelaxation(SolutionStatus.OPTIMAL, value - SLACK * (1.0 + abs(value)), point)

@@ -45,17 +45,6 @@ class CutPool:
         self._next += 1
         self._count = max(self._count, self._next)
 
-    @property
-    def width(self) -> int:
-        """Number of variables that the cuts know."""
-        return int(self._coefficients.shape[1])
-
-    def stacked(self, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the constants (K,) and slopes (K, size) of all cuts, 0 on further columns."""
-        slopes = np.zeros((self._count, size))
-        slopes[:, : self._coefficients.shape[1]] = self._coefficients[: self._count]
-        return self._constants[: self._count], slopes
-
     def at(self, point: np.ndarray) -> float:
         """Return the largest value of a cut at a point (n,), a lower bound on the subproblem's; -inf without cuts."""
         k = self._count

@@ -128,16 +128,21 @@ class ProcessPool:
         """
         reports: dict[int, Report] = {}
         waiting: dict[Any, int] = {}  # by pipe
+        pipe: Any
         self.incumbent.halt(False)
         for k, part in parts.items():
-            if _send(self._pipes[k], part):
+            with suppress(OSError):  # of a worker that has ended
+                self._pipes[k].send(part)
                 waiting[self._pipes[k]] = k
         until = math.inf
         with interrupt.noticing():
             while waiting and time.perf_counter() < until:
                 alive = {pipe for pipe, k in waiting.items() if self._handles[k].is_alive()}
                 for pipe in wait(list(waiting), POLL):
-                    answer = _receive(pipe)
+                    try:
+                        answer = pipe.recv()
+                    except (EOFError, OSError):  # of a worker that has ended
+                        answer = None
                     if isinstance(answer, WorkerFailure):
                         raise answer.error
                     if isinstance(answer, tuple):
@@ -174,23 +179,6 @@ def check_allowed() -> None:
     """Raise Unavailable where this process may start no other, as in a ``multiprocessing.Pool``."""
     if multiprocessing.current_process().daemon:
         raise Unavailable("a daemonic process may start no other")
-
-
-def _send(pipe: Any, what: Any) -> bool:
-    """Send something; return False where the other end is closed."""
-    try:
-        pipe.send(what)
-    except OSError:
-        return False
-    return True
-
-
-def _receive(pipe: Any) -> Any:
-    """Return what was received, None where the other end is closed."""
-    try:
-        return pipe.recv()
-    except (EOFError, OSError):
-        return None
 
 
 def _serve(task: TreeTask, incumbent: SharedMemory, home: Connection, inherited: list[Connection]) -> None:

@@ -249,17 +249,6 @@ def test_a_number_of_cuts_that_is_none_is_refused():
             solvers.solve(staged(0), "benders", cuts=wrong)
 
 
-def test_threads_change_no_answer(monkeypatch):
-    monkeypatch.setattr("solvers.drivers.benders.block_subproblem.WORTH", 1)
-    m = staged(3, blocks=7)
-    one, several = asked(m)[0], asked(m, threads=3)[0]
-    assert len(several._lps) == 3
-    for x in places(3):
-        a, b = one.solve(x, 1e-9, None), several.solve(x, 1e-9, None)
-        assert a.value == pytest.approx(b.value)
-        assert np.allclose(a.cuts.at(x), b.cuts.at(x))
-
-
 def test_facility_location_ends_in_a_few_rounds(need):
     """Interior points' multipliers, which are of no vertex, stalled it."""
     rng = np.random.default_rng(0)
