@@ -13,7 +13,7 @@ from solvers.drivers.base import Driver
 from solvers.drivers.benders.block_subproblem import BlockSubproblem
 from solvers.drivers.benders.declared import structure_of
 from solvers.drivers.benders.master import with_linear_products
-from solvers.drivers.benders.relaxation import Endless, WholeRelaxation, relax_whole
+from solvers.drivers.benders.relaxation import Endless, relax_whole
 from solvers.drivers.benders.split import SplitModel, adapted, floor_of, is_declared, split
 from solvers.drivers.benders.switched import SwitchedSubproblem
 from solvers.drivers.slots import slot_words
@@ -129,8 +129,8 @@ class DecompositionDriver(Driver):
         """Run; return why it stopped, and the status where the gap does not determine it."""
         raise NotImplementedError
 
-    def find_floor(self) -> WholeRelaxation:
-        """Find a lower bound of an unbounded master.
+    def find_floor(self) -> tuple[float, np.ndarray | None]:
+        """Return a lower bound for an unbounded master, and a point, as ``relax_whole`` does.
 
         Raises
         ------
@@ -143,7 +143,7 @@ class DecompositionDriver(Driver):
             # Over bounded x one cut bounds the subproblem from below: the ray is one of the master's own variables.
             raise Endless("The master is unbounded.")
         if not isinstance(inside, BlockSubproblem | SwitchedSubproblem):
-            return WholeRelaxation(SolutionStatus.NO_SOLUTION)
+            return -np.inf, None
         with self.timing("master"):
             return relax_whole(self.parts, inside.runner, self.clock.left)
 

@@ -197,11 +197,11 @@ class Benders(DecompositionDriver):
     def _bound_master(self) -> tuple[StopReason, SolutionStatus | None] | None:
         """Bound the master from below; return the end of the run where that fails."""
         if self.master.component("floor") is None:
-            found = self.find_floor()
-            if found.status is SolutionStatus.INFEASIBLE:
+            floor, _ = self.find_floor()
+            if floor == np.inf:
                 return StopReason.CONVERGED, SolutionStatus.INFEASIBLE if self.best is None else None
-            if found.status is SolutionStatus.OPTIMAL:
-                self._master.add_floor(found.floor)
+            if floor > -np.inf:
+                self._master.add_floor(floor)
                 return None
         if self.clock.over:
             return StopReason.TIME_LIMIT, None

@@ -17,7 +17,7 @@ unbounded
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,17 +45,11 @@ class EndlessSubproblem(Endless):
     """The subproblem is unbounded at one point."""
 
 
-@dataclass(frozen=True)
-class WholeRelaxation:
-    """The relaxation's status: OPTIMAL with a lower bound and the complicating variables, INFEASIBLE or NO_SOLUTION."""
+def relax_whole(parts: SplitModel, runner: Runner, time_limit: float | None) -> tuple[float, np.ndarray | None]:
+    """Solve the continuous relaxation of the whole model; return a lower bound and the complicating variables.
 
-    status: SolutionStatus
-    floor: float = -np.inf
-    point: np.ndarray | None = None
-
-
-def relax_whole(parts: SplitModel, runner: Runner, time_limit: float | None) -> WholeRelaxation:
-    """Solve the continuous relaxation of the whole model. Raises Endless if it is unbounded."""
+    The bound is infinite if the model is infeasible, -inf if no solver decides. Raises Endless if it is unbounded.
+    """
     model, keys = pyo.ConcreteModel(name="relaxation"), range(len(parts.master_variables))
     model.inside = pyo.Reference(dict(enumerate(parts.structure.variables())), ctype=pyo.Var)
     model.copy = pyo.Var(keys, doc="the master's variables, continuous")
@@ -80,13 +74,13 @@ def relax_whole(parts: SplitModel, runner: Runner, time_limit: float | None) -> 
         if answer.status is SolutionStatus.UNBOUNDED and not parts.structure.switches:
             raise Endless("The continuous relaxation is unbounded.")
         if answer.status is SolutionStatus.INFEASIBLE:
-            return WholeRelaxation(SolutionStatus.INFEASIBLE)
+            return np.inf, None
         if answer.status is SolutionStatus.OPTIMAL and answer.has_point:
             give_values([*model.copy.values(), *model.inside.values()])
             value = float(pyo.value(model.objective))
             point = np.array([pyo.value(model.copy[k]) for k in range(len(parts.structure.complicating))], dtype=float)
-            return WholeRelaxation(SolutionStatus.OPTIMAL, value - SLACK * (1.0 + abs(value)), point)
-    return WholeRelaxation(SolutionStatus.NO_SOLUTION)
+            return value - SLACK * (1.0 + abs(value)), point
+    return -np.inf, None
 
 
 def why_unbounded(variables: list[Any]) -> str:

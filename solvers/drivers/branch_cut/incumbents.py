@@ -17,7 +17,6 @@ import numpy as np
 
 from solvers.clock import Clock
 from solvers.drivers.benders.base import DecompositionConfig
-from solvers.drivers.benders.relaxation import WholeRelaxation
 from solvers.drivers.branch_cut.exchange import ENDS, Incumbent, exchange, exchange_blocks
 from solvers.drivers.branch_cut.master import MasterLP
 from solvers.drivers.branch_cut.memory import Memory
@@ -137,8 +136,8 @@ class SearchContext(Protocol):
         """Count the seconds of a block of code."""
         ...
 
-    def find_floor(self) -> WholeRelaxation:
-        """Find a lower bound of an unbounded master."""
+    def find_floor(self) -> tuple[float, np.ndarray | None]:
+        """Return a lower bound for an unbounded master, and a point of the complicating variables."""
         ...
 
 

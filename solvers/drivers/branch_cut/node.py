@@ -1,7 +1,7 @@
 """Processing of a node: steps 2 and 3 of branch-and-cut, for the driver and for its workers.
 
-``NodeBounds`` computes the bound of a node, by the structure's own relaxation or by the LP over cuts. ``CutLoop`` is
-step 2 where the structure has no relaxation of its own; the letters are those of the algorithm in ``branch_and_cut``.
+``NodeBounds`` computes the bound of a node, by the structure's own relaxation or by the LP over cuts. ``Visits``
+branches and closes nodes by these bounds; the letters are those of the algorithm in ``branch_and_cut``.
 
 ``Leaves`` closes nodes in which at most one more choice may be switched on, by evaluating the few choices that are
 left. Branching would relax their children one after the other, each with one choice less. Every cut bounds each
@@ -16,13 +16,13 @@ import numpy as np
 
 from solvers.drivers.base import Ended
 from solvers.drivers.benders.relaxation import why_unbounded
-from solvers.drivers.branch_cut.branching import Change, Node, PseudoCosts, Tree
+from solvers.drivers.branch_cut.branching import Change, Node, Tree
 from solvers.drivers.branch_cut.incumbents import LOOSE, TIGHT, IncumbentSearch, SearchContext
 from solvers.drivers.branch_cut.master import ROWS, MasterOptimum
 from solvers.errors import SolverError
 from solvers.facts.structure import Cut, Relaxation, RelaxedAnswer
 from solvers.lp.highs import LP_TOLERANCE, LpStatus
-from solvers.result import SolutionStatus, StopReason
+from solvers.result import StopReason
 
 OUT = 0.4  # weight of the LP's point in the point of step c; the rest is the root's solution
 PAYS = 0.2  # share of fractional cuts that must be violated for step c to go on at every node
@@ -55,11 +55,14 @@ class NodeBounds:
         return answer
 
     def solve(self, lower: np.ndarray, upper: np.ndarray) -> MasterOptimum | LpStatus:
-        """Solve the LP over cuts within bounds."""
+        """Solve the LP over cuts within bounds; it gets a floor if it is unbounded."""
         if self.lp.cuts > KEPT_CUTS + self.lp.size:
             self.lp.drop_slack_cuts(keep_last=100)
         with self.driver.timing("master"):
-            return self.lp.solve(lower, upper, self.driver.clock.left)
+            found = self.lp.solve(lower, upper, self.driver.clock.left)
+        if found is not LpStatus.UNBOUNDED or self.lp.floored:
+            return found
+        return LpStatus.INFEASIBLE if self.add_floor(lower) is None else self.solve(lower, upper)
 
     def add_floor(self, centre: np.ndarray) -> np.ndarray | None:
         """Bound the LP from below; return a point of the master near the relaxation's optimum, None if infeasible.
@@ -67,13 +70,13 @@ class NodeBounds:
         Raises Endless if the model is unbounded or infeasible. Raises SolverError if no bound
         of the LP is found.
         """
-        found = self.driver.find_floor()
-        if found.status is SolutionStatus.INFEASIBLE:
+        floor, point = self.driver.find_floor()
+        if floor == np.inf:
             return None
-        if found.status is SolutionStatus.NO_SOLUTION or self.lp.floored:
+        if floor == -np.inf or self.lp.floored:
             raise SolverError(why_unbounded(self.lp.variables))
-        self.lp.add_floor(found.floor)
-        return centre if found.point is None else np.append(found.point, centre[self.lp.n :])
+        self.lp.add_floor(floor)
+        return centre if point is None else np.append(point, centre[self.lp.n :])
 
 
 @dataclass
@@ -92,137 +95,6 @@ class Visit:
     )  # integral points whose cut is in the LP: a repetition would not end
 
 
-class CutLoop:
-    """Processes nodes by cuts. ``fractional``: whether the subproblem can be solved at fractional points."""
-
-    def __init__(
-        self, incumbents: IncumbentSearch, bounds: NodeBounds, tree: Tree, costs: PseudoCosts, *, fractional: bool
-    ) -> None:
-        self.incumbents, self.bounds, self.tree, self.costs = incumbents, bounds, tree, costs
-        self.lp, self._fractional = incumbents.lp, fractional
-        self._tried = self._paid = 0
-
-    def visit(self, visit: Visit, centre: np.ndarray) -> None:
-        """Bound a node and branch, or close it; ``centre`` is the root's solution.
-
-        Raises Ended where time is up, or the LP's solver has failed.
-        """
-        lp = self.lp
-        while True:
-            # An incumbent may have fixed some.
-            visit.lower, visit.upper = np.maximum(visit.lower, lp.lower), np.minimum(visit.upper, lp.upper)
-            if np.any(visit.lower > visit.upper):
-                return
-            relaxed = self.bounds.solve(visit.lower, visit.upper)  # a
-            if not isinstance(relaxed, MasterOptimum):
-                if self._is_empty(relaxed, centre):
-                    return
-                continue
-            self._learn(visit, relaxed)
-            if visit.bound >= self.incumbents.cutoff:
-                self.tree.leave_out(visit.bound)
-                return
-            if lp.restore_violated(relaxed):
-                continue
-            fractional = lp.fractional(relaxed.point)
-            if not len(fractional):
-                if not self._cut_integral(visit, relaxed):  # b
-                    return
-            elif not self._cut_inside(visit, relaxed, centre):  # c
-                break
-        self._branch(visit, relaxed, fractional)
-
-    def _is_empty(self, status: LpStatus, centre: np.ndarray) -> bool:
-        """Return whether a node whose LP has no optimum is infeasible; False where the LP was bounded instead."""
-        if status is LpStatus.INFEASIBLE:
-            return True
-        if status is LpStatus.UNBOUNDED and not self.lp.floored:
-            return self.bounds.add_floor(centre) is None
-        raise Ended(StopReason.TIME_LIMIT if status is LpStatus.LIMIT else StopReason.SOLVER_ERROR)
-
-    def _learn(self, visit: Visit, relaxed: MasterOptimum) -> None:
-        """Raise the node's bound, and update the pseudo-costs at its first LP."""
-        first, node = visit.relaxed is None, visit.node
-        visit.relaxed, visit.bound = relaxed, max(visit.bound, relaxed.bound)
-        if first and node.column >= 0:
-            self.costs.learn(node.column, node.up, node.distance, visit.bound - node.bound)
-
-    def _cut_integral(self, visit: Visit, relaxed: MasterOptimum) -> bool:
-        """Solve the subproblem at the LP's integral point (b); return False where that closes or branches the node."""
-        lp, tree = self.lp, self.tree
-        point = np.where(lp.integer, np.round(relaxed.point), relaxed.point)
-        open_columns = np.flatnonzero(lp.integer & (visit.lower < visit.upper))
-        if len(open_columns) and not lp.within(point, LP_TOLERANCE):  # rounding has broken a row
-            self._split(visit, relaxed, point, open_columns)
-            return False
-        answer = self.incumbents.solve_subproblem(point[: lp.n], TIGHT)
-        if answer is None:
-            raise Ended(StopReason.TIME_LIMIT)
-        objective = self.incumbents.offer(point, answer)
-        key = point[: lp.n].tobytes()
-        # Compared at the rounded point: with huge coefficients the cut is not tight 1e-8 away from it.
-        solved = objective is not None and relaxed.eta >= answer.bound - 1e-7 * max(1e-10, abs(answer.bound))
-        if (
-            solved and len(open_columns) and self.incumbents.near is not None
-        ):  # the node may hold further near-optimal points
-            self._split(visit, relaxed, point, open_columns)
-        elif answer.cut is None or solved:
-            tree.leave_out(visit.bound)
-        elif not len(open_columns) and lp.integer[: lp.n].all():
-            # No open variable is left: the answer bounds the node, however accurate the LP is.
-            if objective is not None:
-                tree.leave_out(max(visit.bound, lp.value(point) + answer.bound))
-        elif key not in visit.closed_by:
-            visit.closed_by.add(key)
-            lp.add(answer)
-            return True
-        elif not len(open_columns):
-            tree.leave_out(visit.bound)
-        else:  # the LP is not accurate enough to see its cut
-            self._split(visit, relaxed, point, open_columns)
-        return False
-
-    def _split(self, visit: Visit, relaxed: MasterOptimum, rounded: np.ndarray, columns: np.ndarray) -> None:
-        """Branch on the column that rounding has changed most, away from its rounded value."""
-        column = int(columns[int(np.argmax(np.abs(relaxed.point - rounded)[columns]))])
-        at = rounded[column] + (0.5 if rounded[column] < visit.upper[column] else -0.5)
-        self.tree.branch(visit.node, visit.bound, column, float(at))
-
-    def _cut_inside(self, visit: Visit, relaxed: MasterOptimum, centre: np.ndarray) -> bool:
-        """Solve the subproblem between the LP's point and the root's solution (c); return whether that added a cut."""
-        if visit.cut_inside_done or not self._fractional_cuts_pay(visit.number):
-            return False
-        visit.cut_inside_done = True
-        inside = OUT * relaxed.point + (1 - OUT) * np.clip(centre, visit.lower, visit.upper)
-        answer = self.incumbents.solve_subproblem(inside[: self.lp.n], LOOSE)
-        if answer is None:
-            raise Ended(StopReason.TIME_LIMIT)
-        self._tried += 1
-        violated = self._violated(answer.cut, relaxed, 1e-4)
-        if violated:
-            self._paid += 1
-            self.lp.add(answer)
-        return violated
-
-    def _fractional_cuts_pay(self, number: int) -> bool:
-        if not self._fractional:
-            return False
-        return self._tried < 20 or self._paid > PAYS * self._tried or number % 10 == 0
-
-    def _violated(self, cut: Cut | None, relaxed: MasterOptimum, tolerance: float) -> bool:
-        if cut is None:
-            return False
-        value = cut.at(relaxed.point[: self.lp.n])
-        return value > relaxed.eta + tolerance * max(1.0, abs(value))
-
-    def _branch(self, visit: Visit, relaxed: MasterOptimum, fractional: np.ndarray) -> None:
-        """Branch on a fractional variable."""
-        if visit.number % 50 == 1:
-            self.incumbents.round(relaxed.point)
-        column = self.costs.choose(relaxed.point, fractional)
-        self.tree.branch(visit.node, visit.bound, column, float(relaxed.point[column]))
-
-
 SHARE = 0.05  # accuracy of a node's relaxation, as a share of the distance from its bound to the cutoff
 PLUNGE = 0.2  # of the way from the least bound to the cutoff
 SEARCHES = 20  # nodes between wider exchanges
@@ -238,7 +110,8 @@ class Visits:
     def __init__(self, incumbents: IncumbentSearch, bounds: NodeBounds, tree: Tree, *, fractional: bool) -> None:
         self.incumbents, self.bounds, self.tree = incumbents, bounds, tree
         self.lp, self.costs = incumbents.lp, incumbents.memory.costs
-        self.cut_loop = CutLoop(incumbents, bounds, tree, self.costs, fractional=fractional)
+        self._fractional = fractional
+        self._tried = self._paid = 0  # cuts at fractional points, and those that were violated
         self._leaves = Leaves(incumbents, bounds)
         self.nodes = 0
         self.centre = np.zeros(0)
@@ -276,7 +149,7 @@ class Visits:
         if self._by_relaxation(node, lower, upper):
             return
         try:
-            self.cut_loop.visit(Visit(node, lower, upper, self.nodes, node.bound), self.centre)
+            self._by_cuts(Visit(node, lower, upper, self.nodes, node.bound))
         except Ended:
             self.tree.put_back(node)
             raise
@@ -329,6 +202,115 @@ class Visits:
             (k, -np.inf, float(lower[k])) if at_lower[k] else (k, float(upper[k]), np.inf)
             for k in np.flatnonzero(costly).tolist()
         ]
+
+    def _by_cuts(self, visit: Visit) -> None:
+        """Bound a node by cuts and branch, or close it. Raises Ended if time is up, or the LP's solver has failed."""
+        lp = self.lp
+        while True:
+            # An incumbent may have fixed some.
+            visit.lower, visit.upper = np.maximum(visit.lower, lp.lower), np.minimum(visit.upper, lp.upper)
+            if np.any(visit.lower > visit.upper):
+                return
+            relaxed = self.bounds.solve(visit.lower, visit.upper)  # a
+            if relaxed is LpStatus.INFEASIBLE:
+                return
+            if not isinstance(relaxed, MasterOptimum):
+                raise Ended(StopReason.TIME_LIMIT if relaxed is LpStatus.LIMIT else StopReason.SOLVER_ERROR)
+            self._learn(visit, relaxed)
+            if visit.bound >= self.incumbents.cutoff:
+                self.tree.leave_out(visit.bound)
+                return
+            if lp.restore_violated(relaxed):
+                continue
+            fractional = lp.fractional(relaxed.point)
+            if not len(fractional):
+                if not self._cut_integral(visit, relaxed):  # b
+                    return
+            elif not self._cut_inside(visit, relaxed):  # c
+                break
+        self._branch(visit, relaxed, fractional)
+
+    def _learn(self, visit: Visit, relaxed: MasterOptimum) -> None:
+        """Raise the node's bound, and update the pseudo-costs at its first LP."""
+        first, node = visit.relaxed is None, visit.node
+        visit.relaxed, visit.bound = relaxed, max(visit.bound, relaxed.bound)
+        if first and node.column >= 0:
+            self.costs.learn(node.column, node.up, node.distance, visit.bound - node.bound)
+
+    def _cut_integral(self, visit: Visit, relaxed: MasterOptimum) -> bool:
+        """Solve the subproblem at the LP's integral point (b); return False where that closes or branches the node."""
+        lp, tree = self.lp, self.tree
+        point = np.where(lp.integer, np.round(relaxed.point), relaxed.point)
+        open_columns = np.flatnonzero(lp.integer & (visit.lower < visit.upper))
+        if len(open_columns) and not lp.within(point, LP_TOLERANCE):  # rounding has broken a row
+            self._split(visit, relaxed, point, open_columns)
+            return False
+        answer = self.incumbents.solve_subproblem(point[: lp.n], TIGHT)
+        if answer is None:
+            raise Ended(StopReason.TIME_LIMIT)
+        objective = self.incumbents.offer(point, answer)
+        key = point[: lp.n].tobytes()
+        # Compared at the rounded point: with huge coefficients the cut is not tight 1e-8 away from it.
+        solved = objective is not None and relaxed.eta >= answer.bound - 1e-7 * max(1e-10, abs(answer.bound))
+        if (
+            solved and len(open_columns) and self.incumbents.near is not None
+        ):  # the node may hold further near-optimal points
+            self._split(visit, relaxed, point, open_columns)
+        elif answer.cut is None or solved:
+            tree.leave_out(visit.bound)
+        elif not len(open_columns) and lp.integer[: lp.n].all():
+            # No open variable is left: the answer bounds the node, however accurate the LP is.
+            if objective is not None:
+                tree.leave_out(max(visit.bound, lp.value(point) + answer.bound))
+        elif key not in visit.closed_by:
+            visit.closed_by.add(key)
+            lp.add(answer)
+            return True
+        elif not len(open_columns):
+            tree.leave_out(visit.bound)
+        else:  # the LP is not accurate enough to see its cut
+            self._split(visit, relaxed, point, open_columns)
+        return False
+
+    def _split(self, visit: Visit, relaxed: MasterOptimum, rounded: np.ndarray, columns: np.ndarray) -> None:
+        """Branch on the column that rounding has changed most, away from its rounded value."""
+        column = int(columns[int(np.argmax(np.abs(relaxed.point - rounded)[columns]))])
+        at = rounded[column] + (0.5 if rounded[column] < visit.upper[column] else -0.5)
+        self.tree.branch(visit.node, visit.bound, column, float(at))
+
+    def _cut_inside(self, visit: Visit, relaxed: MasterOptimum) -> bool:
+        """Solve the subproblem between the LP's point and the root's solution (c); return whether that added a cut."""
+        if visit.cut_inside_done or not self._fractional_cuts_pay(visit.number):
+            return False
+        visit.cut_inside_done = True
+        inside = OUT * relaxed.point + (1 - OUT) * np.clip(self.centre, visit.lower, visit.upper)
+        answer = self.incumbents.solve_subproblem(inside[: self.lp.n], LOOSE)
+        if answer is None:
+            raise Ended(StopReason.TIME_LIMIT)
+        self._tried += 1
+        violated = self._violated(answer.cut, relaxed, 1e-4)
+        if violated:
+            self._paid += 1
+            self.lp.add(answer)
+        return violated
+
+    def _fractional_cuts_pay(self, number: int) -> bool:
+        if not self._fractional:
+            return False
+        return self._tried < 20 or self._paid > PAYS * self._tried or number % 10 == 0
+
+    def _violated(self, cut: Cut | None, relaxed: MasterOptimum, tolerance: float) -> bool:
+        if cut is None:
+            return False
+        value = cut.at(relaxed.point[: self.lp.n])
+        return value > relaxed.eta + tolerance * max(1.0, abs(value))
+
+    def _branch(self, visit: Visit, relaxed: MasterOptimum, fractional: np.ndarray) -> None:
+        """Branch on a fractional variable."""
+        if visit.number % 50 == 1:
+            self.incumbents.round(relaxed.point)
+        column = self.costs.choose(relaxed.point, fractional)
+        self.tree.branch(visit.node, visit.bound, column, float(relaxed.point[column]))
 
 
 MOST = 30  # choices to evaluate; where more are left, branching excludes several at once

@@ -168,10 +168,6 @@ class RootSearch:
         relaxed = self.bounds.solve(lp.lower, lp.upper)
         if relaxed is LpStatus.INFEASIBLE:
             raise Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
-        if relaxed is LpStatus.UNBOUNDED:
-            if self.bounds.add_floor(self.centre) is None:
-                raise Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
-            relaxed = self.bounds.solve(lp.lower, lp.upper)
         if isinstance(relaxed, MasterOptimum):
             self.relaxed = relaxed
             self.driver.raise_bound(relaxed.bound)

@@ -17,14 +17,13 @@ import numpy as np
 from solvers.clock import Clock
 from solvers.drivers.base import Ended
 from solvers.drivers.benders.base import DecompositionConfig
-from solvers.drivers.benders.relaxation import WholeRelaxation
 from solvers.drivers.branch_cut.branching import Node, Tree
 from solvers.drivers.branch_cut.incumbents import IncumbentSearch
 from solvers.drivers.branch_cut.master import MasterLP
 from solvers.drivers.branch_cut.memory import Memory
 from solvers.drivers.branch_cut.node import SEARCHES, NodeBounds, Visits
 from solvers.facts.structure import Oracle, Relaxation, SubAnswer
-from solvers.result import SolutionStatus, StopReason
+from solvers.result import StopReason
 
 SLACK = 2e-7  # relative: another process may find the same point worth so much more
 
@@ -217,6 +216,6 @@ class Worker:
         finally:
             self.seconds[what] += time.perf_counter() - start
 
-    def find_floor(self) -> WholeRelaxation:
+    def find_floor(self) -> tuple[float, np.ndarray | None]:
         """Return no bound of the master: the root would have found it."""
-        return WholeRelaxation(SolutionStatus.NO_SOLUTION)
+        return -np.inf, None
