@@ -158,7 +158,7 @@ class LinearRows:
         read = {k for here, _, _ in known for k in here}
         walked = [k for k in range(len(rows)) if k not in read]
         sides: list[Any] = [None] * len(rows)
-        with _free(variables):
+        with unfixed(variables):
             for r in walked:
                 lower_side, body, upper_side = rows[r].to_bounded_expression()  # once: it may be made anew each time
                 sides[r] = lower_side, upper_side
@@ -254,7 +254,7 @@ def _affine(expression: Any, row: Any, column: Mapping[int, int]) -> tuple[float
 
 
 @contextmanager
-def _free(variables: Sequence[Any]) -> Iterator[None]:
+def unfixed(variables: Sequence[Any]) -> Iterator[None]:
     """Unfix variables for a while: Pyomo folds a fixed one into the constant, and its column would be lost.
 
     It evaluates (0 x)^2 at the variables' values, whatever they are: where there are none, 0 is lent.

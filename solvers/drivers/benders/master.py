@@ -57,7 +57,7 @@ class Master:
         model.objective = pyo.Objective(expr=model.eta + self._cost)
         self._bound_below = floor
         model.eta.setlb(floor)
-        self._has_floor = floor is not None
+        self.bounded = floor is not None  # whether the master's optimum is a bound of the model's
         self._floor = floor if all(v.is_binary() for v in self.point_variables) else None
         self._objective_floor: float | None = None
         # Reduced costs of the wrong sign, each up to the tolerance, raise an LP's optimum by that times their range.
@@ -135,9 +135,9 @@ class Master:
         self.model.floor = pyo.Constraint(expr=row, doc="proven for every solution")
 
     def _free_eta(self) -> None:
-        if not self._has_floor:
+        if not self.bounded:
             self.model.eta.unfix()
-            self._has_floor = True
+            self.bounded = True
 
     @property
     def linear(self) -> bool:
@@ -145,11 +145,6 @@ class Master:
         parts = self.parts
         bodies = [*(row.body for row in parts.master_rows), *parts.master_terms]
         return all(is_linear(body) for body in bodies if hasattr(body, "polynomial_degree"))
-
-    @property
-    def bounded(self) -> bool:
-        """Whether the master's optimum is a bound of the model's."""
-        return self._has_floor
 
     def cost(self) -> float:
         """Return the master's own objective terms at the values on the model."""

@@ -39,7 +39,7 @@ from solvers.facts.structure import EditedSub, Inexpressible, Structure
 from solvers.model.classes import single_objective
 from solvers.model.expressions import terms, variables
 from solvers.model.function import Curve, is_linear
-from solvers.model.linear import LinearRows
+from solvers.model.linear import LinearRows, unfixed
 from solvers.reading import ModelReading, read
 
 
@@ -311,16 +311,15 @@ def widened(structure: Structure, held: Iterable[Sequence[Any]]) -> Structure:
     adopted: list[Any] = []
     joined: list[Any] = []
     left = [part for part in held if any(id(v) not in inside and id(v) not in outside for v in part)]
-    found = True
-    while found:
-        found, waiting = False, []
+    before = -1
+    while before < len(inside):
+        before, waiting = len(inside), []
         for part in left:
             if not any(id(v) in inside for v in part):
                 waiting.append(part)
                 continue
             for v in part:
                 if id(v) not in inside and id(v) not in outside:
-                    found = True
                     (inside if v.is_continuous() else outside).add(id(v))
                     (adopted if v.is_continuous() else joined).append(v)
         left = waiting
@@ -362,20 +361,8 @@ def _read(parts: SplitModel) -> EditedSub:
     variables, complicating = structure.variables(), structure.complicating
     try:
         rows = LinearRows.of(others, [*variables, *complicating], [], parts.sign)
-        cost = _cost(parts.subproblem_terms, variables, parts.sign)
+        with unfixed(variables):
+            cost = Curve.of(pyo.quicksum(parts.subproblem_terms), "the objective", variables, parts.sign)
     except ModelError:
         raise Inexpressible("the objective, which is not convex quadratic") from None
     return EditedSub(variables, complicating, kept, rows, cost, list(parts.edits))
-
-
-def _cost(terms: Iterable[Any], variables: list[Any], sign: float) -> Curve:
-    """Return the objective as a quadratic over the variables, including fixed ones."""
-    fixed = [v for v in variables if v.fixed]
-    values = [v.value for v in fixed]
-    for v in fixed:
-        v.unfix()
-    try:
-        return Curve.of(pyo.quicksum(terms), "the objective", variables, sign)
-    finally:
-        for v, value in zip(fixed, values, strict=True):
-            v.fix(value)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -87,12 +87,16 @@ class SwitchedSubproblem:
             model.linking[k] = (body, row.upper) if row.equality else (row.lower, body, row.upper)
         model.objective = pyo.Objective(expr=parts.sign * pyo.quicksum(parts.subproblem_terms))
         self._never_off = {id(v) for _, v in parts.structure.switches if not may_be_zero(v)}
-        self._known: _Read | None = None
         self._floor = floor_of(parts)
         self._at = np.zeros(0)  # the last point
 
     def check_cut(self) -> None:
-        """Read the rows and terms. Raises ModelError for those without a known cut."""
+        """Raise ModelError for rows and terms without a known cut."""
+        _ = self._known
+
+    @cached_property
+    def _known(self) -> _Read:
+        """The rows and terms as arrays."""
         parts = self.parts
         straight = [row for row in parts.subproblem_rows if is_linear(row.body)]
         curved = [row for row in parts.subproblem_rows if not is_linear(row.body)]
@@ -108,14 +112,11 @@ class SwitchedSubproblem:
         curves = [(row, *Curve.of_row(row, self.variables)) for row in curved]
         what = f"Objective term {bent[0]}" if len(bent) == 1 else f"The sum of the objective's terms {bent[:1]}"
         cost = Curve.of(pyo.quicksum(bent), what, self.variables, parts.sign) if bent else None
-        self._known = _Read(rows, links if parts.linking_rows else None, curves, cost)
+        return _Read(rows, links if parts.linking_rows else None, curves, cost)
 
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer | None:
         """Answer at a binary point of shape (n,)."""
-        if self._known is None:
-            self.check_cut()
         known, structure = self._known, self.parts.structure
-        assert known is not None
         assert structure.cut is not None
         count = len(known.rows.rows) - len(self.parts.linking_rows)
         asked = [*known.rows.rows[:count], *self.model.linking.values(), *(row for row, _, _ in known.curves)]
@@ -258,10 +259,7 @@ class SwitchedSubproblem:
 
     def _by_linear_rows(self, point: np.ndarray) -> Cut | None:
         """Return the feasibility cut of the linear rows (module docstring); None where they are feasible alone."""
-        if self._known is None:
-            self.check_cut()
         known, structure = self._known, self.parts.structure
-        assert known is not None
         assert structure.cut is not None
         rows, count = known.rows, len(known.rows.rows)
         column = {id(v): k for k, v in enumerate(self.variables)}
