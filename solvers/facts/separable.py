@@ -88,7 +88,7 @@ class Separable(Facts):
     def remember(self, model: pyo.ConcreteModel) -> None:
         """Take the snapshot of the rows and hidden variables."""
         rows, hidden = data_of(self.rows), data_of(self.hidden)
-        self.built = AsBuilt.of(model, rows=rows, variables=hidden, named=(), others=())
+        self.built = AsBuilt.of(model, rows=rows, variables=hidden, named=(), others=(), names=True)
 
     def columns(self) -> tuple[Any, np.ndarray]:
         """Return the lift and the least values of its columns."""

@@ -28,6 +28,7 @@ class AsBuilt:
     cost: Any
     sense: Any
     rows: list[Any]
+    names: list[str]  # of the rows, where asked for: a deleted one has none
     expressions: list[Any]
     variables: list[Any]
     states: list[tuple[Any, ...]]
@@ -45,6 +46,7 @@ class AsBuilt:
         variables: Iterable[Any] | None = None,
         named: Iterable[Any] | None = None,
         others: Iterable[Any] | None = None,
+        names: bool = False,
     ) -> AsBuilt:
         """Take the snapshot, of all that is active in the model but for what is given."""
         model = read(model)
@@ -58,6 +60,7 @@ class AsBuilt:
             objective.expr,
             objective.sense,
             rows,
+            [row.name for row in rows] if names else [],
             [row.expr for row in rows],
             variables,
             [state(v) for v in variables],
@@ -101,7 +104,9 @@ class AsBuilt:
     def lost(self, model: ModelReading) -> Iterator[str]:
         """Name the rows and other components that are no longer active in the model, and the rows that were changed."""
         now = {id(part) for part in (*model.data(pyo.Constraint), *model.data(*UNSEEN))}
-        yield from (_gone(part) for part in (*self.rows, *self.others) if id(part) not in now)
+        names = self.names or [""] * len(self.rows)
+        parts = [*zip(self.rows, names, strict=True), *((part, "") for part in self.others)]
+        yield from (_gone(part, name) for part, name in parts if id(part) not in now)
         for row, before in zip(self.rows, self.expressions, strict=True):
             if row.expr is not before and id(row) in now:
                 yield f'row "{row.name}" was changed'
@@ -173,10 +178,10 @@ def data_of(components: Iterable[Any]) -> list[Any]:
     return list(found.values())
 
 
-def _gone(part: Any) -> str:
-    """Say what became of a row or component that is no longer active."""
+def _gone(part: Any, name: str) -> str:
+    """Return the words for a row or component that is no longer active; ``name``: of a deleted row, if known."""
     if part.parent_component() is None or part.model() is None:
-        return "a row or set was deleted"
+        return f'row "{name}" was deleted' if name else "a row or set was deleted"
     kind = "row" if part.ctype is pyo.Constraint else part.ctype.__name__
     return f'{kind} "{part.name}" was deactivated'
 
