@@ -34,19 +34,15 @@ class Separator(Protocol):
 
     def start(self) -> Cuts:
         """Return rows to start from."""
-        ...
 
     def separate(self, point: np.ndarray) -> Cuts:
         """Return rows that the point violates most, none where it satisfies all."""
-        ...
 
     def repair(self, point: np.ndarray) -> np.ndarray | None:
         """Return a point near by that satisfies all that the separator stands for, if it has one."""
-        ...
 
     def load(self, point: np.ndarray) -> None:
         """Put values of the hidden variables on the model, for a point that satisfies all."""
-        ...
 
 
 @dataclass

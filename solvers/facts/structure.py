@@ -146,7 +146,6 @@ class Relaxation(Protocol):
         time_limit: float | None,
     ) -> RelaxedAnswer | None:
         """Return it to a relative gap of ``accuracy``, or any proof of ``enough``; None where it cannot, or may not."""
-        ...
 
 
 class Oracle(Protocol):
@@ -154,7 +153,6 @@ class Oracle(Protocol):
 
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer:
         """Answer at a point of shape (n,) to a relative gap of ``tolerance``."""
-        ...
 
 
 @dataclass

@@ -109,36 +109,28 @@ class SearchContext(Protocol):
     @property
     def config(self) -> DecompositionConfig:
         """Options of the run."""
-        ...
 
     @property
     def best(self) -> float | None:
         """Least objective seen."""
-        ...
 
     def solve_subproblem(self, point: np.ndarray, tolerance: float) -> SubAnswer | None:
         """Solve the subproblem at a point of the complicating variables; return None when time is up."""
-        ...
 
     def take(self, point: np.ndarray, objective: float, answer: SubAnswer) -> None:
         """Take a point of the master as incumbent, or because it may have the least validation error."""
-        ...
 
     def record(self, step: str, objective: float | None, *, cuts: int, support: int | None) -> Any:
         """Add a row to the table."""
-        ...
 
     def stopped(self) -> StopReason | None:
         """Return the reason to stop now, if there is one."""
-        ...
 
     def timing(self, what: str) -> AbstractContextManager[None]:
         """Count the seconds of a block of code."""
-        ...
 
     def find_floor(self) -> tuple[float, np.ndarray | None]:
         """Return a lower bound for an unbounded master, and a point of the complicating variables."""
-        ...
 
 
 TIGHT = 1e-7  # relative gap of answers at 0/1 points

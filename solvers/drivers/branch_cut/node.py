@@ -90,9 +90,7 @@ class Visit:
     bound: float
     relaxed: MasterOptimum | None = None
     cut_inside_done: bool = False
-    closed_by: set[bytes] = field(
-        default_factory=set
-    )  # integral points whose cut is in the LP: a repetition would not end
+    closed_by: set[bytes] = field(default_factory=set)  # integral points whose cut is in the LP
 
 
 SHARE = 0.05  # accuracy of a node's relaxation, as a share of the distance from its bound to the cutoff
@@ -252,9 +250,8 @@ class Visits:
         key = point[: lp.n].tobytes()
         # Compared at the rounded point: with huge coefficients the cut is not tight 1e-8 away from it.
         solved = objective is not None and relaxed.eta >= answer.bound - 1e-7 * max(1e-10, abs(answer.bound))
-        if (
-            solved and len(open_columns) and self.incumbents.near is not None
-        ):  # the node may hold further near-optimal points
+        listed = self.incumbents.near is not None  # the node may contain further near-optimal points
+        if solved and listed and len(open_columns):
             self._split(visit, relaxed, point, open_columns)
         elif answer.cut is None or solved:
             tree.leave_out(visit.bound)

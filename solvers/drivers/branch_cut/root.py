@@ -115,7 +115,7 @@ class RootSearch:
         self.lp.clip_cuts()
         if (
             root.status is LpStatus.INFEASIBLE and self.driver.best is None
-        ):  # else fixing has excluded everything better
+        ):  # else fixing has excluded all that is better
             raise Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
 
     def _by_bundle(self, start: np.ndarray) -> Root:
