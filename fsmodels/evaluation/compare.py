@@ -38,7 +38,7 @@ from fsmodels.evaluation.folds import (
 )
 from fsmodels.evaluation.stability import stability_index
 from fsmodels.models import fsp
-from fsmodels.models.recipe import STEPS
+from fsmodels.models.recipe import STEPS, Recipe
 from fsmodels.models.svm import C_MEANING
 from fsmodels.selection.outcome import FSP_SECONDS
 from fsmodels.selection.parameters import PARAMETERS
@@ -170,7 +170,7 @@ def candidates(
     for name in names:
         words = dict(own.get(name, {}))
         recipe = find(words.pop("model", name))
-        given = {word: value for word, value in common.items() if _takes(recipe.name, word)}
+        given = {word: value for word, value in common.items() if _takes(recipe, word)}
         taken |= set(given)
         ladder = recipe.ladder[0] if recipe.ladder is not None else ()
         tuned = () if budget is None or words.keys() & {"max_features", *ladder} else ladder
@@ -183,9 +183,8 @@ def candidates(
     return made
 
 
-def _takes(model: str, word: str) -> bool:
+def _takes(recipe: Recipe, word: str) -> bool:
     """Return True if a model takes a parameter: its own, or one of every selection."""
-    recipe = find(model)
     if word in recipe.parameters or word in PARAMETERS:
         return word in recipe.parameters
     return recipe.runs_solver or (word in inspect.signature(select).parameters and word not in SOLVING)

@@ -1,4 +1,4 @@
-"""How far a selection from elsewhere can be from the best under the same limits."""
+"""Proven distance of a given selection from the best one under the same limits."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Certified(ProvenAnswer):
     objective, bound : float
         Of the model, at ``features``; and the proven bound on all selections under the same limits.
     within : float or None
-        The question: is it at most that share above the best?
+        The question: is the selection at most this share above the best?
     """
 
     question = "certify"
@@ -62,18 +62,18 @@ class Certified(ProvenAnswer):
 
     @property
     def above(self) -> float:
-        """By what share of the best possible the selection may be above it: ``(objective - bound) / |bound|``."""
+        """The largest possible share above the best: ``(objective - bound) / |bound|``."""
         return max(0.0, share_of(self.objective, self.bound))
 
     @property
     def worse(self) -> float:
-        """By what share the selection is above the best that was met; 0 where that is no better."""
+        """The share above the best selection that was found; 0 if that is no better."""
         met = self.best.objective
         return 0.0 if met is None else max(0.0, share_of(self.objective, met))
 
     @property
     def answer(self) -> bool | None:
-        """Whether the selection is within ``within`` of the best; None where that is open, or was not asked."""
+        """Whether the selection is within ``within`` of the best; None if this is open, or ``within`` was not given."""
         if self.within is None:
             return None
         return _answer(self.objective, self.bound, self.best.objective, self.within)
@@ -85,7 +85,7 @@ class Certified(ProvenAnswer):
 
     @property
     def sentence(self) -> str:
-        """The answer for somebody who does not know duality."""
+        """The answer for a reader who does not know duality."""
         most = self.best.parameters.get("max_features")
         those = f"model of at most {most} features" if most is not None else "model under the same limits"
         words = f"The {len(self.features)} given features reach {number(self.objective)}; no {those} comes below "
@@ -141,17 +141,17 @@ def certify(
     model : str
         One with a proven bound: fsp-m, fsp-lambda, fs, fsl, gmeb, fsmulti.
     within : float, optional
-        The question "is it at most that share above the best?", 0.05 for 5%: the run stops once it is settled.
+        The question "is it at most this share above the best?", 0.05 for 5%. The run stops as soon as it is answered.
     max_features : int, optional
-        The most features of the models it is held against; by default as many as ``features``, where the model has
-        such a limit.
+        The largest number of features of the models that it is compared with; by default the number of ``features``,
+        if the model has such a limit.
     force_in, force_out, scale, **given
         As in ``select``: parameters of the model, side constraints, ``solver``, options. The selection must meet the
         side constraints too.
     time_limit : float, optional
-        Seconds for all of it. At the limit the bound proven until then is reported.
+        Seconds for both solves. At the limit the bound that is proven by then is reported.
     progress : bool
-        Show what is being solved, and how it stands.
+        Show the current solve and its progress.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def certify(
     ParameterError
         The model proves no bound; ``within`` is not above 0; the selection breaks a side constraint.
     DataError
-        A name is no feature, or stands twice.
+        A name is no feature, or is repeated.
 
     Examples
     --------
@@ -222,7 +222,7 @@ def certify(
 
 
 def _answer(own: float | None, bound: float | None, met: float | None, within: float) -> bool | None:
-    """Settle "at most that share above the best": by the bound, or by something better that was met."""
+    """Return whether the selection is at most this share above the best: by the bound, or by a better selection."""
     if own is None:
         return None
     if bound is not None and own - bound <= within * abs(bound):

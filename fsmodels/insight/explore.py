@@ -1,4 +1,4 @@
-"""What-if questions about one model: each solve continues the tree of the earlier ones."""
+"""What-if questions about one model; each solve continues the search tree of the earlier ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WEIGHTS = ("C", "penalty")  # of terms of the objective: of other values, it is 
 
 @dataclass(frozen=True, repr=False)
 class Explored(BaseAnswer):
-    """One answer: the question in words, the selection with its bound, how it was come by, and seconds."""
+    """One answer: the question in words, the selection with its bound, the way it was found, and seconds."""
 
     question: str
     found: Selection
@@ -43,7 +43,7 @@ class Explored(BaseAnswer):
 
     @property
     def sentence(self) -> str:
-        """The answer in a line."""
+        """The answer in one line."""
         words = f"{self.question}: {headline(self.found)}"
         now = self.found.objective
         if self.rescaled:
@@ -77,7 +77,7 @@ class Explored(BaseAnswer):
 
 @dataclass(repr=False)
 class Session:
-    """Questions about one model; ``ask`` changes it, and ``answers`` has each answer. One thread asks at a time.
+    """Questions about one model: ``ask`` changes it, and ``answers`` has all answers. Threads take turns.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Session:
         drop : names
             Rows of your own to leave out again.
         progress : bool
-            Show how the solve stands.
+            Show the progress of the solve.
         **changes
             ``max_features``, ``C``, ``penalty`` and the side constraints of ``select``, by kind: a kind that is given
             replaces what was there, None or () takes it back. ``time_limit`` and other options of the driver.
@@ -134,7 +134,7 @@ class Session:
         Raises
         ------
         ParameterError, DataError, ModelError
-            As ``select``; the question before then stays.
+            As ``select``; the question before remains.
         """
         with self._turn.lock:  # another thread waits
             return self._ask(add or {}, drop, progress, changes)
@@ -177,7 +177,7 @@ class Session:
         return answer
 
     def history(self) -> pd.DataFrame:
-        """Return one line a question: objective, bound, gap, what is selected, how it was come by, seconds."""
+        """Return a frame with a row a question: objective, bound, gap, status, features, origin, seconds."""
         lines = [answer.to_dict() for answer in self.answers]
         columns = ["question", "objective", "bound", "gap", "status", "selected", "how", "seconds"]
         return pd.DataFrame(lines, columns=columns).set_index("question")
@@ -268,7 +268,7 @@ def explore(
     data, model, scale, solver, **given
         As in ``select``, for a model with a proven bound; the first question.
     progress : bool
-        Show how its solve stands; ``ask`` has its own.
+        Show the progress of the first solve; ``ask`` has its own parameter.
 
     Returns
     -------

@@ -1,10 +1,11 @@
 """The near-optimal set: every selection within a share of the best, and proof that there is no other.
 
-One tree finds them: it goes on past the best, and gives a part up only where nothing in it is near enough
+One tree search finds them: it continues after the best, and prunes a node only if no selection in it is near enough
 (``within`` of ``branch-and-cut``).
 
-A selection stands for a model under all its features: one that contains another is listed beside it, as long as its own
-classifier uses every feature. With a weight of 0 it is the smaller one's model, and is left out where that is listed.
+A selection represents the model that uses all its features. A selection that contains another one is listed too, if its
+own classifier uses every feature. With a weight of 0 it has the model of the smaller selection, and is left out if that
+is listed.
 """
 
 from __future__ import annotations
@@ -55,10 +56,10 @@ class NearOptimal(ProvenAnswer):
     within : float
     models : tuple of NearModel
     complete : bool
-        Whether there is no other. Else all whose objective is below ``below`` are there.
+        Whether there is no other. Otherwise all selections with an objective below ``below`` are listed.
     below : float
     open : int
-        Parts of the search that were left, in which there may be more.
+        Open nodes of the search, in which there may be more selections.
     idle : int
         Selections left out because a smaller one that is listed has the same classifier.
     seconds : float
@@ -85,7 +86,7 @@ class NearOptimal(ProvenAnswer):
         return self.models[k]
 
     def table(self) -> pd.DataFrame:
-        """Return one line a model: objective, by what share it is above the best, and its features."""
+        """Return a frame with a row a model: objective, the share above the best, and the features."""
         base = self.models[0].objective
         lines = [
             {
@@ -100,10 +101,10 @@ class NearOptimal(ProvenAnswer):
         return pd.DataFrame(lines, index=pd.RangeIndex(1, len(lines) + 1, name="model"))
 
     def importance(self) -> pd.DataFrame:
-        r"""Return one line a feature that is in some model: in how many, and from what to what its weight goes there.
+        r"""Return a frame with a row a feature that is in some model: number of models, and range of its weight.
 
-        ``share``: of the models. ``least``, ``most``: of \|w_j\| on the scaled data, over the models that have it.
-        ``sign``: of w_j where all agree, 0 where they do not.
+        ``share``: of the models. ``least``, ``most``: of \|w_j\| on the scaled data, over the models with the feature.
+        ``sign``: of w_j if all models agree, otherwise 0.
         """
         count = len(self.models)
         lines = {}
@@ -137,7 +138,7 @@ class NearOptimal(ProvenAnswer):
 
     @property
     def sentence(self) -> str:
-        """The answer for somebody who does not know duality."""
+        """The answer for a reader who does not know duality."""
         most = self.best.parameters.get("max_features")
         count, share = len(self.models), about(self.within)
         what = "model" if count == 1 else "models"
@@ -197,10 +198,10 @@ def near_optimal(
     limit : int
         Most selections to keep, the best.
     scale, **given
-        As in ``select``: parameters of the model, side constraints, ``time_limit``, options. At the limit of time the
-        selections found until then are returned, and from which objective on there may be more.
+        As in ``select``: parameters of the model, side constraints, ``time_limit``, options. At the time limit the
+        selections that are found by then are returned, and the objective from which there may be more.
     progress : bool
-        Show what is being solved, and how it stands.
+        Show the current solve and its progress.
 
     Returns
     -------
@@ -265,7 +266,7 @@ def _read(task: Request, best: Selection, within: float) -> NearOptimal:
 
 
 def _model(task: Request, best: Selection, choice: Any) -> NearModel:
-    """Return what the model now holds."""
+    """Return the classifier whose values the model has now."""
     assert task.model is not None
     features = [name for name, x in zip(task.data.features, choice.choice, strict=True) if x > 0.5]
     held = replace(best.result, objective=choice.objective, bound=choice.bound, selected=features)

@@ -1,15 +1,14 @@
-"""Necessary, useful, useless: for each feature the proven bound on the best model without it, and with it.
+"""Roles of features: proven bounds on the best model without each feature, and with it.
 
-With v the best objective met, b <= optimum <= v, and a share eps:
+With v the best objective that was found, b <= optimum <= v, and a share eps:
 
 * the bound without j is above (1 + eps) v: j is in every model within eps of the best;
-* a model with j at most (1 + eps) b was met: j is in some;
+* a model with j and an objective of at most (1 + eps) b was found: j is in some;
 * the bound with j is above (1 + eps) v: j is in none.
 
-Without a feature that the best model does not have, and with one that it has, the best stays what it is. Where the
-driver can list all selections within eps of the best (``near_optimal``), the list settles all roles at once; what is
-left, each on its own: a solve stops once its question is settled, and goes on from what the driver remembers of all
-earlier ones.
+The best model remains the best without a feature that it does not use, and with a feature that it uses. If the driver
+can list all selections within eps of the best (``near_optimal``), the list determines most roles at once. Each other
+feature needs one solve, which stops as soon as the role is known and reuses the memory of the driver.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ EVERY, SOME, NONE, OPEN = "in every", "in some", "in none", "open"
 
 @dataclass(frozen=True)
 class Role:
-    """What is proven of one feature.
+    """Proven role of one feature.
 
     ``role``: "in every", "in some" or "in none" of the models within the share, or "open". ``without``, ``having``:
-    (bound, objective) of the best model without it and with it; the objective is infinite where none was met.
+    (bound, objective) of the best model without it and with it; the objective is infinite if no model was found.
     """
 
     feature: str
@@ -55,7 +54,7 @@ class Role:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Necessity(ProvenAnswer):
-    """The roles of all features, with the best selection and the share that was asked about."""
+    """Roles of all features, with the best selection and the share of the question."""
 
     question = "necessity"
 
@@ -73,7 +72,7 @@ class Necessity(ProvenAnswer):
 
     @property
     def forced(self) -> tuple[str, ...]:
-        """The features that ``force_in`` holds in every model, whatever the data."""
+        """The features that ``force_in`` puts into every model, whatever the data."""
         return tuple(self.best.parameters.get("force_in", ()))
 
     def features(self, role: str) -> list[str]:
@@ -81,14 +80,14 @@ class Necessity(ProvenAnswer):
         return [r.feature for r in self.roles if r.role == role]
 
     def price(self, feature: str) -> tuple[float, float]:
-        """Return the proven interval of what leaving a feature out costs, in the objective."""
+        """Return the proven interval of the increase of the objective without a feature."""
         bound, objective = self[feature].without
         assert self.best.objective is not None
         low = max(0.0, bound - self.best.objective)
         return low, max(low, objective - (self.best.bound if self.best.bound is not None else -math.inf))
 
     def table(self) -> pd.DataFrame:
-        """Return one line a feature: role, bounds and objectives without and with it, and the price of leaving it out.
+        """Return a frame with a row a feature: role, bounds and objectives without and with it, and the price.
 
         Shares are of the best objective.
         """
@@ -112,7 +111,7 @@ class Necessity(ProvenAnswer):
         return pd.DataFrame(lines, index=pd.Index([r.feature for r in self.roles], name="feature"))
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw what leaving each feature out costs, as a share of the best; pale is not settled. Return the Axes."""
+        """Draw the price of each feature as a share of the best; pale parts are not proven. Return the Axes."""
         base = abs(self.best.objective or 1.0)
         order = sorted(self.roles, key=lambda r: -self.price(r.feature)[0])[:MOST_BARS]
         ax = axes(ax, 1 + 0.25 * len(order))
@@ -130,7 +129,7 @@ class Necessity(ProvenAnswer):
 
     @property
     def sentence(self) -> str:
-        """The answer for somebody who does not know duality."""
+        """The answer for a reader who does not know duality."""
         most = self.best.parameters.get("max_features")
         what = "model" if most is None else f"model of at most {most} features"
         share = about(self.within)
@@ -201,16 +200,16 @@ def necessity(
     within : float
         The share, 0.01 for 1%.
     features : names, optional
-        Those to ask about; by default all.
+        The features whose roles are proven; by default all.
     prices : bool
-        Whether what leaving out a feature of the best model costs is solved to the gap. If not, a solve stops once it
-        is settled whether the feature is necessary.
+        Whether the price of a feature of the best model is solved to the gap. If not, a solve stops as soon as the
+        role is known.
     scale, **given
         As in ``select``: parameters of the model, side constraints, ``solver``, options.
     time_limit : float, optional
-        Seconds for all solves together; features that are not settled by then are "open", with what is proven.
+        Seconds for all solves together; the other features are "open" then, with the bounds that are proven.
     progress : bool
-        Show what is being solved, and how it stands.
+        Show the current solve and its progress.
 
     Returns
     -------
@@ -260,7 +259,7 @@ def necessity(
         search = _Search(task, best, within, clock, prices)
         roles: dict[str, Role] = {}
         try:
-            # First those that the best has: what is met without them has others.
+            # First the features of the best: the selections found without them contain others.
             order = sorted(asked, key=lambda name: name not in best.selected)
             for feature in watching.each(order, "feature", str):
                 roles[feature] = search.role(feature)
@@ -273,10 +272,10 @@ def necessity(
 
 @dataclass
 class _Search:
-    """Finds the roles, one feature after the other.
+    """Search for the roles, one feature after another.
 
-    ``known``: (bound, objective) of the best. ``limits``: up to where a model is surely within the share, and from
-    where it surely is not.
+    ``known``: (bound, objective) of the best. ``limits``: objective up to which a model is certainly within the share,
+    and from which it certainly is not.
     """
 
     task: Request
@@ -294,7 +293,7 @@ class _Search:
         self.near: NearChoices | None = self.best.result.details.get("near")
 
     def listed(self, feature: str) -> Role | None:
-        """Settle one feature by the list of the selections within the share; None where that says too little."""
+        """Return a role by the list of selections within the share; None if the list does not determine it."""
         if self.near is None:
             return None
         selected, j = feature in self.best.selected, self.task.data.features.index(feature)
@@ -309,7 +308,7 @@ class _Search:
         return self._of(feature, role, other)
 
     def role(self, feature: str) -> Role:
-        """Settle one feature: without it where the best model has it, else with it."""
+        """Return the role of a feature: solve without it if the best model has it, otherwise with it."""
         if (known := self.listed(feature)) is not None:
             return known
         selected = feature in self.best.selected
@@ -335,11 +334,11 @@ class _Search:
         return self._of(feature, role, other)
 
     def unasked(self, feature: str) -> Role:
-        """Return what the best alone proves of a feature."""
+        """Return the role that follows from the best selection alone."""
         return self._of(feature, OPEN, (self.known[0], math.inf))
 
     def _of(self, feature: str, role: str, other: tuple[float, float]) -> Role:
-        """Return a role; ``other``: (bound, objective) with the choice that the best does not make."""
+        """Return a role; ``other``: (bound, objective) with the choice that the best selection does not make."""
         selected = feature in self.best.selected
         return Role(feature, role, selected, *((other, self.known) if selected else (self.known, other)))
 

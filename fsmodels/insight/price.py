@@ -1,4 +1,4 @@
-"""What a side constraint costs: the objective with and without it, as intervals that are proven."""
+"""Prices of side constraints: proven intervals of the objective with and without each of them."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ TIGHT = 1e-6  # of a row's size: a side that is met to this is reached
 
 @dataclass(frozen=True)
 class Price:
-    """One side constraint: what it costs lies between ``least`` and ``most``, both proven.
+    """Price of one side constraint, which is proven to lie between ``least`` and ``most``.
 
-    ``binding``: whether one of its sides is reached by the best selection with it. ``along``: the objective at other
-    limits of the row, (limit, point), where they were asked for.
+    ``binding``: whether the best selection with the row reaches one of its sides. ``along``: the objective at other
+    limits of the row, (limit, point), if they were given.
     """
 
     row: str
@@ -46,19 +46,19 @@ class Price:
 
     @property
     def least(self) -> float:
-        """Proven least price; infinite only if no selection is possible with the row."""
+        """Proven lower bound on the price; infinite only if no selection is possible with the row."""
         if self.kept.status is SolutionStatus.INFEASIBLE:
             return math.inf
         return max(0.0, self.kept.bound - self.dropped.objective)
 
     @property
     def most(self) -> float:
-        """Proven largest price; infinite where nothing is possible with the row, or nothing was found."""
+        """Proven upper bound on the price; infinite if no selection is possible with the row, or none was found."""
         return max(self.least, self.kept.objective - self.dropped.bound)
 
     @property
     def sentence(self) -> str:
-        """The price for somebody who does not know duality, and the objective at the other limits."""
+        """The price for a reader who does not know duality, and the objective at the other limits."""
         levels = "; ".join(
             f"at {limit:g}: {_between(at.bound, at.objective)}"
             if math.isfinite(at.objective)
@@ -104,7 +104,7 @@ class Prices(BaseAnswer, Sequence[Price]):
         return len(self.prices)
 
     def table(self) -> pd.DataFrame:
-        """Return one line a row: objective and bound with and without it, the price's interval, whether it binds."""
+        """Return a frame with a row a side constraint: objective and bound with and without it, price, binding."""
         return pd.DataFrame(
             {
                 "with": [p.kept.objective for p in self],
@@ -155,7 +155,7 @@ class Prices(BaseAnswer, Sequence[Price]):
 
     @property
     def sentence(self) -> str:
-        """All of it in words, a line each."""
+        """The price of each side constraint, a line each."""
         return "\n".join(price.sentence for price in self)
 
     def to_dict(self) -> dict[str, Any]:
@@ -192,28 +192,28 @@ def price_of(
     progress: bool = False,
     **options: Any,
 ) -> Prices:
-    """Prove what side constraints cost: each is switched off alone, and the model solved with all and without it.
+    """Prove the prices of side constraints: solve the model with all of them, and without each.
 
     Parameters
     ----------
     model : pyo.ConcreteModel
-        Any that minimises with a proven bound; it is left as it was, with the values of the solve with all rows.
+        Any model that minimises with a proven bound. It is restored, with the values of the solve with all rows.
     rows : name or names, optional
-        Constraints of the model; one with several members is taken as one. By default all that hold nothing but
-        ``model.sigma``, and those that were added to what a builder made.
+        Constraints of the model; an indexed constraint counts as one. By default all constraints on ``model.sigma``
+        alone, and those that were added to the model of a builder.
     at : numbers, or mapping row -> numbers
-        Other limits of a row ``... <= limit`` at which the model is solved too: a budget's path.
+        Other limits of a row ``... <= limit`` at which the model is solved too, such as other budgets.
     solver, **options
-        As for ``fs.solve``. What a driver with memory learns in one solve serves the next.
+        As for ``fs.solve``. A driver with a memory reuses it in each solve.
     time_limit : float, optional
-        Seconds for all solves together, dealt out evenly.
+        Seconds for all solves together, in equal shares.
     progress : bool
-        Show what is being solved, and how it stands.
+        Show the current solve and its progress.
 
     Returns
     -------
     Prices
-        After Ctrl-C, those finished until then.
+        After Ctrl-C, the prices that are finished by then.
 
     Raises
     ------
@@ -280,7 +280,7 @@ def price_of(
 
 
 def _between(low: float, high: float) -> str:
-    """Return an interval for people, or the number where its ends are the same to six digits."""
+    """Return an interval as text, or one number if its ends are equal to six digits."""
     if not math.isfinite(low):
         return f"{number(high)} (no bound is proven)" if math.isfinite(high) else "no known value"
     return number(high) if number(low) == number(high) else f"{number(low)} to {number(high)}"
@@ -295,7 +295,7 @@ def _row(model: pyo.ConcreteModel, name: str) -> Any:
 
 
 def _side_rows(model: pyo.ConcreteModel) -> list[str]:
-    """Name the constraints that hold nothing but sigma, and those that the builder did not make."""
+    """Return the names of the constraints on sigma alone, and of those that the builder did not add."""
     sigma = {id(v) for v in model.sigma.values()} if model.component("sigma") is not None else set()
     facts = facts_of(model)
     proven = facts is not None and facts.certificate is not None and facts.certificate.built is not None
@@ -315,7 +315,7 @@ def _side_rows(model: pyo.ConcreteModel) -> list[str]:
 
 
 def _limits(at: Any, rows: list[Any]) -> dict[str, list[float]]:
-    """Return the limits asked for by row."""
+    """Return the given limits by row."""
     given = dict(at) if isinstance(at, Mapping) else {rows[0].name: list(at)} if list(at) else {}
     if not isinstance(at, Mapping) and given and len(rows) > 1:
         raise ParameterError("at: several rows are asked about: give a mapping from row to limits.")
@@ -330,7 +330,7 @@ def _limits(at: Any, rows: list[Any]) -> dict[str, list[float]]:
 
 
 def _reached(row: Any) -> bool:
-    """Return whether the values on the model reach a side of the row."""
+    """Return True if the values on the model reach a side of the row."""
     for part in active(row):
         body = pyo.value(part.body)
         for side in (part.lower, part.upper):

@@ -1,4 +1,4 @@
-"""Solves of one model under edits that are taken back: the record of a solve, the edits, and parts of all answers."""
+"""Solves of one model under temporary edits: the record of a solve, the edits, and the base class of their answers."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def share_of(more: float, base: float) -> float:
 
 
 def about(share: float) -> str:
-    """Return a share for people: "7.2%", "0%"."""
+    """Return a share as text: "7.2%", "0%"."""
     if not math.isfinite(share):
         return "any number of times"
     return f"{100 * share:.3g}%" if abs(share) >= CLOSE else "0%" if abs(share) < 5e-7 else "less than 0.05%"

@@ -94,10 +94,9 @@ class SelectionPath(pd.DataFrame):
             names = list(points[0].data.features)
             shares = [[np.mean([name in chosen for _, chosen in runs]) for name in names] for runs in folds]
             made.frequencies = pd.DataFrame(shares, index=made.index, columns=names)
-            by_fold = pd.DataFrame([[error for error, _ in runs] for runs in folds], dtype=float).set_axis(
-                made.index, axis=0
-            )
-            made.errors = by_fold.set_axis([f"fold {k + 1}" for k in range(by_fold.shape[1])], axis=1)
+            errors = [[error for error, _ in runs] for runs in folds]
+            columns = [f"fold {k + 1}" for k in range(len(folds[0]))]
+            made.errors = pd.DataFrame(errors, index=made.index, columns=columns, dtype=float)
             made.insert(made.columns.get_loc("seconds"), "cv_error", made.errors.mean(axis=1, skipna=False))
             spread = made.errors.std(axis=1, ddof=1, skipna=False) / np.sqrt(made.errors.shape[1])
             made.insert(made.columns.get_loc("seconds"), "cv_se", spread)

@@ -33,7 +33,7 @@ def axes(ax: Axes | None, height: float = 3.4) -> Axes:
 
 
 def draw_weights(found: Outcome, ax: Axes | None) -> Axes:
-    """Draw what ``Selection.plot`` says."""
+    """Draw the weights of a selection as described in ``Selection.plot``."""
     table = found.table()[:MOST_BARS][::-1]
     left_out = len(found.selected) - len(table)
     ax = axes(ax, height=max(2.0, 0.27 * len(table) + 1.5))
@@ -67,7 +67,7 @@ def draw_weights(found: Outcome, ax: Axes | None) -> Axes:
 
 
 def proof(found: Outcome) -> str:
-    """Say what is proven of the selection, for a title: in two lines, as axes may be narrow."""
+    """Return the proof of a selection for a title, in two lines because axes may be narrow."""
     said = found.status.value
     if found.objective is None:
         return said
@@ -76,7 +76,7 @@ def proof(found: Outcome) -> str:
 
 
 def _units(found: Outcome) -> list[str]:
-    """Say what the weights are per."""
+    """Return the units of the weights."""
     word, method = word_for_weights(found), found.data.scale.method
     if found.data.scale.is_none:
         return [f"{word} per unit of the feature"]
@@ -85,7 +85,7 @@ def _units(found: Outcome) -> list[str]:
 
 
 def _speaks(found: Outcome) -> list[str]:
-    """Say which class a weight speaks for."""
+    """Return the meaning of the colours."""
     other = found.data.negative_label
     other = f"one of {len(other)} others" if isinstance(other, tuple) else other
     return [f"blue: more of it speaks for class {clipped(found.data.positive_label)}", f"red: for {clipped(other)}"]
@@ -212,7 +212,7 @@ DODGE = 0.02  # of the width
 
 
 def draw_folds(found: Any, ax: Axes | None) -> Axes:
-    """Draw what ``CrossValidated.plot`` says."""
+    """Draw the errors of the folds as described in ``CrossValidated.plot``."""
     from matplotlib.ticker import MaxNLocator
 
     ax = axes(ax)
@@ -232,7 +232,7 @@ def draw_folds(found: Any, ax: Axes | None) -> Axes:
 
 
 def draw_comparison(found: Any, ax: Axes | None) -> Axes:
-    """Draw what ``Comparison.plot`` says."""
+    """Draw a comparison as described in ``Comparison.plot``."""
     ax = axes(ax)
     frame = found.table()
     frame = frame[frame["error"].notna()]

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import pyomo.environ as pyo
@@ -264,7 +265,7 @@ def read_rows(recipe: Recipe, given: Mapping[str, Any], data: Dataset, *, limite
     for declaration in found:
         for needed, accepts, what in (
             (declaration.on_sigma, able, "has no sigma to constrain"),
-            (declaration.on_weights, _is_weighed, "takes no rows on weights"),
+            (declaration.on_weights, attrgetter("weighed"), "takes no rows on weights"),
         ):
             if needed and not accepts(recipe):
                 others = [name for name, r in MODELS.items() if accepts(r)]
@@ -273,10 +274,6 @@ def read_rows(recipe: Recipe, given: Mapping[str, Any], data: Dataset, *, limite
                     f"{', '.join(others)}."
                 )
     return found
-
-
-def _is_weighed(recipe: Recipe) -> bool:
-    return recipe.weighed
 
 
 def say_apart(name: str, data: Dataset, stated: Mapping[str, Any]) -> None:

@@ -25,11 +25,10 @@ def each(
     what: str = "part",
     name: Callable[[Any], str] = lambda item: "",
 ) -> bool:
-    """Give ``done`` the place and the answer of each item as soon as it is there; tell whether all of them are.
+    """Call ``done`` with the place and the result of each item as soon as it is computed; return True if all are.
 
-    ``n_jobs``: 1 for this process; None for 1, or what ``joblib.parallel_config`` says. ``what``, ``name``: the word
-    for an item, and what is to be said of each, for whoever watches. What is done when Ctrl-C is pressed has been
-    given.
+    ``n_jobs``: 1 for this process; None for 1, or the value of ``joblib.parallel_config``. ``what``, ``name``: the word
+    for an item and the text for each, for progress lines. At Ctrl-C, ``done`` was called for every finished item.
 
     Raises ParameterError: ``n_jobs`` is no whole number, or 0.
     """
@@ -51,7 +50,7 @@ def each(
 
 
 def _one(n_jobs: int | None) -> bool:
-    """Return whether this process does it alone."""
+    """Return True if this process computes all items."""
     if n_jobs is not None:
         return n_jobs == 1
     import joblib
@@ -69,7 +68,7 @@ def _alone(
 def _by_workers(
     function: Callable[[Any], Any], items: Sequence[Any], n_jobs: int | None, what: str
 ) -> Generator[tuple[int, Any]]:
-    """Return answers in the order in which they come; where a backend cannot, such as Ray's, a handful at a time."""
+    """Return results in the order in which they are finished; in batches if the backend cannot, such as Ray's."""
     import joblib
     from joblib.parallel import get_active_backend
 
@@ -97,9 +96,9 @@ def _by_workers(
 
 @contextmanager
 def _deaf() -> Iterator[None]:
-    """Let processes that are started inside hear nothing of Ctrl-C and SIGHUP, which a terminal sends to them too.
+    """Block Ctrl-C and SIGHUP in processes that are started inside, to which a terminal sends them too.
 
-    It is for the one that waits for them, and ends them. Here a press waits until this is over.
+    The process that waits for them handles Ctrl-C and ends them. In this process the signal arrives after the block.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -116,9 +115,9 @@ def _deaf() -> Iterator[None]:
 
 
 def _leave_no_semaphore() -> None:
-    """Free the semaphore that importing Pyomo has made in a worker: one that is killed would leave it, with a warning.
+    """Replace the semaphore that importing Pyomo creates in a worker; a killed worker would leave it, with a warning.
 
-    A lock of threads does the same for Pyomo, as no process is forked while it is held.
+    A lock of threads is enough for Pyomo, as no process is forked while it is held.
     """
     from pyomo.common import dependencies
 

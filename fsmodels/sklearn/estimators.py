@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fsmodels.checks import choice
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.selection.recipes import MODELS
 from fsmodels.selection.selection import Selection
@@ -190,7 +191,8 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr" if self._sparse() else False)
-        scores = [_scores(one, X, self._names()) for one in self._selections]
+        data = Dataset(X, np.ones(X.shape[0]), self._names())
+        scores = [(one.refit or one).decision(data) for one in self._selections]
         return scores[0] if len(scores) == 1 else np.column_stack(scores)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -240,25 +242,6 @@ def _check_names(X: Any) -> None:
     if len(set(names)) < len(names):
         twice = [name for name, count in Counter(names).items() if count > 1]
         raise DataError(f"Column names stand twice in X: {listed(twice)}. Give each column a name of its own.")
-
-
-def _scores(found: Selection, X: Any, features: tuple[str, ...]) -> FloatArray:
-    """Return the decision values of a selection, or of its refit on the selected features.
-
-    ``features``: the columns of X, some of which may be auxiliary columns in the data of the selection.
-    """
-    one = found.refit or found
-    assert one.machine is not None
-    names = tuple(one.machine.weights)
-    if not names:
-        return one.machine.scores(np.empty((X.shape[0], 0)))
-    scale = found.data.scale.take(_places(names, found.data.features))
-    return one.machine.scores(scale.apply(X[:, _places(names, features)], names))
-
-
-def _places(names: tuple[str, ...], features: tuple[str, ...]) -> NDArray[np.intp]:
-    place = {name: k for k, name in enumerate(features)}
-    return np.array([place[name] for name in names], dtype=np.intp)
 
 
 Estimator = TypeVar("Estimator", bound=SelectorBase)
