@@ -11,7 +11,7 @@ is listed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,7 +47,7 @@ class NearModel:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NearOptimal(ProvenAnswer):
+class NearOptimal(ProvenAnswer, Sequence[NearModel]):
     """The selections within a share of the best, the best first.
 
     Attributes
@@ -79,10 +79,7 @@ class NearOptimal(ProvenAnswer):
     def __len__(self) -> int:
         return len(self.models)
 
-    def __iter__(self) -> Iterator[NearModel]:
-        return iter(self.models)
-
-    def __getitem__(self, k: int) -> NearModel:
+    def __getitem__(self, k: Any) -> Any:
         return self.models[k]
 
     def table(self) -> pd.DataFrame:

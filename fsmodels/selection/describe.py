@@ -15,9 +15,8 @@ import numpy as np
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.recipe import Recipe
-from fsmodels.selection import docstrings
 from fsmodels.selection.parameters import PARAMETERS
-from fsmodels.selection.recipes import MODELS, find
+from fsmodels.selection.recipes import MODELS, documented, find
 from solvers import Takers, html, takers
 from solvers.shared_state import without_warnings
 
@@ -184,19 +183,19 @@ def describe(model: str | None = None) -> Any:
         return Descriptions()
     recipe = find(model)
     page = recipe.page if "." in recipe.page else f"fsmodels.models.{recipe.page}"
-    sections = docstrings.sections(importlib.import_module(page).__doc__ or "")
-    rows = docstrings.rows(sections["Problem"], recipe.numbers)
+    parts = sections(importlib.import_module(page).__doc__ or "")
+    rows = formulas(parts["Problem"], recipe.numbers)
     lines = " \\\\\n".join(rows)
     return Description(
         name=recipe.name,
         title=recipe.title,
-        equations=[docstrings.plain(row) for row in rows] or _in_words(sections["Problem"], recipe.numbers),
+        equations=[plain(row) for row in rows] or _in_words(parts["Problem"], recipe.numbers),
         latex=f"\\begin{{aligned}}\n{lines}\n\\end{{aligned}}" if rows else "",
         parameters=[_parameter(recipe, name) for name in recipe.parameters],
         weights="class_weight and sample_weight are honoured" if recipe.weighs else "refused",
-        classes=" ".join(sections.get("Class", "").split()),
-        certificate=" ".join(sections["Certificate"].split()),
-        source=" ".join(sections["Source"].split()),
+        classes=" ".join(parts.get("Class", "").split()),
+        certificate=" ".join(parts["Certificate"].split()),
+        source=" ".join(parts["Source"].split()),
         page=page,
     )
 
@@ -205,12 +204,12 @@ def _in_words(problem: str, words: tuple[str, ...]) -> list[str]:
     """Return the lines of the paragraphs with these words, for a problem without a formula."""
     own = [part for part in re.split(r"\n\s*\n", problem) if all(word in part for word in words)]
     lines = [line for part in own for line in part.splitlines()]
-    return [re.sub(r":math:`([^`]*)`", lambda m: docstrings.plain(m[1]), line).replace("``", "") for line in lines]
+    return [re.sub(r":math:`([^`]*)`", lambda m: plain(m[1]), line).replace("``", "") for line in lines]
 
 
 def _parameter(recipe: Recipe, name: str) -> ParameterDescription:
     known, default = PARAMETERS.get(name), recipe.default(name)
-    kind, meaning = docstrings.parameter(recipe.build, name)
+    kind, meaning = documented(recipe.build, name)
     rival = recipe.instead.get(name) or next((mine for mine, other in recipe.instead.items() if other == name), None)
     text = repr(default)
     if default is inspect.Parameter.empty or rival is not None:
@@ -221,6 +220,89 @@ def _parameter(recipe: Recipe, name: str) -> ParameterDescription:
 
 
 def _wrapped(text: str, indent: int) -> list[str]:
-    space = " " * indent
-    plain = text.replace("``", "")
-    return textwrap.wrap(plain, WIDTH, initial_indent=space, subsequent_indent=space, break_on_hyphens=False)
+    space, text = " " * indent, text.replace("``", "")
+    return textwrap.wrap(text, WIDTH, initial_indent=space, subsequent_indent=space, break_on_hyphens=False)
+
+
+def sections(text: str) -> dict[str, str]:
+    r"""Return heading -> text below it, of a page whose headings are lines of their own with indented text below.
+
+    >>> sections("A model.\n\nProblem\n    min x\n\n    x >= 0\nClass\n    LP.\n")
+    {'Problem': 'min x\n\nx >= 0', 'Class': 'LP.'}
+    """
+    found: dict[str, list[str]] = {}
+    heading = ""
+    for line in inspect.cleandoc(text).splitlines():
+        if line and not line.startswith(" "):
+            heading = line.strip()
+        elif heading:
+            found.setdefault(heading, []).append(line)
+    bodies = {name: inspect.cleandoc("\n" + "\n".join(lines)) for name, lines in found.items()}
+    return {name: body for name, body in bodies.items() if body}
+
+
+_ROWS = re.compile(r"^\.\. math::[^\n]*\n((?:[ \t]+[^\n]*\n|\n)*)", re.MULTILINE)
+_TAG = re.compile(r"&&(.*)$", re.DOTALL)
+_FIRST = re.compile(r"\\(?:min|max)(?![a-z])")
+
+_WORDS = {
+    r"\le": "<=", r"\ge": ">=", r"\in": "in", r"\forall": "for all", r"\infty": "inf", r"\quad": "  ", r"\qquad": "   ",
+    r"\ldots": "...", r"\perp": "_|_", r"\top": "'", r"\epsilon": "eps", r"\cdot": ".", r"\lVert": "||",
+    r"\rVert": "||", r"\textstyle": "", r"\neq": "!=", r"\ne": "!=",
+}  # fmt: skip
+_NEXT = re.compile(r"\\([a-zA-Z]+)")
+
+
+def formulas(text: str, tags: tuple[str, ...]) -> list[str]:
+    """Return the rows of LaTeX with one of these tags, and those up to the next problem of the same display.
+
+    ``text``: the section Problem of a page. ``tags``: as they stand after ``&&``, the first one's rows first.
+    """
+    blocks = [part for block in _ROWS.findall(text + "\n") for part in re.split(r"\n\s*\n", block)]
+    found: list[str] = []
+    for tag in tags:
+        for block in blocks:
+            taking = False
+            for row in re.split(r"\\\\(?:\[[^]]*\])?", block):
+                row = " ".join(row.split())
+                taking = tag in _tag(row) or (taking and not _FIRST.search(row))
+                if taking and row and row not in found:
+                    found.append(row)
+    return found
+
+
+def _tag(row: str) -> str:
+    """Return a row's tag, "" for none."""
+    tag = _TAG.search(row)
+    return tag.group(1).strip() if tag else ""
+
+
+def plain(row: str) -> str:
+    r"""Return a row as the text of a terminal.
+
+    >>> plain(r"\min_{w, b}\ & \tfrac12 w^\top w + C \sum_i \xi_i && (1)")
+    "min over w, b:  1/2 w'w + C sum_i xi_i   (1)"
+    """
+    tag = _tag(row)
+    text = _TAG.sub("", row).replace("&", "")
+    text = re.sub(r"\\(?:text|mathrm)\{([^{}]*)\}", r"\1", text)
+    text = re.sub(r"\\t?frac(\d)(\d)", r"\1/\2 ", text)
+    text = re.sub(r"\\tfrac(\d)([a-z])", r"\1/\2 ", text)
+    for _ in range(3):  # within one another
+        text = re.sub(r"\\sqrt\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}", r"sqrt(\1)", text)
+        text = re.sub(r"\\t?frac\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}", r"(\1)/(\2)", text)
+    text = re.sub(r"\\(?:tilde|bar)\{?(\w)\}?|\\(?:tilde|bar) (\w)", lambda m: f"{m[1] or m[2]}~", text)
+    text = re.sub(r"\\(min|max)_(?:\{([^{}]*)\}|(\\?\w+))", lambda m: f"{m[1]} over {m[2] or m[3]}:  ", text)
+    text = (
+        text.replace(r"\{", "\x01").replace(r"\}", "\x02").replace(r"\;", " ").replace("\\ ", " ").replace(r"\,", " ")
+    )
+    text = re.sub(r"\^\s*\\top", "'", text)
+    text = _NEXT.sub(lambda m: _WORDS.get(m[0], m[1]), text)
+    text = re.sub(r"\^\{([^{}]*)\}", lambda m: f"^({m[1]})" if len(m[1]) > 1 else f"^{m[1]}", text)
+    text = re.sub(r"_\{([^{}]*)\}", lambda m: f"_{m[1]}" if len(m[1].replace(" ", "")) <= 2 else f"_({m[1]})", text)
+    text = text.replace("{", "").replace("}", "").replace("\x01", "{").replace("\x02", "}")
+    text = re.sub(
+        r"(?<=\w)' +(?=[a-zA-Z(])", "'", re.sub(r"(?<=\d) +(?=\S)", " ", re.sub(r" {2,}", "  ", text))
+    ).strip()
+    tag = re.sub(r"\\text\{([^{}]*)\}|\\", lambda m: m[1] or "", tag).replace("{", "").replace("}", "")
+    return f"{text}   {tag if tag.startswith('(') else f'({tag})'}" if tag else text

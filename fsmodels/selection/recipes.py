@@ -7,8 +7,11 @@ default solver. A new formulation is one new recipe in its folder.
 from __future__ import annotations
 
 import difflib
+import inspect
 import re
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from typing import Any
 
 from fsmodels.baselines import recipes as baselines
@@ -19,11 +22,11 @@ from fsmodels.models.gmeb import recipes as gmeb
 from fsmodels.models.kernel import recipes as kernel
 from fsmodels.models.multivariate import recipes as multivariate
 from fsmodels.models.recipe import Recipe
-from fsmodels.selection import docstrings
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.words import built_model, listed, short
 
 FAMILIES = (fsp, concave, gmeb, multivariate, kernel, baselines)
+REFERENCE = re.compile(r"as (?:for|in) ``([\w.]+)``", re.IGNORECASE)  # of a docstring to another function
 MODELS: dict[str, Recipe] = {recipe.name: recipe for family in FAMILIES for recipe in family.RECIPES}
 
 
@@ -76,6 +79,36 @@ def used_parameters(recipe: Recipe, given: Mapping[str, Any], others: Iterable[s
 def meaning(recipe: Recipe, parameter: str) -> str:
     """Return the first clause about a parameter in the docstring of the builder, else the help of its option."""
     known = PARAMETERS.get(parameter)
-    text = docstrings.parameter(recipe.build, parameter)[1] or (known.help if known else "see its documentation")
+    text = documented(recipe.build, parameter)[1] or (known.help if known else "see its documentation")
     clause = re.split(r"[.;] |[.;]$", text.replace("``", ""))[0]
     return clause[:1].lower() + clause[1:] if clause[1:2].islower() else clause
+
+
+def documented(function: Callable[..., Any], name: str) -> tuple[str, str]:
+    """Return the type and the description of a parameter from a function's docstring; "" for what it does not have.
+
+    The description is in the numpydoc section, after ``name``: in a sentence, or in the docstring of a function to
+    which "as for" or "as in" refers.
+    """
+    text = inspect.getdoc(function) or ""
+    kind, body = _entry(text, name)
+    meaning = "" if REFERENCE.match(body) else body
+    if not meaning and (sentence := re.search(rf"``{name}``: ([^`]+?\.)(?=\s|$)", text)):
+        meaning = " ".join(sentence.group(1).split())
+    for path in [*REFERENCE.findall(body), *REFERENCE.findall(text)]:
+        if kind and meaning:
+            break
+        other = attrgetter(path)(sys.modules[inspect.unwrap(function).__module__])
+        found = documented(other, name)
+        kind, meaning = kind or found[0], meaning or found[1]
+    return kind, meaning
+
+
+def _entry(text: str, name: str) -> tuple[str, str]:
+    """Return type and text of a parameter in the section Parameters of a docstring."""
+    if section := re.search(r"^Parameters\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE):
+        for head, body in re.findall(r"^(\S[^\n]*)\n((?:(?: +[^\n]*)?\n?)*)", section.group(1), re.MULTILINE):
+            names, _, kind = head.partition(" : ")
+            if name in names.split(", "):
+                return kind.strip(), " ".join(body.split())
+    return "", ""

@@ -6,7 +6,6 @@ frozen: ``changed`` and ``on`` return another one.
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
@@ -298,16 +297,13 @@ def _refitted(found: Selection, model: str, validation: Dataset | None, time_lim
         with watching.doing("fitting the weights on the selected features"):
             request = Request.of(data, model, penalty=found.parameters["penalty"], time_limit=time_limit, **rows)
             again = request.solve(validation)
-        cost = math.inf if again.objective is None else again.objective
-        if again.has_solution and (again.status is SolutionStatus.OPTIMAL or cost <= _error(found)):
+        own = found.machine
+        assert isinstance(own, LinearClassifier)
+        proven = again.status is SolutionStatus.OPTIMAL
+        if again.objective is not None and (proven or again.objective <= own.error):
             return replace(found, refit=again)
         why = "limit came"  # whose point may be worse than these weights, up to w = 0
     else:
         why = "run was stopped"
     words = f"The weights are the model's own: the {why} before they were fitted on the selected features."
     return replace(found, message=f"{found.message} {words}".strip())
-
-
-def _error(found: Selection) -> float:
-    """Return the objective of the refit at the model's own weights."""
-    return found.machine.error if isinstance(found.machine, LinearClassifier) else math.inf

@@ -10,7 +10,7 @@ import pytest
 
 import fsmodels as fs
 from fsmodels.cli import main
-from fsmodels.selection import docstrings
+from fsmodels.selection.describe import formulas, plain
 from fsmodels.selection.recipes import MODELS
 from fsmodels.selection.select import select
 from solvers import DRIVERS, takers
@@ -136,11 +136,11 @@ def test_rows_of_a_display_end_where_the_next_problem_begins():
     \text{s.t.}\ & x \ge 0 \\
     \max_y\ & \tfrac{1}{2} \sqrt{y} && (2)
 """
-    assert [docstrings.plain(row) for row in docstrings.rows(page, ("(1)",))] == [
+    assert [plain(row) for row in formulas(page, ("(1)",))] == [
         "min over x:  x   (1)",
         "s.t.  x >= 0",
     ]
-    assert [docstrings.plain(row) for row in docstrings.rows(page, ("(2)",))] == ["max over y:  (1)/(2) sqrt(y)   (2)"]
+    assert [plain(row) for row in formulas(page, ("(2)",))] == ["max over y:  (1)/(2) sqrt(y)   (2)"]
 
 
 # ------------------------------------------------------------------------------------------------- help(fs.select)
