@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -28,9 +28,6 @@ class Block:
         Its own options.
     objective : expression, optional
         Taken in the model's sense in place of the model's objective.
-    closed_form : callable, optional
-        model -> None; sets the variables to an optimum of the block's problem. Used where no row holds them and the
-        answer satisfies the optimality conditions of a box, so that an edit of the model falls back to the solver.
     tidy : callable, optional
         model -> None; after each solve, moves to another point of the block's optima, for uniqueness. It may set the
         block's variables only; what makes the objective worse or leaves the rows is undone.
@@ -43,11 +40,16 @@ class Block:
     variables: list[Any]
     solver: Any = None
     objective: Any = None
-    closed_form: Callable[[Any], None] | None = None
     tidy: Callable[[Any], None] | None = None
     begin: Callable[[Any], None] | None = None
     name: str = ""
     options: Mapping[str, Any] | None = None
+    closed_form: InitVar[Any] = None
+
+    def __post_init__(self, closed_form: Any) -> None:
+        """Reject a removed option."""
+        if closed_form is not None:
+            raise OptionError("closed_form was removed: leave it out. The block is solved as a linear program.")
 
 
 @dataclass

@@ -111,7 +111,6 @@ from fsmodels.models.concave.forms import (
     by_weight,
     certified,
     complementarity_of,
-    optimal_steps,
     price_features,
     put_point,
     says_selected,
@@ -310,8 +309,7 @@ def fsb(data: Dataset, *, penalty: float, mu: float | None = None, sigma: bool =
     plane = [model.w, model.gamma, model.y, model.z, model.v, model.u]
     facts = Blocks(
         [
-            # no row on r would hold after the closed form
-            Block([model.r], closed_form=None if sigma else optimal_steps, name="r"),
+            Block([model.r], name="r"),
             Block(plane, tidy=smallest, name="plane"),
         ],
         _weights_of_complementarity(model, mu, sigma),

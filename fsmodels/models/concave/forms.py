@@ -116,13 +116,6 @@ def by_weight(sizes: np.ndarray, model: pyo.ConcreteModel) -> list[str]:
     return [j for j, uses in zip(model.features, used(w, sizes).tolist(), strict=True) if uses]
 
 
-def optimal_steps(model: pyo.ConcreteModel) -> None:
-    """Set r to its optimum for the other values (Algorithm 2.3, step 1)."""
-    price = (1 - model.mu.value) * model.penalty.value
-    for r, v in zip(model.r.values(), model.v.values(), strict=True):
-        r.set_value(1.0 if model.mu.value * v.value > price else 0.0, skip_validation=True)
-
-
 def smallest(model: pyo.ConcreteModel) -> None:
     """Set v and u to their least values, |w|: larger ones are as good where r_j = 1."""
     for w, v, u in zip(model.w.values(), model.v.values(), model.u.values(), strict=True):

@@ -130,7 +130,7 @@ class Alternating(Driver):
         self.partition = Partition.of(model, blocks, [objective.expr, *own])
         self._clash = check_constants(self.partition)
         words = SolveOptions(gap=c.gap, threads=c.threads, seed=c.seed)
-        maker = Maker(model, self.partition, objective, c.lp_solver, lp_words(c), words, self.dropped)
+        maker = Maker(self.partition, objective, c.lp_solver, lp_words(c), words, self.dropped)
         with kept(model.component_data_objects(pyo.Var, descend_into=INSIDE)):
             self.partition.write(base_point(self.partition))
             self._objective = self._smooth(objective.expr)

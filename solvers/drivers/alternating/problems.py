@@ -1,16 +1,10 @@
-"""The problem of one block with all other variables fixed: by closed form, by a persistent LP, or by any solver.
-
-All three answer the same question and say how they know. The closed form is trusted only where no row holds the
-block's variables and its answer satisfies the optimality conditions of a box; that is checked at each answer, so an
-edited objective, bound or row falls back to a solver.
-"""
+"""The problem of one block with all other variables fixed: by a persistent LP, or by any solver."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -32,7 +26,6 @@ from solvers.model.linear import LinearRows
 from solvers.result import FEASIBLE, HOPELESS, SolutionStatus, StopReason
 from solvers.values import bounds_of, fixed, put_back
 
-STATIONARY = 1e-9  # relative to the largest slope: what a closed form may miss
 ALMOST_INTEGER = 1e-4
 GENERIC = 1.2345  # where a class is asked for: to Pyomo x*y has degree 0 where y is fixed at 0
 
@@ -53,18 +46,6 @@ class Step:
     solves: int = 1
     moved: bool = True
     failure: str = ""  # why the start cannot go on
-
-
-class BlockProblem(Protocol):
-    """The problem of one block."""
-
-    def solve(self, x: np.ndarray, objective: SmoothFunction, time_limit: float | None) -> Step:
-        """Minimise over the block from the point ``x`` of the space, which is also on the model."""
-        ...
-
-    def violation(self, x: np.ndarray) -> float:
-        """Return the violation of the block's rows and bounds at a point, which is also on the model."""
-        ...
 
 
 class LinearBlock:
@@ -204,47 +185,10 @@ class GeneralBlock:
         return violation(self._view)
 
 
-class ClosedForm:
-    """The block's closed form, until an answer is wrong; from then on the problem of the block."""
-
-    def __init__(self, part: Part, partition: Partition, model: Any, make: Callable[[], BlockProblem]) -> None:
-        self._part, self._partition, self._model = part, partition, model
-        self._make = make
-        self._behind: BlockProblem | None = None
-
-    def solve(self, x: np.ndarray, objective: SmoothFunction, time_limit: float | None) -> Step:
-        """Apply the formula and check it."""
-        if self._behind is None:
-            assert self._part.block.closed_form is not None
-            y = self._partition.apply(self._part.block.closed_form, self._model)
-            outside = np.delete(y != x, self._part.places).any()
-            if not outside and np.isfinite(y).all() and self.violation(y) <= STATIONARY and self._optimal(y, objective):
-                return Step(SolutionStatus.OPTIMAL, True, exact=True, solves=0)
-            self._partition.write(x)
-            self._behind = self._make()
-        return self._behind.solve(x, objective, time_limit)
-
-    def _optimal(self, y: np.ndarray, objective: SmoothFunction) -> bool:
-        """Return whether the point satisfies the first-order conditions of the box."""
-        slope = objective.gradient(y)[self._part.places]
-        lower, upper = _bounds(self._part.variables)
-        value, small = y[self._part.places], STATIONARY * max(1.0, float(np.abs(slope).max()))
-        at_lower = value <= lower + STATIONARY * np.maximum(1.0, np.abs(lower))
-        at_upper = value >= upper - STATIONARY * np.maximum(1.0, np.abs(upper))
-        return bool(np.all((slope >= -small) | at_upper) and np.all((slope <= small) | at_lower))
-
-    def violation(self, x: np.ndarray) -> float:
-        """Return the largest violation of bounds and integrality: the variables are in no row."""
-        value = x[self._part.places]
-        whole = np.array([not v.is_continuous() for v in self._part.variables])
-        return max(_short(*_bounds(self._part.variables), value), float(np.abs(value - np.round(value))[whole].sum()))
-
-
 @dataclass
 class Maker:
     """Builds the problem of a block."""
 
-    model: Any
     partition: Partition
     objective: Any  # of the model
     lp_solver: Any  # a name, or an object
@@ -252,20 +196,8 @@ class Maker:
     options: SolveOptions
     dropped: Dropped = field(default_factory=Dropped)
 
-    def make(self, part: Part, objective: SmoothFunction) -> BlockProblem:
+    def make(self, part: Part, objective: SmoothFunction) -> LinearBlock | GeneralBlock:
         """Return the problem of a block with a given objective."""
-        if part.block.closed_form is not None and not part.rows:
-            return ClosedForm(part, self.partition, self.model, lambda: self._without_form(part, objective))
-        if part.block.closed_form is not None:
-            self.dropped.add(_form(part), (f'row "{row.name}" holds its variables' for row in part.rows))
-        return self._solved(part, objective)
-
-    def _without_form(self, part: Part, objective: SmoothFunction) -> BlockProblem:
-        """Return the problem of a block whose closed form has returned a point that is no optimum."""
-        self.dropped.add(_form(part), [f"objective or bounds of {part.name}, with which its answer is no optimum"])
-        return self._solved(part, objective)
-
-    def _solved(self, part: Part, objective: SmoothFunction) -> BlockProblem:
         lp_solver, words = self._lp_solver(part.block)
         if lp_solver is not None and self._linear(part, objective):
             try:
@@ -297,10 +229,6 @@ class Maker:
         return degree is not None and degree <= 1
 
 
-def _form(part: Part) -> str:
-    return f'the formula of block "{part.name}"'
-
-
 def _tidy(v: Any) -> float:
     """Return a variable's value, moved to a bound or integer within the tolerance."""
     value = float(v.value)
@@ -308,11 +236,6 @@ def _tidy(v: Any) -> float:
         return float(round(value))
     inside = float(np.clip(value, *bounds_of(v)))
     return inside if abs(inside - value) <= FEASIBLE * max(1.0, abs(inside)) else value
-
-
-def _bounds(held: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-    lower, upper = np.array([bounds_of(v) for v in held], dtype=float).reshape(-1, 2).T
-    return lower, upper
 
 
 def _short(lower: np.ndarray, upper: np.ndarray, value: np.ndarray) -> float:

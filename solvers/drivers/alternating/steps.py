@@ -19,7 +19,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 from solvers.drivers.alternating.partition import Part, Partition, rows_only
-from solvers.drivers.alternating.problems import BlockProblem, GeneralBlock, Step
+from solvers.drivers.alternating.problems import GeneralBlock, LinearBlock, Step
 from solvers.errors import ModelError, SolverError
 from solvers.facts.blocks import Block
 from solvers.interfaces.registry import Capability as C
@@ -40,7 +40,7 @@ class Work:
 
     model: Any
     part: Part
-    problem: BlockProblem
+    problem: LinearBlock | GeneralBlock
     objective: SmoothFunction
 
     def improve(self, partition: Partition, *, free: bool, tolerance: float, time_limit: float | None) -> Step:

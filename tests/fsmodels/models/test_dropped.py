@@ -84,12 +84,3 @@ def test_dense_rows_that_are_walked_again_are_among_the_details(data):
     model = fs.svm.l2_svm(data)
     model.margin[2].set_value(model.w["a"] + model.xi[2] >= 0)
     assert fs.solve(model).details["dropped"]["the numbers of dense rows"] == 'row "margin[2]" was changed'
-
-
-def test_the_formula_of_a_block_is_missed_where_a_row_holds_it(data):
-    model = fs.concave.fsb(data, penalty=0.2)
-    result = fs.solve(model, "alternating", starts=1)
-    assert "dropped" not in result.details
-    model.two = pyo.Constraint(expr=model.r["a"] + model.r["b"] <= 1)
-    result = fs.solve(model, "alternating", starts=1)
-    assert 'the formula of block "r" [row "two" holds its variables]' in result.message
