@@ -21,7 +21,7 @@ improves alone. Where f is smooth, every block is convex or was solved to statio
 blocks, a partial optimum satisfies the first-order condition (21), and the status says "stationary". Nothing is proven
 about better points elsewhere. A row that couples two blocks can hold both fast at a point that is not even stationary;
 from there, from a start at which a block has no solution, and at the beginning of every second start, a step over all
-blocks at once leads on (``Together``). A kink of f can hold them too, and a block of integers has no such condition:
+blocks at once leads on (``together``). A kink of f can hold them too, and a block of integers has no such condition:
 "feasible" then. (Without a tolerance the limits of two blocks are stationary for smooth f and compact level sets,
 convex or not; three blocks may cycle in the limit: Grippo and Sciandrone 2000.) A block with an objective of its own
 need not decrease f at all: its start ends when nothing moves or f has found nothing better for a while, and the best
@@ -50,7 +50,7 @@ from solvers.drivers.alternating.partition import (
     starting_points,
 )
 from solvers.drivers.alternating.problems import Maker, Step
-from solvers.drivers.alternating.steps import Together, Work, clash, rest_holds
+from solvers.drivers.alternating.steps import GAIN, Work, clash, rest_holds, together
 from solvers.drivers.base import Driver
 from solvers.drivers.slots import lp_words
 from solvers.drivers.starts import StartsConfig, spread, table
@@ -146,7 +146,7 @@ class Alternating(Driver):
         )
         self._kinks = self._objective.rest is not None and has_kinks(self._objective.rest)
         alone = not c.together or self._rules.settled is not None or self._kinks or self._own_objective()
-        self._together = None if alone else Together.of(model, self.partition, objective, words)
+        self._together = None if alone else together(model, self.partition, objective, self._objective, words)
         self._runs: list[BlockStart] = []
         self._done = False  # whether every start was descended
         self._holder: BlockStart | None = None  # whose point is the incumbent
@@ -217,13 +217,17 @@ class Alternating(Driver):
         if self._together is None or self.stopped() is not None:
             return False
         with self.timing("subproblem"):
-            leap = self._together.leap(self._work, self._objective, self.clock.left)
-        run.solves, run.joint = run.solves + 1, leap.stays
-        if leap.moved:
+            before = self.partition.read()
+            step = self._together.improve(self.partition, free=False, tolerance=GAIN, time_limit=self.clock.left)
+            moved = step.moved and violation(self.reading) <= FEASIBLE
+        run.solves, run.joint = run.solves + 1, step.exact and step.still
+        if moved:
             self.record(f"start {run.start} together", self._value(), cuts=0, support=None)
-        elif run.failure and leap.why:
-            run.failure += f", nor does {self._together.solver} find a point of all blocks together: {leap.why}"
-        return leap.moved
+            return True
+        self.partition.write(before)
+        if run.failure:
+            run.failure += f", nor was a point of all blocks together found: {step.message}"
+        return False
 
     def _watched(self) -> np.ndarray:
         return np.array([v.value for v in data_of(self._rules.watched)], dtype=float)

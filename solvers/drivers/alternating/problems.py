@@ -10,7 +10,7 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
-from solvers.drivers.alternating.partition import Part, Partition
+from solvers.drivers.alternating.partition import Part, Partition, rows_only
 from solvers.errors import ModelError, SolverError
 from solvers.facts.base import Dropped
 from solvers.facts.blocks import Block
@@ -35,7 +35,7 @@ class Step:
     """The result of one block. The model holds the values when ``has_point``.
 
     ``exact``: optimal, or stationary by a local solver. ``stop``: the limit that ended it, if any. ``moved``: whether
-    the values have changed.
+    the values have changed. ``still``: whether the answer is the point from which it began.
     """
 
     status: SolutionStatus
@@ -45,6 +45,7 @@ class Step:
     message: str = ""
     solves: int = 1
     moved: bool = True
+    still: bool = False
     failure: str = ""  # why the start cannot go on
 
 
@@ -144,8 +145,10 @@ class GeneralBlock:
             status = SolutionStatus.NO_SOLUTION  # near its start, which proves nothing
         solved = status in (SolutionStatus.OPTIMAL, SolutionStatus.STATIONARY)
         said = f"{self.spec.name}: {answer.message}"
-        if answer.has_point and error > FEASIBLE:
-            said = f"{self.spec.name}'s point misses its rows by {error:.1e}"
+        if error > FEASIBLE and (answer.has_point or self.spec.local):
+            missed, name = max(((violation(rows_only([row])), row.name) for row in self._part.rows), default=(0.0, ""))
+            if missed > FEASIBLE:
+                said = f'{self.spec.name} ends at a point that misses row "{name}" by {missed:.1e}'
         exact = solved and error <= FEASIBLE and not limit
         return Step(status, answer.has_point and error <= HOPELESS, exact, stop, said)
 

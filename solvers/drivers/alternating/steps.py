@@ -28,10 +28,10 @@ from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.classes import needs, violation
 from solvers.model.conflict import clashing_rows
 from solvers.model.function import SmoothFunction
-from solvers.result import FEASIBLE, SolutionStatus, StopReason
-from solvers.values import put_on_bounds
+from solvers.result import FEASIBLE, SolutionStatus
 
 ACCURACY = 1e-6  # relative: by how much an exact answer may be worse than the values it would replace
+SAME = 1e-4  # relative distance of two points that a local solver does not distinguish
 
 
 @dataclass
@@ -54,6 +54,7 @@ class Work:
         held = not free and math.isfinite(old) and self.problem.violation(x) <= FEASIBLE
         step = self.problem.solve(x, self.objective, time_limit)
         y = partition.read()
+        still = bool(np.all(np.abs(y - x) <= SAME * np.maximum(1.0, np.abs(x))))
         new = value_at(self.objective, y) if step.has_point else math.inf
         scale = max(1.0, abs(old)) if held else 1.0
         if step.status is SolutionStatus.UNBOUNDED or not (held or step.stop or math.isfinite(new)):
@@ -61,7 +62,7 @@ class Work:
             return replace(step, moved=False, failure=_failure(self.part, step))
         if not math.isfinite(new) or (held and not old - new > tolerance * scale):
             partition.write(x)
-            return replace(step, moved=False, exact=step.exact and new <= old + ACCURACY * scale)
+            return replace(step, moved=False, still=still, exact=step.exact and new <= old + ACCURACY * scale)
         self._tidy(partition, y, new + tolerance * max(1.0, abs(new)))
         return step
 
@@ -123,91 +124,27 @@ def rest_holds(model: Any, part: Part) -> bool:
     return violation(rows_only([row for row in every if id(row) not in mine])) <= FEASIBLE
 
 
-GAIN = 1e-6  # relative: a smaller gain is a local solver's tolerance
-SAME = 1e-4  # relative distance of two points that a local solver does not tell apart
+GAIN = 1e-6  # relative: a smaller gain of a local solver is within its tolerance
 
 
-@dataclass(frozen=True)
-class Leap:
-    """The result of a step over all blocks; the model holds the point.
+def together(
+    model: Any, partition: Partition, objective: Any, smooth: SmoothFunction, options: SolveOptions
+) -> Work | None:
+    """Return the step over the free continuous variables of all blocks, by a local solver.
 
-    ``moved``: whether the point is feasible and better. ``stays``: whether the solver reports the old point as
-    stationary. ``why``: why there is no feasible point.
+    None where no row couples blocks or no local solver is installed.
     """
-
-    moved: bool = False
-    stays: bool = False
-    stop: StopReason | None = None
-    why: str = ""
-
-
-class Together:
-    """The model over the free continuous variables of all blocks, for a local solver."""
-
-    def __init__(self, model: Any, partition: Partition, objective: Any, options: SolveOptions) -> None:
-        self._partition = partition
-        parts = partition.parts
-        mine = {id(v): v for part in parts for v in part.variables if v.is_continuous()}
-        rows = {id(row): row for part in parts for row in part.rows}
-        others = {id(v): v for part in parts for v in (*part.variables, *part.others) if id(v) not in mine}
-        place = {id(v): k for k, v in enumerate(partition.space)}
-        self.solver = default_solver([C.NLP]).name
-        self._part = Part(
-            Block(list(mine.values()), solver=self.solver),
-            "all blocks",
-            list(mine.values()),
-            np.array([place[key] for key in mine], dtype=int),
-            list(rows.values()),
-            list(others.values()),
-            False,
-        )
-        self._problem = GeneralBlock(self._part, partition, objective.expr, objective.sense, options)
-
-    @classmethod
-    def of(cls, model: Any, partition: Partition, objective: Any, options: SolveOptions) -> Together | None:
-        """Return the problem where rows couple the blocks and a local solver is installed."""
-        if not partition.coupling:
-            return None
-        try:
-            return cls(model, partition, objective, options)
-        except SolverError:
-            return None
-
-    def leap(self, blocks: list[Work], objective: SmoothFunction, time_limit: float | None) -> Leap:
-        """Solve for all blocks from the point on the model.
-
-        The blocks repair violations within the local solver's tolerance, one after the other; where they cannot, or
-        the point is no better, the old one is kept.
-        """
-        p = self._partition
-        x = p.read()
-        held = self._problem.violation(x) <= FEASIBLE
-        old = value_at(objective, x) if held else math.inf
-        step = self._problem.solve(x, objective, time_limit)
-        if not step.has_point:
-            why = ", ".join(s for s in (self._worst(), step.message) if s)
-            p.write(x)
-            return Leap(stop=step.stop, why=why)
-        y = p.read()
-        put_on_bounds(self._part.variables)
-        stays = step.exact and held and bool(np.all(np.abs(y - x) <= SAME * np.maximum(1.0, np.abs(x))))
-        self._repair(blocks, time_limit)
-        new = value_at(objective, p.read())
-        if self._problem.violation(p.read()) <= FEASIBLE and new < old - GAIN * max(1.0, abs(new)):
-            return Leap(moved=True, stop=step.stop)
-        why = "" if held else self._worst()
-        p.write(x)
-        return Leap(stays=stays, stop=step.stop, why=why)
-
-    def _repair(self, blocks: list[Work], time_limit: float | None) -> None:
-        """Move a point that violates rows within a local solver's tolerance onto them."""
-        for work in blocks:
-            if self._problem.violation(self._partition.read()) <= FEASIBLE:
-                return
-            work.improve(self._partition, free=True, tolerance=0.0, time_limit=time_limit)
-
-    def _worst(self) -> str:
-        """Return the most violated row at the values on the model, in words."""
-        found = [(violation(rows_only([row])), row.name) for row in self._part.rows]
-        error, name = max(found, default=(0.0, ""))
-        return f'row "{name}" is missed by {error:.2g}' if error > FEASIBLE else ""
+    if not partition.coupling:
+        return None
+    parts = partition.parts
+    places = sorted({int(k) for part in parts for k in part.places if partition.space[k].is_continuous()})
+    mine = [partition.space[k] for k in places]
+    ids = {id(v) for v in mine}
+    others = {id(v): v for part in parts for v in (*part.variables, *part.others) if id(v) not in ids}
+    rows = {id(row): row for part in parts for row in part.rows}
+    try:
+        block = Block(mine, solver=default_solver([C.NLP]).name)
+        part = Part(block, "all blocks", mine, np.array(places), list(rows.values()), list(others.values()), False)
+        return Work(model, part, GeneralBlock(part, partition, objective.expr, objective.sense, options), smooth)
+    except SolverError:
+        return None

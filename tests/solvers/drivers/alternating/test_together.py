@@ -62,8 +62,8 @@ def test_a_model_without_a_point_is_told_by_the_row_that_is_missed():
     result = solvers.solve(model, "alternating", blocks=blocks_of(model), starts=3)
     assert result.status is SolutionStatus.NO_SOLUTION
     assert "has no solution with the other variables fixed" in result.message
-    assert "find a point of all blocks together: row " in result.message
-    assert "is missed by" in result.message
+    assert "nor was a point of all blocks together found: pounce" in result.message
+    assert 'misses row "' in result.message
 
 
 def test_integers_stay_and_are_named():
