@@ -16,9 +16,8 @@ from solvers.drivers.two_layer.support_search import SupportFound, SupportSearch
 from solvers.drivers.two_layer.working_set import RowPool
 from solvers.errors import Error, ModelError, OptionError, SolverError
 from solvers.facts.base import Facts, facts_of
-from solvers.facts.blocks import Block, Blocks, PenaltyValues
+from solvers.facts.blocks import Block, Blocks, OracleBlock, OracleBlocks, PenaltyValues
 from solvers.facts.composite import CompositeRisk, RiskRow
-from solvers.facts.oracle_blocks import OracleBlock, OracleBlocks
 from solvers.facts.separable import Separable
 from solvers.facts.structure import Cut, Structure, SubAnswer
 from solvers.interfaces.registry import SOLVERS, Capability, either

@@ -4,13 +4,12 @@ May import ``solvers.model``, ``solvers.lp``, ``solvers.box`` and what lies belo
 """
 
 from solvers.facts.base import Facts, facts_of
-from solvers.facts.blocks import Block, Blocks, PenaltyValues
+from solvers.facts.blocks import Block, Blocks, Inside, Moved, OracleBlock, OracleBlocks, PenaltyValues
 from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.facts.equivalent import EquivalentModel
 from solvers.facts.k_support import half_conjugate, half_norm, vertices
-from solvers.facts.oracle_blocks import Inside, Moved, OracleBlock, OracleBlocks
 from solvers.facts.row_cut import RowBound, RowCut
 from solvers.facts.separable import Cuts, Separable, no_cuts
 from solvers.facts.structure import (

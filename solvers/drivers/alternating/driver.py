@@ -37,7 +37,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyomo.environ as pyo
 
-from solvers.drivers.alternating.oracle_descent import ENDLESS, OracleDescent, takes_oracles
+from solvers.drivers.alternating.oracle_descent import ENDLESS, OracleDescent
 from solvers.drivers.alternating.oracle_search import OracleSearch
 from solvers.drivers.alternating.partition import (
     BlockStart,
@@ -56,8 +56,7 @@ from solvers.drivers.slots import lp_words
 from solvers.drivers.starts import StartsConfig, spread, table
 from solvers.errors import OptionError
 from solvers.facts.base import facts_of, told_violation
-from solvers.facts.blocks import Blocks
-from solvers.facts.oracle_blocks import OracleBlocks
+from solvers.facts.blocks import Blocks, OracleBlocks
 from solvers.facts.snapshot import data_of
 from solvers.interfaces.runner import SolveOptions
 from solvers.model.classes import single_objective, violation
@@ -88,7 +87,10 @@ class AlternatingConfig(StartsConfig):
         a solution or none improves alone.
     """
 
-    renamed: ClassVar[dict[str, str]] = {"sub_solver": 'each block names its own, Block([model.x], solver="pounce")'}
+    renamed: ClassVar[dict[str, str]] = {
+        "sub_solver": 'each block names its own, Block([model.x], solver="pounce")',
+        "method": 'its blocks are solved by solvers; give blocks=[Block([model.x], solver="pounce"), ...]',
+    }
     blocks: Sequence[Any] | None = None
     warm_start: bool = False
     together: bool = True
@@ -108,10 +110,10 @@ class Alternating(Driver):
     @classmethod
     def kind_for(cls, model: Any, options: dict[str, Any]) -> type[Driver]:
         """Return the driver for the model's kind of blocks."""
-        if not takes_oracles(model, options):
-            return cls
         facts = facts_of(model)
-        return OracleSearch if isinstance(facts, OracleBlocks) and facts.switches else OracleDescent
+        if not isinstance(facts, OracleBlocks):
+            return cls
+        return OracleSearch if facts.switches else OracleDescent
 
     def prepare(self) -> None:
         """Sort rows by blocks, draw the starts, and choose a method for each block."""

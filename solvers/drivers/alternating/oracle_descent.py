@@ -53,7 +53,7 @@ from solvers.box.polyhedron import Polyhedron
 from solvers.drivers.base import Driver
 from solvers.errors import ModelError, OptionError
 from solvers.facts.base import facts_of
-from solvers.facts.oracle_blocks import Inside, Moved, OracleBlock, OracleBlocks
+from solvers.facts.blocks import Inside, Moved, OracleBlock, OracleBlocks
 from solvers.facts.snapshot import data_of
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
@@ -136,7 +136,10 @@ class OracleConfig(Config):
     stationary point and for the methods of the blocks.
     """
 
-    renamed: ClassVar[dict[str, str]] = {"sub_solver": 'the method of its blocks is method="l-bfgs-b"'}
+    renamed: ClassVar[dict[str, str]] = {
+        "sub_solver": 'the method of its blocks is method="l-bfgs-b"',
+        "blocks": "the blocks of this model are functions of its structure; leave blocks= out",
+    }
     method: str | None = None
     tolerance: float = 1e-3
 
@@ -403,20 +406,3 @@ def _addable(structure: OracleBlocks) -> str:
     binaries = structure.switches[0][0].parent_component().name if structure.switches else ""
     beside = f", on {binaries} and on integers beside it," if binaries else ""
     return f", and linear rows on it{beside} may be added"
-
-
-def takes_oracles(model: Any, options: dict[str, Any]) -> bool:
-    """Return whether a model's blocks are oracles. Raises OptionError: for an option of the other kind of model."""
-    facts = facts_of(model)
-    oracles = facts if isinstance(facts, OracleBlocks) else None
-    if oracles is not None and "blocks" in options:
-        raise OptionError(
-            "blocks= is for models with rows; the blocks of this one are steps of its structure: leave blocks= out, or "
-            f"{oracles.remedy}."
-        )
-    if oracles is None and "method" in options:
-        raise OptionError(
-            "method= is for a model whose blocks are functions; the blocks of this one are solved by "
-            'solvers: give blocks=[Block([model.x], solver="pounce"), ...] (solvers.Block).'
-        )
-    return oracles is not None

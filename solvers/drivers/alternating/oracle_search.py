@@ -30,7 +30,7 @@ import pyomo.environ as pyo
 from solvers.drivers.alternating.oracle_descent import Ended, FloatArray, OracleConfig, OracleDescent
 from solvers.errors import OptionError, SolverFailure
 from solvers.facts.base import facts_of
-from solvers.facts.oracle_blocks import OracleBlocks
+from solvers.facts.blocks import OracleBlocks
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.conflict import clashing_rows

@@ -16,8 +16,8 @@ from scipy import sparse
 import solvers
 from solvers.drivers.catalogue import DRIVERS
 from solvers.errors import Error
+from solvers.facts.blocks import Moved, OracleBlock, OracleBlocks
 from solvers.facts.composite import CompositeRisk, RiskRow
-from solvers.facts.oracle_blocks import Moved, OracleBlock, OracleBlocks
 from solvers.facts.separable import Cuts, Separable, no_cuts
 from solvers.interfaces.registry import SOLVERS
 

@@ -7,7 +7,7 @@ import pytest
 from solvers import SolutionStatus, StopReason, solve
 from solvers.box.problem import residual
 from solvers.drivers.alternating.oracle_descent import PATIENCE, Extrapolation
-from solvers.facts.oracle_blocks import Moved, OracleBlock, OracleBlocks
+from solvers.facts.blocks import Moved, OracleBlock, OracleBlocks
 
 N = 4
 UNBOUNDED = np.full(N, -np.inf), np.full(N, np.inf)

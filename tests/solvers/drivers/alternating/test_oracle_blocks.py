@@ -10,8 +10,7 @@ from solvers import ModelError, OptionError, SolutionStatus, StopReason, solve
 from solvers.box.minimise import minimise
 from solvers.box.problem import residual
 from solvers.drivers.alternating.oracle_descent import OracleDescent
-from solvers.facts.blocks import Block
-from solvers.facts.oracle_blocks import Moved, OracleBlock, OracleBlocks
+from solvers.facts.blocks import Block, Moved, OracleBlock, OracleBlocks
 
 # Tayal, Coleman, Li, sections 4.1 and 4.2: f has a saddle at (1, 1, 1), which is all that blocks {x1, x2}, {x3} can
 # reach from x3 = 1. With x1 = xbar1 / y, y shared, the block {x3, y} sees the curvature.
@@ -307,13 +306,13 @@ def test_refusals_name_the_remedy():
     m = oracle([0, 1], remedy='build it with form="rows"')
     with pytest.raises(ModelError, match='Use "alternating", or build it with form="rows" to edit or to solve'):
         solve(m, "pounce")
-    with pytest.raises(OptionError, match=r'blocks= is for models with rows.*or build it with form="rows"'):
+    with pytest.raises(OptionError, match=r'"alternating" takes no blocks here: .*leave blocks= out'):
         solve(m, blocks=[[m.x]])
     m.e = pyo.Constraint(expr=m.x[0] <= 1)
     with pytest.raises(ModelError, match='Build it with form="rows" to edit it'):
         solve(m)
     rows = algebra(shared=False)
-    with pytest.raises(OptionError, match=r"method= is for a model .* give blocks=\[Block"):
+    with pytest.raises(OptionError, match=r'"alternating" takes no method here: .* give blocks=\[Block'):
         solve(rows, "alternating", blocks=[[rows.x], [rows.x3]], method="pounce")
 
 
