@@ -6,7 +6,7 @@ Every kernel here is ``K_ij = kappa(D_ij)`` with ``D_ij = sum_k z_k^2 d_k(x_i, x
     polynomial  d_k = x_ik x_jk           kappa(t) = (offset + t)^degree
     linear      d_k = x_ik x_jk           kappa(t) = t
 
-so that ``dK_ij / dz_k = 2 z_k kappa'(D_ij) d_k(x_i, x_j)``, and gradients and Hessians ask for three sums only:
+so that ``dK_ij / dz_k = 2 z_k kappa'(D_ij) d_k(x_i, x_j)``, and gradients and Hessians need three sums only:
 ``S_k(W) = sum_ij W_ij d_k(x_i, x_j)``, for each i ``sum_j W_ij d_k(x_i, x_j)``, and the crossed ``sum_ij W_ij d_k(x_i,
 x_j) d_l(x_i, x_j)``. With x_i the rows of A and x_j those of B, ``S_k(W)`` is ``A_k'W B_k`` for the linear kernel and
 ``2 A_k'W B_k - (W 1)'A_k^2 - (W'1)'B_k^2`` for RBF: one matrix product for all k, no n by n by d array; the others are
@@ -16,7 +16,7 @@ alike.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,54 +29,15 @@ FloatArray = NDArray[np.float64]
 KERNELS = ["rbf", "linear", "polynomial"]
 
 
-class Kernel(Protocol):
-    """What a kernel must say: see the module."""
-
-    @property
-    def shift_invariant(self) -> bool:
-        """Whether K does not change when all samples move together."""
-        ...
-
-    def exponent(self, A: FloatArray, B: FloatArray, q: FloatArray) -> FloatArray:
-        """Return D of shape (rows of A, rows of B) for q = z^2 or any other weights, of any sign."""
-        ...
-
-    def sums(self, W: FloatArray, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Return S(W) of shape (d,) for W of shape (rows of A, rows of B)."""
-        ...
-
-    def by_row(self, W: FloatArray, v: FloatArray, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Return ``sum_j W_ij v_j d_k(a_i, b_j)``, of shape (rows of A, d)."""
-        ...
-
-    def crossed(self, W: FloatArray, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Return ``sum_ij W_ij d_k(a_i, b_j) d_l(a_i, b_j)``, of shape (d, d)."""
-        ...
-
-    def entries(self, D: FloatArray) -> FloatArray:
-        """Return kappa(D)."""
-        ...
-
-    def slopes(self, D: FloatArray, K: FloatArray) -> FloatArray:
-        """Return kappa'(D), K being kappa(D)."""
-        ...
-
-    def curves(self, D: FloatArray, K: FloatArray) -> FloatArray:
-        """Return kappa''(D)."""
-        ...
-
-    def term(self, x: float, other: float) -> float:
-        """Return d_k of two values of a feature."""
-        ...
-
-    def expression(self, D: Any) -> Any:
-        """Return kappa of a Pyomo expression."""
-        ...
-
-
 @dataclass(frozen=True)
 class Rbf:
-    """``exp(-sum_k z_k^2 (x_ik - x_jk)^2)`` (13)."""
+    """``exp(-sum_k z_k^2 (x_ik - x_jk)^2)`` (13).
+
+    Methods of all kernels: ``exponent`` returns D of shape (rows of A, rows of B) for q = z^2, or any other weights.
+    ``sums``, ``by_row`` and ``crossed`` return the three sums, of shapes (d,), (rows of A, d) and (d, d). ``entries``,
+    ``slopes`` and ``curves`` return kappa, kappa' and kappa'' of D. ``term`` is d_k of two values of a feature, and
+    ``expression`` kappa of a Pyomo expression. ``shift_invariant``: K does not change when all samples move together.
+    """
 
     shift_invariant: bool = True
 
@@ -174,6 +135,9 @@ class Polynomial:
         return (self.offset + D) ** self.degree if self.degree > 1 else self.offset + D
 
 
+Kernel = Rbf | Polynomial
+
+
 def _products_crossed(W: FloatArray, A: FloatArray, B: FloatArray) -> FloatArray:
     """Return ``sum_ij W_ij a_ik b_jk a_il b_jl``: a matrix product for each k, no array of n times d^2."""
     d = A.shape[1]
@@ -185,14 +149,14 @@ def _products_crossed(W: FloatArray, A: FloatArray, B: FloatArray) -> FloatArray
 
 
 def as_kernel(kernel: Any, degree: int = 2, offset: float = 1.0) -> Kernel:
-    """Return a kernel by name, or a kernel object as it is.
+    """Return a kernel by name; a kernel is returned as it is.
 
     Raises ParameterError: an unknown name, a degree that is no whole number above 0, or an offset below 0.
 
     >>> as_kernel("polynomial", degree=3)
     Polynomial(degree=3, offset=1.0, shift_invariant=False)
     """
-    if not isinstance(kernel, str) and all(hasattr(kernel, name) for name in ("exponent", "sums", "by_row", "crossed")):
+    if isinstance(kernel, Rbf | Polynomial):
         return kernel
     choice("kernel", kernel, KERNELS)
     if kernel == "rbf":
