@@ -8,6 +8,7 @@ rows on those in ``rowed``. Other edits are rejected by name.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from itertools import pairwise
@@ -223,18 +224,18 @@ class OracleBlocks(Facts):
     blocks: list[OracleBlock]
     value: Callable[[FloatArray], float]
     residual: Callable[..., float]
-    settled: Callable[[FloatArray, FloatArray, float], bool] | None = None
+    settled: Callable[[FloatArray, FloatArray, float], bool] = lambda before, after, tolerance: False
     begin: Callable[[FloatArray, Inside], FloatArray] | None = None
     finish: Callable[[FloatArray, Inside], FloatArray] | None = None
     trivial: Callable[[FloatArray], FloatArray] | None = None
-    stuck: Callable[[FloatArray], bool] | None = None
-    support: Callable[[FloatArray], int] | None = None
-    remark: Callable[[FloatArray], str] | None = None
+    stuck: Callable[[FloatArray], bool] = lambda point: False
+    support: Callable[[FloatArray], int | None] = lambda point: None
+    remark: Callable[[FloatArray], str] = lambda point: ""
     boxed: list[Any] = field(default_factory=list)
     rowed: list[Any] = field(default_factory=list)
     linked: list[Any] = field(default_factory=list)
     least: float | None = None
-    seconds: Callable[[], float] | None = None
+    seconds: Callable[[], float] = lambda: -math.inf
     method: str = "l-bfgs-b"
     sweeps: int = 100
     carried: list[Any] = field(default_factory=list)

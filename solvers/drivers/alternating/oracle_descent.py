@@ -63,7 +63,7 @@ from solvers.model.expressions import variables
 from solvers.model.linear import LinearRows
 from solvers.options import Config
 from solvers.result import ROUNDING, SolutionStatus, StopReason
-from solvers.values import fixed, put_back
+from solvers.values import fixed, kept
 
 FloatArray = NDArray[np.float64]
 
@@ -263,7 +263,7 @@ class OracleDescent(Driver):
     def _before_step(self) -> StopReason | None:
         """Return the reason not to start a step that cannot be interrupted, None where there is none."""
         left = self.clock.left
-        late = left is not None and self.facts.seconds is not None and self.facts.seconds() > left
+        late = left is not None and self.facts.seconds() > left
         return self.stopped() or (StopReason.TIME_LIMIT if late else None)
 
     def _bound_at_hand(self) -> float | None:
@@ -271,11 +271,9 @@ class OracleDescent(Driver):
 
     def _settled(self, before: FloatArray, after: FloatArray) -> bool:
         facts = self.facts
-        if len(facts.blocks) == 1 or (facts.stuck is not None and facts.stuck(after)):
+        if len(facts.blocks) == 1 or facts.stuck(after) or np.array_equal(before, after):
             return True
-        if np.array_equal(before, after):
-            return True
-        if facts.settled is None or not facts.settled(before, after, self.config.tolerance):
+        if not facts.settled(before, after, self.config.tolerance):
             return False
         return facts.keeps_last or self._left(self._finished(after)) <= self.config.tolerance
 
@@ -352,7 +350,7 @@ class OracleDescent(Driver):
             self._write(x)
             score = -float(len(self.trace.rows)) if self.facts.keeps_last else None
             self.offer(value, self.variables, lambda: None, score)
-        self.record(step, value, cuts=0, support=None if self.facts.support is None else self.facts.support(x))
+        self.record(step, value, cuts=0, support=self.facts.support(x))
 
     def _write(self, x: FloatArray) -> None:
         for v, value in zip(self.variables, x.tolist(), strict=True):
@@ -362,7 +360,10 @@ class OracleDescent(Driver):
         """Return the start's objective; None where a value is missing or a bound or row is violated."""
         if any(v.value is None for v in self.reading.variables) or violation(self.reading) > ROUNDING:
             return None
-        return float(self.facts.value(np.array([v.value for v in self.variables], dtype=float)))
+        return float(self.facts.value(self._values()))
+
+    def _values(self) -> FloatArray:
+        return np.array([v.value for v in self.variables], dtype=float)
 
     def inside(self) -> list[str]:
         """Return the libraries of the steps."""
@@ -382,13 +383,12 @@ class OracleDescent(Driver):
         if self._trivial:
             self.message = "Stopped before the first step: the point is the model's trivial one."
             return
-        values = [(v, v.value) for v in self.variables]
-        self._load()
-        x = np.array([v.value for v in self.variables], dtype=float)
-        put_back(values)
+        with kept(self.variables):
+            self._load()
+            x = self._values()
         left = self.details["residual"] = self._left(x)
         self.details["tolerance"] = self.config.tolerance
-        said = ["" if self.facts.remark is None else self.facts.remark(x), self.message]
+        said = [self.facts.remark(x), self.message]
         if left > self.config.tolerance:
             said.append(f"Not stationary: one unit of one variable still promises {left:.1e} of the objective.")
             said.append(

@@ -203,7 +203,7 @@ class OracleSearch(OracleDescent):
         values = [(v, v.value) for v in (*self.variables, *self._choices.held)]
         found: list[tuple[float, list[tuple[Any, Any]], FloatArray]] = []
         self._load()
-        x = np.array([v.value for v in self.variables], dtype=float)
+        x = self._values()
         on = np.array([s.value > 0.5 for s in self._s])
         seen = {on.tobytes()}
         for wanted in self._neighbours(x, on):
@@ -254,10 +254,7 @@ class OracleSearch(OracleDescent):
         if not self._free and returns:
             self._write(x)
             self.offer(value, [*self.variables, *self._choices.held], lambda: None)
-        self.record(f"{step}, all on" if self._free else step, value, cuts=0, support=self._support(x))
-
-    def _support(self, x: FloatArray) -> int | None:
-        return None if self.facts.support is None else self.facts.support(x)
+        self.record(f"{step}, all on" if self._free else step, value, cuts=0, support=self.facts.support(x))
 
     def _choices_broken(self) -> bool:
         """Return whether no feasible selection is known; set the model to one where there is."""
@@ -277,7 +274,7 @@ class OracleSearch(OracleDescent):
         before = [(v, v.value) for v in self.reading.variables]
         self._load()
         kept = [(v, v.value) for v in (*self.variables, *self._choices.held)]
-        x = np.array([v.value for v in self.variables], dtype=float)
+        x = self._values()
         if not self.stated:
             needed = x[self._at] != 0
             price = np.where(needed, float(len(self._s) + 1), -1.0)
@@ -296,7 +293,7 @@ class OracleSearch(OracleDescent):
         if self._kept is not None:
             with values_kept(self.reading.variables):
                 self._load()
-                x = np.array([v.value for v in self.variables], dtype=float)
+                x = self._values()
                 self._entered(x, x)  # the bounds and rows by which the residual is measured
         super()._conclude()
         self.details["exchanges"] = {"descended": self._tried, "better": self._gained}

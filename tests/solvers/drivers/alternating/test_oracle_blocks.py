@@ -191,7 +191,7 @@ def test_the_latest_point_is_kept_where_the_blocks_do_not_minimise_the_objective
     def away(x, inside):
         return Moved(np.array([0.0, 0.0, 1.0, x[3] + 0.25]), 1.0, 0.0)
 
-    m = oracle([0, 1], keeps_last=True, settled=None, sweeps=3)
+    m = oracle([0, 1], keeps_last=True, settled=lambda before, after, tolerance: False, sweeps=3)
     m.structure.blocks = [OracleBlock("away", away), OracleBlock("aside", away, returns=False)]
     result = solve(m)
     assert m.x[3].value == 2.25  # after five of the six steps: the last one may not be returned
