@@ -141,8 +141,7 @@ def select(
           ``sub_options``
         - cutting-plane: ``tolerance``, ``assume_convex``, ``separable``, ``lp_solver``, ``lp_options``,
           ``master_solver``, ``master_options``
-        - two-layer: ``stabilised``, ``risk_tolerance``, ``master_solver``, ``master_options``; row-generation:
-          ``master_solver``, ``master_options``
+        - two-layer: ``stabilised``, ``risk_tolerance``; row-generation: ``master_solver``, ``master_options``
 
     Returns
     -------

@@ -50,8 +50,6 @@ class CompositeRisk(Facts):
         (columns, w, d, risk): put a solution on the model; all other columns have w = d = 0.
     scale : float
         h, above 0.
-    group_model : callable, optional
-        (P, q, groups, C) -> Pyomo model of (16) with a Var ``alpha`` over the cuts in order, for ``master_solver``.
     shares : Var component, optional
         d, of which only those need exist that somebody asks for: linear rows, bounds and fixed values of it are
         honoured, and rows that hold it together with continuous variables of the user's own.
@@ -65,7 +63,6 @@ class CompositeRisk(Facts):
     weight: Any
     load: Callable[[np.ndarray, np.ndarray, np.ndarray, float], None]
     scale: float = 1.0
-    group_model: Callable[..., pyo.ConcreteModel] | None = None
     shares: Any = None
     column: Callable[[Any], int] | None = None
     own: list[Any] = field(default_factory=list, init=False)  # the builder's components of variables, shares aside

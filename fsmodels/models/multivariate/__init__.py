@@ -30,7 +30,7 @@ Rows on d
     over D and R, a linear program, and the second the least ``1/2 sum w_j^2 / d_j`` there, by the d that a point has
     with it (``drivers.two_layer.shares``).
 Algorithm
-    Two-layer cutting planes (``drivers.two_layer``) over the restricted problems (15) and (16) (``restricted``).
+    Two-layer cutting planes (``drivers.two_layer``) over the restricted problems (15) and (16).
 Symbols
     w -> ``w`` (features; only those with a value exist in form "lazy"; 1/unit of the feature), d -> ``d`` (features),
     xi -> ``xi`` (units of Delta / n), Omega -> ``omega``, B -> ``budget``, C -> ``C``; the rest in ``extended``.

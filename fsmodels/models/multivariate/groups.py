@@ -324,15 +324,10 @@ def composite(model: pyo.ConcreteModel, X: Any, worst: Callable[[FloatArray], Ri
         budget=model.budget,
         weight=model.C,
         scale=1.0 / X.shape[0],
-        group_model=_group_model,
         shares=model.d,
         column=partial(_column, model.features),
         **told,
     )
-
-
-def _group_model(P: Any, q: Any, groups: Any, weight: float) -> pyo.ConcreteModel:
-    return group_dual(Groups.from_columns(P, q, groups, weight))
 
 
 def _column(features: pyo.Set, j: str) -> int:

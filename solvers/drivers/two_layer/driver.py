@@ -19,7 +19,7 @@ which the B largest c_j^2 are that of D, is a linear program, and a point carrie
 Both bounds are taken from the data and hold for any alpha >= 0 with e'alpha <= C and any w, however inexact step 1 is:
 the first is the Lagrangian dual at alpha, minimised over all w; the second the objective at w. Rows and columns are the
 two layers of Mao and Tsang 2013, algorithms 1 and 2; ``stabilised=False`` runs these as printed: step 1 solves (16)
-over groups of B columns (``restricted``), rows are added until they close the gap of the groups, then one group.
+over groups of B columns (``shares``), rows are added until they close the gap of the groups, then one group.
 Solving over all columns in use is solving over all their groups at once. The line search and the row past the best
 point are those of Franc and Sonnenburg 2009, "Optimized cutting plane algorithm for large-scale risk minimization".
 
@@ -29,7 +29,6 @@ dropped once a gap has failed to fall for long.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -39,20 +38,22 @@ import scipy
 from numpy.typing import NDArray
 
 from solvers.drivers.base import Driver
-from solvers.drivers.two_layer.columns import Polytope, Restricted
-from solvers.drivers.two_layer.restricted import DIRECT, ByGroups, refined, solve_by_columns
-from solvers.drivers.two_layer.shares import Budget, BudgetRows
+from solvers.drivers.two_layer.columns import Polytope, Restricted, solve_shares
+from solvers.drivers.two_layer.saddle_point import solve_restricted
+from solvers.drivers.two_layer.shares import Budget, BudgetRows, GroupShares
 from solvers.drivers.two_layer.working_set import WorkingSet
 from solvers.errors import ModelError, OptionError
 from solvers.facts.base import facts_of
 from solvers.facts.composite import CompositeRisk, RiskRow
-from solvers.facts.k_support import half_conjugate
-from solvers.interfaces.registry import called
-from solvers.options import Config, SolverObject
+from solvers.options import Config
 from solvers.result import SolutionStatus, StopReason, is_closed
 
 FloatArray = NDArray[np.float64]
 
+NO_SOLVER = (
+    "it solves its restricted problems itself. A model that states all rows can be solved by any solver of cone "
+    "programs, such as clarabel or scip"
+)
 AHEAD = 0.1  # of the way from the best point to the master's: where a row is taken, and columns
 LINE = 6  # rows that a line search may ask for
 MANY = 4  # times the budget: columns added where they are what is late
@@ -74,28 +75,17 @@ class TwoLayerConfig(Config):
         Line search, two rows a round, columns as soon as they lag; False runs the algorithms as printed.
     risk_tolerance : float, optional
         Stop also when objective and bound are within C times this much of the risk.
-    master_options : mapping, optional
-        Options of that other solver, in its own words.
-    master_solver : str
-        Of step 1: ``clarabel`` on matrices; any other name solves the Pyomo model (16), over groups.
     """
 
-    renamed: ClassVar[dict[str, str]] = {"sub_solver": 'who solves the restricted problem is master_solver="clarabel"'}
+    renamed: ClassVar[dict[str, str]] = dict.fromkeys(("sub_solver", "master_solver", "master_options"), NO_SOLVER)
     stabilised: bool = True
     risk_tolerance: float | None = None
-    master_solver: str | SolverObject = "clarabel"
-    master_options: Mapping[str, Any] | None = None
 
     def check(self) -> None:
         """Check the options. Raises OptionError."""
         r = self.risk_tolerance
         if r is not None and not r > 0:
             raise OptionError(f"risk_tolerance={r!r} is not allowed: give a number above 0, or leave it out.")
-        if self.master_solver == DIRECT and (self.master_options or self.shows("master")):
-            raise OptionError(
-                f'master_options and tee="master" are for a master_solver that solves the Pyomo model of (16): '
-                f"{DIRECT} solves it on matrices here, and takes neither. Name another, for example scip."
-            )
 
 
 @dataclass
@@ -153,26 +143,24 @@ class TwoLayer(Driver):
                 f'"{self.name}" uses an oracle for the model as it was built. Here {edits[0]}: '
                 f"{facts.remedy} to edit it."
             )
-        self.sign, self.facts, c = 1.0, facts, self.config
+        self.sign, self.facts = 1.0, facts
         self.budget, self.C = int(pyo.value(facts.budget)), float(pyo.value(facts.weight))
-        by_groups = not c.stabilised or c.master_solver != DIRECT
         self._told = facts.restriction(self.model)
-        self.shares = self._shares(by_groups)
-        self._minimise = ByGroups(c.master_solver, facts.group_model, c).solve if by_groups else solve_by_columns
-        self.work = WorkingSet(facts.matrix, facts.scale, by_groups=by_groups)
+        self.shares = self._shares()
+        self.work = WorkingSet(facts.matrix, facts.scale)
         self._patience, self._since, self._gap_then = IDLE, 0, np.inf
         self._d: FloatArray = np.zeros(0)
         self.proof = Dual(np.zeros(0), 0.0, -np.inf)
 
-    def _shares(self, by_groups: bool) -> Budget:
+    def _shares(self) -> Budget:
         """Return the feasible set of the shares. Raises ModelError for rows on shares together with groups."""
-        told = self._told
+        told, stabilised = self._told, self.config.stabilised
         if told is None:
-            return Budget(self.budget)
-        if by_groups:
+            return Budget(self.budget) if stabilised else GroupShares(self.budget)
+        if not stabilised:
             raise ModelError(
-                f"The problem over groups of columns knows no rows on their shares, and the model has {told.first}: "
-                f"leave out stabilised and master_solver, or {self.facts.remedy}."
+                "The algorithms as printed, stabilised=False, take no rows on the shares, and the model has "
+                f"{told.first}: leave out stabilised, or {self.facts.remedy}."
             )
         return BudgetRows(self.budget, self.facts.matrix.shape[1], told.rows, told.shares, told.others)
 
@@ -185,7 +173,7 @@ class TwoLayer(Driver):
             self.details["rows"] = list(self.work.rows)
             self.details["working_set"] = {
                 "columns": work.columns, "P": work.P, "q": work.q, "C": self.C, "B": self.budget, "d": self._d,
-                "groups": work.groups, "restricted": self.shares.rows,
+                "groups": self.shares.groups, "restricted": isinstance(self.shares, BudgetRows),
             }  # fmt: skip
             del work.X, self.proof  # may be as large as the data
 
@@ -247,25 +235,28 @@ class TwoLayer(Driver):
     def _grow(self, point: Evaluated, rows: list[RiskRow], dual: Dual) -> bool:
         """Add rows, and columns where they lag; return whether any is new."""
         work, B = self.work, self.budget
-        restricted = dual.gain - self._conjugate_in_use(dual.slopes, point.d)  # the value of the problem of step 1
+        # The value of the problem of step 1.
+        restricted = dual.gain - self.shares.conjugate_in_use(dual.slopes[work.columns], point.d)
         new = work.add_rows(rows)
         if not self.config.stabilised:
             complete = point.value - restricted <= 0.5 * self.config.gap * abs(point.value)
             return ((complete or not new) and self._add_columns(dual.slopes, B)) or new
         lag, rows_lag = restricted - dual.bound, self.here.value - restricted
         if lag > LAG * rows_lag or not new:
-            many = B * (MANY if lag > rows_lag and not work.by_groups else 1)
+            many = B * (MANY if lag > rows_lag else 1)
             new = self._add_columns(dual.slopes, many) or new
             new = self._add_columns(self._ahead(dual), many) or new
         return new
 
     def _solve(self, fine: bool) -> Restricted | None:
-        accuracy = FINE
+        work, accuracy = self.work, FINE
         if not fine and self.best is not None and self.bound is not None:
-            unit = self.C * float(self.work.q.max(initial=0.0))
+            unit = self.C * float(work.q.max(initial=0.0))
             accuracy = float(np.clip(1e-3 * (self.best - self.bound) / max(unit, 1e-300), FINE, COARSE))
-        within = self.shares.within(self.work.columns)
-        answer = self._minimise(self.work, self.budget, self.C, accuracy, self.clock.left, within)
+        within = self.shares.within(work.columns)
+        answer = solve_restricted(
+            work.P, work.q, self.budget, self.C, accuracy=accuracy, time_limit=self.clock.left, within=within
+        )
         if answer is not None and within is not None:
             answer = self._on_rows(answer, within)
         if answer is not None:
@@ -276,8 +267,7 @@ class TwoLayer(Driver):
         """Return the end of the run where step 1 has no answer."""
         if self.clock.over:
             return StopReason.TIME_LIMIT, None
-        solver = called(self.config.master_solver)
-        self.message = f"{solver} did not solve the restricted problem: the bounds stand as they were."
+        self.message = "The restricted problem was not solved: the bounds are those of the round before."
         return StopReason.SOLVER_ERROR, None
 
     def _dual(self, alpha: FloatArray) -> Dual:
@@ -307,18 +297,6 @@ class TwoLayer(Driver):
     def _ahead(self, there: Dual) -> FloatArray:
         """Return slopes a tenth of the way from the best dual point to another."""
         return self.proof.slopes + AHEAD * (there.slopes - self.proof.slopes)
-
-    def _conjugate_in_use(self, slopes: FloatArray, d: FloatArray) -> float:
-        """Return the conjugate of Omega over the columns, or groups of columns, of the restricted problem.
-
-        With rows on d it uses the d of the restricted problem, which is optimal there.
-        """
-        inside = slopes[self.work.columns]
-        if self.shares.rows:
-            return 0.5 * float(d @ inside[: len(d)] ** 2)
-        if not self.work.by_groups:
-            return half_conjugate(inside, self.budget)
-        return max(half_conjugate(inside[t], len(t)) for t in self.work.groups)
 
     def _search(self, answer: Restricted) -> tuple[Evaluated, list[RiskRow]]:
         """Return the master's point, and rows there and on the way from the best point to it."""
@@ -362,14 +340,12 @@ class TwoLayer(Driver):
         """Solve for w alone, where rows and columns are complete and only an inexact d leaves a gap."""
         work = self.work
         d = np.concatenate([answer.d, np.zeros(len(work.columns) - len(answer.d))])
-        point = self._point(refined(work.P, work.q, d, self.C, self.clock.left), d, answer.rest)
+        point = self._point(solve_shares(work.P, work.q, d, self.C, self.clock.left).w, d, answer.rest)
         self.here = min((self.here, point), key=lambda p: p.value)
         self._offer(self.here)
         self.record("refine", point.value, cuts=len(work.rows), support=len(work.columns))
         if not self._finished():
-            self.message = (
-                f"{called(self.config.master_solver)} resolves the restricted problems no finer: the gap stays."
-            )
+            self.message = "The restricted problems are solved to the last digit: the gap cannot be closed further."
 
     def _tidied(self) -> None:
         """Remove columns with negligible weights, where the gap allows it."""
@@ -448,7 +424,10 @@ class TwoLayer(Driver):
         return True
 
     def _add_columns(self, slopes: FloatArray, many: int) -> bool:
-        new = self.work.add_columns(self.shares.columns(slopes, many))
+        wanted = self.shares.columns(slopes, many)
+        new = self.work.add_columns(wanted)
+        if isinstance(self.shares, GroupShares):
+            new = self.shares.add(self.work.columns, wanted)
         more = np.zeros(len(self.work.columns) - len(self.here.w))
         self.here.w, self.here.d = np.concatenate([self.here.w, more]), np.concatenate([self.here.d, more])
         return new
@@ -462,6 +441,9 @@ class TwoLayer(Driver):
         elif self._since >= STALLED:
             self._since, self._patience = 0, 2 * self._patience
         held = (self.here.w != 0) | (self.here.d > 0)
+        if isinstance(self.shares, GroupShares) and answer.rest is not None:
+            self.shares.drop(answer.rest, self._patience)
+            held[:] = True  # groups hold places of columns
         stay = self.work.drop(answer, self.C, held, self._patience)
         self.here.w, self.here.d = self.here.w[stay], self.here.d[stay]
         self._d = np.concatenate([answer.d, np.zeros(len(stay) - len(answer.d))])[stay]

@@ -30,7 +30,7 @@ from scipy import sparse
 from scipy.linalg.lapack import dpotrf, dpotrs  # scipy's own wrappers cost more than small matrices do
 
 from solvers.clarabel.engine import solve_qp
-from solvers.drivers.two_layer.columns import Polytope, Restricted, largest_row, weighed
+from solvers.drivers.two_layer.columns import Polytope, Restricted, largest_row, solve_columns, weighed
 
 FloatArray = NDArray[np.float64]
 
@@ -126,6 +126,21 @@ def solve_saddle(
     point = np.clip(point, X.lower, X.upper)
     d = point[:F]
     return Restricted(alpha, -d * (alpha @ P), d, rest=point[F:])
+
+
+def solve_restricted(
+    P: FloatArray,
+    q: FloatArray,
+    budget: int,
+    C: float,
+    *,
+    accuracy: float,
+    time_limit: float | None,
+    within: Polytope | None = None,
+) -> Restricted | None:
+    """Solve it by the interior-point method, or by Clarabel where that fails; return None where both fail."""
+    found = solve_saddle(P, q, budget, C, accuracy=accuracy, within=within)
+    return found or solve_columns(P, q, budget, C, accuracy=accuracy, time_limit=time_limit, within=within)
 
 
 def _all_columns(P: FloatArray, q: FloatArray, C: float, size: float, top: float, accuracy: float) -> Restricted | None:

@@ -41,9 +41,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from solvers.clock import Clock
-from solvers.drivers.two_layer.columns import Polytope, Restricted, solve_columns, solve_rows
+from solvers.drivers.two_layer.columns import Polytope, Restricted, solve_shares
 from solvers.drivers.two_layer.exchanges import Exchanges
-from solvers.drivers.two_layer.saddle_point import solve_saddle
+from solvers.drivers.two_layer.saddle_point import solve_restricted, solve_saddle
 from solvers.drivers.two_layer.working_set import RowPool
 from solvers.facts.k_support import half_norm
 from solvers.facts.row_cut import lagrangian_bound
@@ -174,16 +174,11 @@ class SelectionOracle:
     ) -> Restricted:
         """Return the best weights on columns over the rows in use."""
         P, q = self.pool.P[used][:, columns], self.pool.q[used]
-        if float(sigma.sum()) <= B * (1.0 + 1e-12):  # d = sigma
-            root = np.sqrt(sigma)
-            alpha, u = solve_rows(P * root, q, C, left)
-            return Restricted(alpha, root * u, sigma)
+        if float(sigma.sum()) <= B * (1.0 + 1e-12):
+            return solve_shares(P, q, sigma, C, left)
         F = len(columns)
-        within = Polytope(
-            np.ones((1, F)), np.array([B]), np.zeros(1, dtype=bool), np.zeros(F), sigma, np.zeros(F), F
-        )  # fmt: skip
-        found = solve_saddle(P, q, int(B), C, accuracy=FINE, within=within)
-        found = found or solve_columns(P, q, int(B), C, time_limit=left, within=within)
+        within = replace(Polytope.of_budget(F, B), upper=sigma)
+        found = solve_restricted(P, q, int(B), C, accuracy=FINE, time_limit=left, within=within)
         return found or Restricted(np.zeros(len(q)), np.zeros(F), sigma * min(1.0, B / float(sigma.sum())))
 
     def _cut(self, used: list[int], alpha: FloatArray, sigma: FloatArray, B: float) -> Cut:
@@ -374,32 +369,20 @@ def _spread(w: FloatArray, d: FloatArray) -> float:
 
 def _polytope(master: LinearRows, lower: np.ndarray, upper: np.ndarray, m: int, B: float) -> Polytope | None:
     """Return the master with d: sigma itself where its sum cannot exceed B, else additional variables."""
-    low, up = master.lower, master.upper
-    same = low == up
-    above, below = np.isfinite(up) & ~same, np.isfinite(low) & ~same
-    if len(low) + int(below.sum()) > BORDER or not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+    low, up, N = master.lower, master.upper, len(master.cost)
+    if len(low) + np.count_nonzero(np.isfinite(low) & (low != up)) > BORDER:
+        return None
+    if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
         return None
     rows = master.matrix.toarray()
-    A = np.vstack([rows[same], rows[above], -rows[below]])
-    b = np.r_[up[same], up[above], -low[below]]
-    equal = np.r_[np.ones(int(same.sum()), bool), np.zeros(len(b) - int(same.sum()), bool)]
-    N = len(master.cost)
     least, rest = rows[:, :m].min(axis=1, initial=np.inf), rows[:, m:]  # in whatever units the rows are
     counts = (least > 0.0) & ((rest >= 0.0) & (rest * lower[m:] >= 0.0)).all(axis=1)
-    tied = float(upper[:m].sum()) <= B or bool(np.any(up[counts] <= B * (1.0 + 1e-12) * least[counts]))
-    if tied:
-        ones = np.r_[np.ones(m), np.zeros(N - m)]
-        return Polytope(np.vstack([ones, A]), np.r_[B, b], np.r_[False, equal], lower, upper, master.cost, m)
+    if float(upper[:m].sum()) <= B or bool(np.any(up[counts] <= B * (1.0 + 1e-12) * least[counts])):
+        return Polytope.of_rows(B, m, rows, low, up, lower, upper, master.cost)
     if m > BORDER:
         return None
-    budget = np.r_[np.ones(m), np.zeros(N)]
-    shares = np.hstack([np.eye(m), -np.eye(m), np.zeros((m, N - m))])
-    return Polytope(
-        np.vstack([budget, shares, np.hstack([np.zeros((len(b), m)), A])]),
-        np.r_[B, np.zeros(m), b],
-        np.r_[np.zeros(1 + m, bool), equal],
-        np.r_[np.zeros(m), lower],
-        np.r_[upper[:m], upper],
-        np.r_[np.zeros(m), master.cost],
-        m,
+    A = np.block([[np.eye(m), -np.eye(m), np.zeros((m, N - m))], [np.zeros((len(low), m)), rows]])
+    low, up = np.r_[np.full(m, -np.inf), low], np.r_[np.zeros(m), up]
+    return Polytope.of_rows(
+        B, m, A, low, up, np.r_[np.zeros(m), lower], np.r_[upper[:m], upper], np.r_[np.zeros(m), master.cost]
     )

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from solvers.drivers.two_layer.columns import Polytope
+from solvers.drivers.two_layer.working_set import USELESS, idle_rounds
 from solvers.facts.k_support import half_conjugate, half_norm, largest
 from solvers.facts.row_cut import lagrangian_bound
 from solvers.lp.highs import FINEST, HighsLP, LpStatus
@@ -67,12 +68,11 @@ class Priced:
 
 
 class Budget:
-    """D alone."""
-
-    rows = False
+    """D alone. ``groups``: of columns, by their places, where the shares are means of groups."""
 
     def __init__(self, budget: int) -> None:
         self.budget = budget
+        self.groups: list[Indices] = []
 
     def omega(self, w: FloatArray, d: FloatArray) -> tuple[float, FloatArray]:
         """Return the regulariser of weights and the shares that attain it."""
@@ -80,6 +80,10 @@ class Budget:
 
     def conjugate(self, slopes: FloatArray) -> float:
         """Return the value of slopes over all columns."""
+        return half_conjugate(slopes, self.budget)
+
+    def conjugate_in_use(self, slopes: FloatArray, d: FloatArray) -> float:
+        """Return the value of slopes over the columns in use; d is optimal for them."""
         return half_conjugate(slopes, self.budget)
 
     def between(self, start: FloatArray, end: FloatArray) -> Callable[[float], float]:
@@ -103,8 +107,6 @@ class BudgetRows(Budget):
     ``rows``: linear rows. ``shares``: list of (column, variable) of the d that occur in rows or have a box of their
     own. ``others``: the other variables of the rows.
     """
-
-    rows = True
 
     def __init__(self, budget: int, columns: int, rows: list[Any], shares: list[tuple[int, Any]], others: list[Any]):
         super().__init__(budget)
@@ -143,6 +145,10 @@ class BudgetRows(Budget):
     def conjugate(self, slopes: FloatArray) -> float:
         """Return the value of slopes over all columns."""
         return self.price(slopes).value
+
+    def conjugate_in_use(self, slopes: FloatArray, d: FloatArray) -> float:
+        """Return the value of slopes over the columns in use, at d."""
+        return 0.5 * float(d @ slopes[: len(d)] ** 2)
 
     def columns(self, slopes: FloatArray, many: int) -> Indices:
         """Return the columns of the best vertex, and the largest others."""
@@ -204,22 +210,48 @@ class BudgetRows(Budget):
         A = np.zeros((self.matrix.shape[0], F + nz))
         A[:, known] = self.matrix[:, place[known]].toarray()
         A[:, F:] = self.matrix[:, n:].toarray()
-        low, up = self.sides
-        same = low == up
-        above, below = np.isfinite(up) & ~same, np.isfinite(low) & ~same
-        budget = np.r_[np.ones(F), np.zeros(nz)]
         lower, upper = np.zeros(F + nz), np.ones(F + nz)
         lower[known], upper[known] = self.lower[place[known]], self.upper[place[known]]
         lower[F:], upper[F:] = self.lower[n:], self.upper[n:]
-        return Polytope(
-            np.vstack([budget, A[same], A[above], -A[below]]),
-            np.r_[float(self.budget), up[same], up[above], -low[below]],
-            np.r_[False, np.ones(int(same.sum()), bool), np.zeros(int(above.sum() + below.sum()), bool)],
-            lower,
-            upper,
-            np.zeros(F + nz),
-            F,
-        )
+        return Polytope.of_rows(self.budget, F, A, *self.sides, lower, upper)
+
+
+class GroupShares(Budget):
+    """Means of groups of at most B columns: the restricted problem (15), (16) of the algorithms as printed.
+
+    The shares are ``d = sum_t mu_t 1_t`` over groups t, mu >= 0 and e'mu = 1; any smaller d costs more, so that here
+    d <= sum_t mu_t 1_t. At given mu the least ``1/2 sum_j w_j^2 / d_j`` is that of (15).
+    """
+
+    def __init__(self, budget: int) -> None:
+        super().__init__(budget)
+        self._idle = np.empty(0, dtype=int)
+
+    def add(self, columns: Indices, wanted: Indices) -> bool:
+        """Add the group of columns ``wanted``, by its places in ``columns``; return whether it is new."""
+        group = np.flatnonzero(np.isin(columns, wanted))
+        if any(np.array_equal(group, t) for t in self.groups):
+            return False
+        self.groups, self._idle = [*self.groups, group], np.append(self._idle, 0)
+        return True
+
+    def conjugate_in_use(self, slopes: FloatArray, d: FloatArray) -> float:
+        """Return the largest value of slopes over a group."""
+        return max(half_conjugate(slopes[t], len(t)) for t in self.groups)
+
+    def drop(self, mu: FloatArray, patience: int) -> None:
+        """Drop groups without weight in the answers of some rounds."""
+        self._idle = idle_rounds(self._idle, mu > USELESS)
+        keep = np.flatnonzero(self._idle < patience)
+        self.groups, self._idle = [self.groups[t] for t in keep.tolist()], self._idle[keep]
+
+    def within(self, columns: Indices) -> Polytope:
+        """Return the shares d of columns, with mu as the other variables."""
+        F, T = len(columns), len(self.groups)
+        member = np.array([np.isin(np.arange(F), t) for t in self.groups], dtype=float).T
+        A = np.block([[np.zeros(F), np.ones(T)], [np.eye(F), -member]])
+        up = np.r_[1.0, np.zeros(F)]
+        return Polytope.of_rows(self.budget, F, A, np.full(F + 1, -np.inf), up, np.zeros(F + T), np.ones(F + T))
 
 
 def largest_first(size: FloatArray, many: int) -> Indices:

@@ -28,18 +28,16 @@ class WorkingSet:
     - ``XF``: those columns of X.
     - ``rows``: list of RiskRow.
     - ``P``, ``q`` (ndarrays of shapes (K, F) and (K,)): p_k = -h X'u_k over the columns in use, q_k = h s_k.
-    - ``groups``: places in ``columns`` of the groups added so far; kept where they are solved for.
     """
 
-    def __init__(self, X: Any, scale: float, *, by_groups: bool) -> None:
+    def __init__(self, X: Any, scale: float) -> None:
         self.X = sparse.csc_array(X) if sparse.issparse(X) else np.asarray(X)
-        self.scale, self.by_groups = scale, by_groups
+        self.scale = scale
         self.columns = np.empty(0, dtype=np.intp)
         self.XF = self.X[:, self.columns]
         self.rows: list[RiskRow] = []
         self.P, self.q = np.empty((0, 0)), np.empty(0)
-        self.groups: list[NDArray[np.intp]] = []
-        self._row_idle, self._column_idle, self._group_idle = (np.empty(0, dtype=int) for _ in range(3))
+        self._row_idle, self._column_idle = (np.empty(0, dtype=int) for _ in range(2))
 
     def slopes(self, alpha: FloatArray) -> FloatArray:
         """Return c = h X' sum_k alpha_k u_k over all columns of X, the only step that reads all entries."""
@@ -65,7 +63,7 @@ class WorkingSet:
         return True
 
     def add_columns(self, wanted: NDArray[np.intp]) -> bool:
-        """Add columns, and their group; return whether any is new."""
+        """Add columns; return whether any is new."""
         new = np.setdiff1d(wanted, self.columns)
         if len(new):
             part = self.X[:, new]
@@ -74,36 +72,21 @@ class WorkingSet:
             self.columns = np.concatenate([self.columns, new])
             self.XF = sparse.hstack([self.XF, part], format="csc") if sparse.issparse(part) else self.X[:, self.columns]
             self._column_idle = np.concatenate([self._column_idle, np.zeros(len(new), dtype=int)])
-        if not self.by_groups:
-            return len(new) > 0
-        order = np.argsort(self.columns)
-        group = np.sort(order[np.searchsorted(self.columns, wanted, sorter=order)])
-        if any(np.array_equal(group, t) for t in self.groups):
-            return False
-        self.groups.append(group)
-        self._group_idle = np.append(self._group_idle, 0)
-        return True
+        return len(new) > 0
 
     def drop(self, answer: Restricted, C: float, held: NDArray[np.bool_], patience: int) -> NDArray[np.bool_]:
         """Drop rows and columns without weight in the answers of some rounds; return which columns are kept.
 
-        ``held``: columns of the best point, which are kept, as are rows, groups and columns added since the answer.
+        ``held``: columns that are kept, as are rows and columns added since the answer.
         """
         known = len(answer.alpha)
         values = self.q[:known] + self.P[:known, : len(answer.w)] @ answer.w
         slack = (max(0.0, float(values.max())) - values) / max(float(self.q.max()), 1e-300)
-        self._row_idle = _idle(self._row_idle, answer.alpha / C >= slack)  # interior points leave neither at 0
+        self._row_idle = idle_rounds(self._row_idle, answer.alpha / C >= slack)  # interior points leave neither at 0
         keep = self._row_idle < patience
         self.rows = [r for r, kept in zip(self.rows, keep.tolist(), strict=True) if kept]
         self.P, self.q, self._row_idle = self.P[keep], self.q[keep], self._row_idle[keep]
-        if self.by_groups:
-            assert answer.shares is not None
-            self._group_idle = _idle(self._group_idle, answer.shares > USELESS)
-            keep = self._group_idle < patience
-            self.groups = [t for t, kept in zip(self.groups, keep.tolist(), strict=True) if kept]
-            self._group_idle = self._group_idle[keep]
-            return np.ones(len(self.columns), dtype=bool)
-        self._column_idle = _idle(self._column_idle, answer.d > USELESS)
+        self._column_idle = idle_rounds(self._column_idle, answer.d > USELESS)
         stay = (self._column_idle < patience) | held
         if not stay.all():
             self.columns, self.P, self.XF = self.columns[stay], self.P[:, stay], self.XF[:, np.flatnonzero(stay)]
@@ -115,8 +98,8 @@ def _same(row: RiskRow, other: RiskRow) -> bool:
     return row.side == other.side and np.array_equal(row.coefficients, other.coefficients)
 
 
-def _idle(rounds: NDArray[np.int_], used: NDArray[np.bool_]) -> NDArray[np.int_]:
-    """Return the number of rounds without use of rows or columns, the last of which may be newer than the answer."""
+def idle_rounds(rounds: NDArray[np.int_], used: NDArray[np.bool_]) -> NDArray[np.int_]:
+    """Return the rounds without use of rows, columns or groups, the last of which may be newer than the answer."""
     new = np.zeros(len(rounds) - len(used), dtype=int)
     return np.concatenate([np.where(used, 0, rounds[: len(used)] + 1), new])
 

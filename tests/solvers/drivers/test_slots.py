@@ -6,9 +6,8 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-import solvers
 from separators import rounded
-from solvers import Block, ModelError, OptionError, SolutionStatus, solve
+from solvers import Block, OptionError, SolutionStatus, solve
 from solvers.drivers.catalogue import DRIVERS
 from solvers.interfaces.runner import Runner
 from solvers.lp.highs import HighsLP
@@ -133,7 +132,7 @@ def told(monkeypatch):
 
 def test_every_slot_of_every_driver_has_options_and_is_in_the_table():
     slots = {(name, slot) for name, driver in DRIVERS.items() for slot in driver.options_type.slots()}
-    assert slots == {*SLOTS, ("two-layer", "master")}
+    assert slots == set(SLOTS)
     for name, slot in slots:
         assert f"{slot}_options" in DRIVERS[name].options_type.__dataclass_fields__
 
@@ -252,11 +251,3 @@ def test_the_answer_is_that_of_enumeration():
         m = plant()
         result = solve(m, driver, complicating=[m.open], sub_options={"presolve": "off"})
         assert (result.status, result.objective) == (SolutionStatus.OPTIMAL, pytest.approx(best))
-
-
-def test_two_layer_takes_options_for_another_solver_only():
-    with pytest.raises(ModelError):  # not its kind of model
-        solve(plant(), "two-layer", master_options={})
-    with pytest.raises(OptionError, match="solves it on matrices here"):
-        solve(plant(), "two-layer", master_options={"max_iter": 3})
-    assert solvers.DRIVERS["two-layer"].options_type.slots() == ["master"]

@@ -22,7 +22,6 @@ from fsmodels.models.multivariate.measures import FBeta, Loss, contingency
 from labellings import explicit
 from solvers import SolutionStatus, StopReason
 from solvers.facts import facts_of
-from solvers.interfaces.runner import Runner
 
 LOSSES = ["hamming", "f1", "f0.5", "prbep", "rec@3", "rec@2p", "prec@3", "auc"]
 OPTIMUM = 1e-4  # relative, at a gap of 1e-5
@@ -178,28 +177,6 @@ def test_the_algorithms_as_printed_agree(loss, B, data):
     assert fast.status is printed.status is SolutionStatus.OPTIMAL
     assert fast.objective == pytest.approx(printed.objective, rel=2e-5)
     assert max(fast.bound, printed.bound) <= min(fast.objective, printed.objective) * (1 + ROUNDING)
-
-
-def test_the_solver_of_the_group_problems_has_options_of_its_own(few, monkeypatch):
-    told, real = [], Runner.solve
-    monkeypatch.setattr(Runner, "solve", lambda self, m, **w: (told.append(self.options.own), real(self, m, **w))[1])
-    model = mv.fsmulti(few, budget=2, C=30.0, loss="f1")
-    fs.solve(model, master_solver="pounce", master_options={"mu_init": 0.01}, gap=1e-3, iteration_limit=2)
-    assert {"mu_init": 0.01} in told
-    with pytest.raises(OptionError, match=r'"mu_int" is not one of pounce.*"mu_init"'):
-        fs.solve(model, master_solver="pounce", master_options={"mu_int": 0.01})
-
-
-@pytest.mark.parametrize("master_solver", ["clarabel", "pounce", "gurobi", "scip", "gurobi_direct"])
-@pytest.mark.parametrize("loss", ["f1", "hamming"])
-def test_the_group_problems_by_any_solver(master_solver, loss, few, need):
-    need(master_solver.split("_")[0])
-    """On (16) as printed solvers keep rows to 1e-6 or so, which the price C carries into the objective: 1e-3 here."""
-    result = fs.solve(mv.fsmulti(few, budget=2, C=30.0, loss=loss), master_solver=master_solver, gap=1e-3)
-    optimum = proven(few, loss, 2, 30.0)
-    assert result.status is SolutionStatus.OPTIMAL
-    assert result.objective == pytest.approx(optimum, rel=1e-3)
-    assert result.bound <= optimum * (1 + 1e-6)
 
 
 def test_auc_with_a_slack_for_each_pair(data):

@@ -139,12 +139,11 @@ def test_integers_of_the_user_are_refused_with_a_remedy(small):
         fs.solve(model)
 
 
-@pytest.mark.parametrize("options", [{"stabilised": False}, {"master_solver": "scip"}])
-def test_group_problems_know_no_rows_on_shares(options, small):
+def test_the_algorithms_as_printed_take_no_rows_on_shares(small):
     model = mv.fsmulti(small, budget=2, C=20.0, form="lazy")
     pair(model)
     with pytest.raises(ModelError, match='"pair"'):
-        fs.solve(model, **options)
+        fs.solve(model, stabilised=False)
     result = fs.solve(model)
     with pytest.raises(ModelError, match="rows, bounds or values of d"):
         mv.groups_of(result, small.features)

@@ -6,7 +6,9 @@ import pytest
 from scipy import sparse
 
 from solvers import SolutionStatus, StopReason, solve
-from solvers.drivers.two_layer.restricted import feasible, refined, shares_of, solve_groups
+from solvers.drivers.two_layer.columns import solve_shares, weighed
+from solvers.drivers.two_layer.saddle_point import solve_restricted
+from solvers.drivers.two_layer.shares import GroupShares
 from solvers.errors import ModelError, OptionError
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.facts.k_support import half_conjugate, half_norm
@@ -249,8 +251,8 @@ def test_an_oracle_that_fails_is_not_swallowed_and_the_model_is_as_before():
         ({"risk_tolerance": True}, "risk_tolerance=True"),
         ({"gap": -1}, "gap=-1"),
         ({"iteration_limit": 0}, "iteration_limit=0"),
-        ({"sub_solver": "gurobi"}, "no sub_solver here: who solves the restricted problem is master_solver="),
-        ({"master_solver": "gurobi"}, 'master_solver="gurobi" needs the Pyomo model of (16)'),
+        ({"sub_solver": "gurobi"}, "takes no sub_solver here: it solves its restricted problems itself"),
+        ({"master_solver": "gurobi"}, "takes no master_solver here: it solves its restricted problems itself"),
     ],
 )
 def test_options_that_mean_nothing(options, says):
@@ -307,12 +309,21 @@ def random_groups(seed):
     return rng.normal(size=(5, 6)), rng.uniform(0.1, 1.0, size=5), groups, float(rng.choice([0.1, 3.0, 50.0]))
 
 
+def shares_of(groups):
+    shares = GroupShares(3)
+    for t in groups:
+        shares.add(np.arange(6), t)
+    return shares
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_a_group_problem_has_no_gap(seed):
     """The multipliers' value and that of w = -sum_t mu_t P_t' alpha in (15) are the same."""
     P, q, groups, C = random_groups(seed)
-    answer = solve_groups(P, q, groups, C)
-    alpha, mu = answer.alpha, answer.shares
+    shares = shares_of(groups)
+    groups, within = shares.groups, shares.within(np.arange(6))  # each once
+    answer = solve_restricted(P, q, 3, C, accuracy=1e-12, time_limit=None, within=within)
+    alpha, mu = answer.alpha, answer.rest
     assert (alpha.min() >= 0, mu.min() >= 0, alpha.sum() <= C * (1 + 1e-12)) == (True, True, True)
     assert mu.sum() == pytest.approx(1.0)
     sizes = np.array([np.linalg.norm(alpha @ P[:, t]) for t in groups])
@@ -320,19 +331,22 @@ def test_a_group_problem_has_no_gap(seed):
     w = np.zeros(6)
     for share, t in zip(mu, groups, strict=True):
         w[t] -= share * (alpha @ P[:, t])
+    assert answer.w == pytest.approx(w, abs=1e-6)
     upper = 0.5 * (mu @ sizes) ** 2 + C * max(0.0, (q + P @ w).max())
     assert lower <= upper * (1 + 1e-9)
-    assert upper == pytest.approx(lower, rel=1e-5)
-    again = shares_of(alpha, P, q, groups, C)
-    assert again.sum() == pytest.approx(1.0)
-    w = np.zeros(6)
-    for share, t in zip(again, groups, strict=True):
-        w[t] -= share * (alpha @ P[:, t])
-    assert 0.5 * (again @ sizes) ** 2 + C * max(0.0, (q + P @ w).max()) == pytest.approx(lower, rel=1e-4)
+    assert upper == pytest.approx(lower, rel=1e-6)
+
+
+def test_a_group_is_kept_once_and_dropped_without_weight():
+    groups = [np.array([0, 1, 2]), np.array([0, 1, 2]), np.array([3, 4, 5])]
+    shares = shares_of(groups)
+    assert [t.tolist() for t in shares.groups] == [[0, 1, 2], [3, 4, 5]]
+    shares.drop(np.array([1.0, 0.0]), 1)
+    assert [t.tolist() for t in shares.groups] == [[0, 1, 2]]
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_refined_is_the_quadratic_program(seed):
+def test_given_shares_are_a_quadratic_program(seed):
     P, q, _, C = random_groups(seed)
     d = np.array([1.0, 0.5, 0.0, 0.25, 1.0, 0.25])
     m = pyo.ConcreteModel()
@@ -341,17 +355,14 @@ def test_refined_is_the_quadratic_program(seed):
     m.row = pyo.Constraint(range(5), rule=lambda m, k: m.xi >= float(q[k]) + sum(float(P[k, j]) * m.w[j] for j in use))
     m.o = pyo.Objective(expr=0.5 * sum(m.w[j] ** 2 / float(d[j]) for j in use) + C * m.xi)
     expected = solve(m, "clarabel", gap=1e-9).objective
-    w = refined(P, q, d, C)
+    w = solve_shares(P, q, d, C, None).w
     assert w[2] == 0
     at = 0.5 * (w[use] ** 2 / d[use]).sum() + C * max(0.0, (q + P @ w).max())
     assert at == pytest.approx(expected, rel=1e-6)
 
 
 def test_multipliers_are_put_where_they_must_be():
-    answer = feasible(np.array([-1e-9, 3.0, 1.0]), np.array([-1e-9, 1.0, 3.0]), C=2.0)
-    assert answer.alpha.tolist() == [0.0, 1.5, 0.5]
-    assert answer.shares.tolist() == [0.0, 0.25, 0.75]
-    assert feasible(np.array([1.0]), np.zeros(2), C=2.0).shares.tolist() == [0.5, 0.5]
+    assert weighed(np.array([-1e-9, 3.0, 1.0]), 2.0).tolist() == [0.0, 1.5, 0.5]
 
 
 def test_any_multipliers_are_a_lower_bound():
