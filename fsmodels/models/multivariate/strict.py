@@ -110,7 +110,9 @@ def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], 
         noticed = StopReason.INTERRUPTED
     kept, few, xi, value = _truncated(data, w, columns[:K], parameters["loss"], model)
     if found is not None and found.value <= value:  # a limit may stop it before
-        kept, few, xi, value = found.columns, found.w, found.risk, found.value
+        w = np.zeros(len(w))
+        w[found.columns] = found.w
+        kept, few, xi, value = _truncated(data, w, found.columns, parameters["loss"], model)
     order = np.argsort(kept)
     kept, few = kept[order], few[order]
     facts.load(kept[few != 0], few[few != 0], np.ones(np.count_nonzero(few)), xi)

@@ -118,8 +118,10 @@ class SelectionOracle:
         """Return what q depends on besides sigma."""
         return float(pyo.value(self.weight)), float(pyo.value(self.budget))
 
-    def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer:
-        """Solve at a point of shape (m,), to a relative gap."""
+    def solve(
+        self, point: np.ndarray, tolerance: float, time_limit: float | None, *, ceiling: float = np.inf
+    ) -> SubAnswer:
+        """Solve at a point of shape (m,), to a relative gap or until the bound reaches ``ceiling``."""
         pool, clock = self.pool, Clock(time_limit)
         C, B = self.parameters()
         columns = np.flatnonzero(point > SELECTED)
@@ -138,7 +140,7 @@ class SelectionOracle:
             omega, d = half_norm(w, int(B)) if whole else (_spread(w, answer.d), answer.d)
             if omega + C * risk < best[0]:
                 best = (omega + C * risk, w, d, risk)
-            if best[0] - low <= tolerance * abs(best[0]) or clock.over:
+            if low >= ceiling or best[0] - low <= tolerance * abs(best[0]) or clock.over:
                 break
             others = pool.q + pool.P[:, columns] @ w
             new = {row, int(np.argmax(others))} - set(used)

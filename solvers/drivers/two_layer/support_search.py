@@ -10,23 +10,24 @@ For ``v(S) = min over w on the columns S of 1/2 w.w + C r(X w)`` (``composite``)
     3. Better: go on from there. Else its cut stands for the exchanges that remain; go to 2.
 
 The cuts hold for any alpha >= 0 with e'alpha <= C, so what is left out cannot be better. Where step 2 finds none, no
-exchange of single columns lowers the value: a local optimum. How far it is from the best K columns the bound of the
-relaxation says (``driver``), which K columns satisfy. A fit is a cutting-plane method: rows are added where the
-point of the rows so far is worst, and all fits share them.
+exchange of single columns lowers the value: a local optimum. Its distance from the best K columns is bounded by the
+relaxation (``driver``), which K columns satisfy. A fit is that of ``selection``: all fits share their rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from solvers.clock import Clock
-from solvers.drivers.two_layer.columns import solve_rows
+from solvers.drivers.two_layer.selection import SelectionOracle
+from solvers.drivers.two_layer.working_set import RowPool
 from solvers.facts.composite import CompositeRisk, RiskRow
+from solvers.facts.structure import Cut
 from solvers.result import StopReason, is_closed
 
 FloatArray = NDArray[np.float64]
@@ -35,34 +36,25 @@ Indices = NDArray[np.intp]
 ACCURACY = 1e-7  # relative, of a fit
 LOOSE = 1e-3  # the same while columns are dropped
 BETTER = 1e-6  # relative: the least that an exchange must gain
-FIT = 300  # rows that a fit may ask for
 PATIENCE = 400  # fits without a better value
-AGAIN = 60  # rows of the best fit that others begin with
 CUTS = 200
-CELLS = 2e7  # of the columns looked at, held dense
-MOST = 400  # columns looked at
+CELLS = 2e7  # of the candidate columns, which are dense
+MOST = 400  # candidate columns
 
 
 @dataclass
 class Fit:
-    """The best weights on some of the candidate columns, and the multipliers of the rows ``used``."""
+    """The best weights ``w`` on some of the candidate columns."""
 
     columns: Indices
     w: FloatArray
-    risk: float
     value: float
-    alpha: FloatArray
-    used: list[int]
 
 
 @dataclass
-class SupportFound:
+class SupportFound(Fit):
     """The result of a search; ``local``: whether no exchange of single columns is better."""
 
-    columns: Indices
-    w: FloatArray
-    risk: float
-    value: float
     stop: StopReason
     exchanges: int
     local: bool
@@ -78,12 +70,12 @@ class SupportSearch:
         K, the most columns.
     C : float
     slopes : ndarray of shape (m,)
-        c at the multipliers of the relaxation: columns of large ones are looked at.
+        c at the multipliers of the relaxation: columns of large ones are candidates.
     starts : list of arrays
-        Columns, the most promising first; all are looked at. The first ones stay where there are too many.
+        Columns, the most promising first; all are candidates. The first ones stay where there are too many.
     locked : columns that stay
     rows : list of RiskRow
-        Met before.
+        Known before.
     """
 
     def __init__(
@@ -98,7 +90,7 @@ class SupportSearch:
         locked: Sequence[int] = (),
         rows: Sequence[RiskRow] = (),
     ) -> None:
-        self.facts, self.most, self.C, self.clock = facts, most, C, clock
+        self.most, self.clock = most, clock
         n, m = facts.matrix.shape
         room = max(2 * most, min(m, MOST, int(CELLS // max(n, 1))))
         first = np.concatenate([np.asarray(locked, dtype=np.intp), *starts, np.argsort(-np.abs(slopes), kind="stable")])
@@ -107,12 +99,9 @@ class SupportSearch:
         self.starts = [np.array([at[j] for j in start.tolist() if j in at], dtype=np.intp) for start in starts]
         self.locked = {at[j] for j in locked}
         X = facts.matrix[:, self.columns]
-        self.X = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=float)
-        self.P, self.q = np.empty((0, len(self.columns))), np.empty(0)
-        self._known: set[tuple[float, bytes]] = set()
-        for row in rows:
-            self._add(row)
-        self.gains, self.halves = np.empty(0), np.empty((0, len(self.columns)))  # the cuts
+        self.matrix = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=float)
+        self._facts, self._C, self._rows = facts, C, rows
+        self.cuts: list[Cut] = []
         self.best: Fit | None = None
         self.exchanges = 0
 
@@ -120,6 +109,10 @@ class SupportSearch:
         """Search until the bound is met, no exchange is better, or a limit; None if stopped before the first point."""
         stop, local = StopReason.CONVERGED, False
         try:
+            pool = RowPool(self.matrix, self._facts.worst, self._facts.scale)
+            for row in self._rows:
+                pool.add(row)
+            self.oracle = SelectionOracle(pool, self.most, self._C, lambda w, d, risk: None)
             for start in self.starts:
                 fit = self._fit(self._fewer(start), np.inf)
                 if not exchanges:
@@ -137,7 +130,7 @@ class SupportSearch:
         best = self.best
         if best is None:
             return None
-        return SupportFound(self.columns[best.columns], best.w, best.risk, best.value, stop, self.exchanges, local)
+        return SupportFound(self.columns[best.columns], best.w, best.value, stop, self.exchanges, local)
 
     def _met(self, bound: float | None, gap: float) -> bool:
         return self.best is not None and is_closed(self.best.value, bound, gap)
@@ -148,10 +141,9 @@ class SupportSearch:
         """Drop columns of least weight until K are left, a tenth of the excess at a time."""
         support = start
         while len(support) > self.most:
-            fit = self._fit(support, np.inf, LOOSE, keep=False)
-            size = np.full(len(support), np.inf) if fit is None else np.abs(fit.w)
+            size = np.abs(self._loose(support))
             size[[k for k, j in enumerate(support.tolist()) if j in self.locked]] = np.inf
-            if fit is None or self.clock.over:
+            if self.clock.over:
                 return support[: self.most]
             leave = max(1, (len(support) - self.most) // 10)
             support = np.delete(support, np.argsort(size, kind="stable")[:leave])
@@ -181,14 +173,15 @@ class SupportSearch:
         outside = np.setdiff1d(np.arange(len(self.columns)), inside)
         if not len(outside):
             return None
-        at_here = self.gains - self.halves[:, inside].sum(axis=1)
-        entering = self.halves[:, outside]
+        halves = -np.array([cut.coefficients for cut in self.cuts])
+        at_here = np.array([cut.constant for cut in self.cuts]) - halves[:, inside].sum(axis=1)
+        entering = halves[:, outside]
         least, move = here.value * (1 - BETTER), None
         leaving: list[int | None] = [j for j in inside.tolist() if j not in self.locked]
         if len(inside) < self.most:
             leaving = [None]
         for i in leaving:
-            base = at_here if i is None else at_here + self.halves[:, i]
+            base = at_here if i is None else at_here + halves[:, i]
             bounds = (base[:, None] - entering).max(axis=0)
             rest = inside if i is None else inside[inside != i]
             for k in np.argsort(bounds, kind="stable").tolist():
@@ -202,59 +195,23 @@ class SupportSearch:
 
     # Step 1.
 
-    def _fit(self, columns: Indices, ceiling: float, accuracy: float = ACCURACY, *, keep: bool = True) -> Fit | None:
-        """Return the best weights on some columns; None where they cannot be below ``ceiling``."""
-        X, used = self.X[:, columns], self._first_rows(columns)
-        best: Fit | None = None
-        alpha, low = np.empty(0), -np.inf
-        for _ in range(FIT):
-            if self.clock.over and best is not None:
-                break
-            P = self.P[used][:, columns]
-            alpha, w = solve_rows(P, self.q[used], self.C, self.clock.left)
-            slopes = alpha @ P
-            low = max(low, float(self.q[used] @ alpha) - 0.5 * float(slopes @ slopes))
-            scores = X @ w
-            row = self.facts.worst(scores)
-            risk = max(0.0, self.facts.scale * (row.side - float(row.coefficients.astype(float) @ scores)))
-            value = 0.5 * float(w @ w) + self.C * risk
-            if best is None or value < best.value:
-                best = Fit(columns, w, risk, value, alpha, list(used))
-            if low >= ceiling or best.value - low <= accuracy * best.value:
-                break
-            new = {self._add(row), int(np.argmax(self.q + self.P[:, columns] @ w))} - set(used)
-            if not new:
-                break
-            used = [*used, *sorted(new)]
-        self._cut(alpha, used[: len(alpha)])
-        assert best is not None
-        if keep and (self.best is None or best.value < self.best.value):
-            self.best = best
-        return None if low >= ceiling else best
+    def _fit(self, columns: Indices, ceiling: float) -> Fit | None:
+        """Return the best weights on at most K columns; None where they cannot be below ``ceiling``."""
+        answer = self.oracle.solve(self._selection(columns), ACCURACY, self.clock.left, ceiling=ceiling)
+        assert answer.cut is not None
+        assert answer.value is not None
+        self.cuts = [*self.cuts[-CUTS + 1 :], answer.cut]
+        fit = Fit(columns, answer.values[columns], answer.value)
+        if self.best is None or fit.value < self.best.value:
+            self.best = fit
+        return None if answer.bound >= ceiling else fit
 
-    def _first_rows(self, columns: Indices) -> list[int]:
-        """Return rows that carried the best fit so far, or the worst one at w = 0."""
-        if self.best is not None:
-            order = np.argsort(-self.best.alpha, kind="stable")[:AGAIN]
-            carried = [self.best.used[k] for k in order.tolist() if self.best.alpha[k] > 0]
-            if carried:
-                return carried
-        return [self._add(self.facts.worst(np.zeros(self.X.shape[0])))]
+    def _loose(self, columns: Indices) -> FloatArray:
+        """Return rough weights on any number of columns."""
+        oracle = replace(self.oracle, budget=len(columns))
+        return np.asarray(oracle.solve(self._selection(columns), LOOSE, self.clock.left).values[columns])
 
-    def _add(self, row: RiskRow) -> int:
-        """Return the position of a row, after adding it if it is new."""
-        key = (row.side, row.coefficients.tobytes())
-        side = self.facts.scale * row.side
-        slopes = -self.facts.scale * (row.coefficients.astype(float) @ self.X)
-        if key in self._known:
-            same = np.flatnonzero((self.q == side) & (slopes == self.P).all(axis=1))
-            if len(same):
-                return int(same[0])
-        self._known.add(key)
-        self.P, self.q = np.vstack([self.P, slopes]), np.append(self.q, side)
-        return len(self.q) - 1
-
-    def _cut(self, alpha: FloatArray, used: list[int]) -> None:
-        slopes = alpha @ self.P[used]
-        self.gains = np.append(self.gains, float(self.q[used] @ alpha))[-CUTS:]
-        self.halves = np.vstack([self.halves, 0.5 * slopes**2])[-CUTS:]
+    def _selection(self, columns: Indices) -> FloatArray:
+        sigma = np.zeros(len(self.columns))
+        sigma[columns] = 1.0
+        return sigma

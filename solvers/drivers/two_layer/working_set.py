@@ -129,13 +129,16 @@ class RowPool:
     def at(self, scores: FloatArray) -> tuple[int, float]:
         """Return the position of the worst row at scores, and the risk there."""
         row = self.worst(scores)
-        risk = max(0.0, self.scale * (row.side - float(row.coefficients.astype(float) @ scores)))
+        return self.add(row), max(0.0, self.scale * (row.side - float(row.coefficients.astype(float) @ scores)))
+
+    def add(self, row: RiskRow) -> int:
+        """Return the position of a row, after adding it if it is new."""
         key = (row.side, row.coefficients.tobytes())
         if key not in self._known:
             slopes = -self.scale * np.asarray(self.matrix.T @ row.coefficients.astype(float)).ravel()
             self._known[key] = len(self.q)
             self.P, self.q = np.vstack([self.P, slopes]), np.append(self.q, self.scale * row.side)
-        return self._known[key], risk
+        return self._known[key]
 
     def scores(self, w: FloatArray, columns: Any = None) -> FloatArray:
         """Return X w, of weights on some columns."""
