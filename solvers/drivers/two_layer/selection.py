@@ -208,41 +208,44 @@ class SelectionOracle:
         root = not np.isfinite(enough)
         limit = Clock(clock.left_of(SHARE)) if root else clock  # the tree has the rest
         accuracy = AT_ROOT * accuracy if root else accuracy
-        within = _polytope(master, lower, upper, m, B)
-        if within is None:
-            return self._apart(master, lower, upper, accuracy, enough, limit)
-        used, best, here, fine = list(pool.active), None, None, COARSE
+        shares, program, within = np.clip(upper[:m], 0.0, 1.0), master, _polytope(master, lower, upper, m, B)
+        apart = within is None
+        if within is None:  # alpha is best for D alone: a relaxation of the relaxation
+            within = replace(Polytope.of_budget(m, B), upper=shares)
+            program = replace(master, cost=np.zeros(len(master.cost)), constant=0.0)
+        used, best, here, low, fine = list(pool.active), None, None, -np.inf, COARSE
         unit = C * max(float(pool.q.max()), 1e-300)
         for _ in range(ROUNDS):
             answer = solve_saddle(pool.P[used], pool.q[used], int(B), C, accuracy=fine, within=within)
             if answer is None or answer.rest is None:
                 break
-            x = np.concatenate([answer.d, answer.rest])[-len(lower) :]  # sigma, and what else the master has
-            cut = self._cut(used, answer.alpha, x[:m], B)
+            x = upper if apart else np.concatenate([answer.d, answer.rest])[-len(lower) :]  # sigma, and other variables
+            cut = self._cut(used, answer.alpha, shares if apart else x[:m], B)
             proven = self._least(master, lower, upper, cut)
             if proven is None:
-                return None
+                break
             if best is None or proven[0] > best.bound:
-                best = RelaxedAnswer(proven[0], x, proven[1], cut)
-            there = self._point(master, answer.w, answer.d, x, pool.scores(answer.w), C)
-            met = [there] if here is None else [there, *self._line(master, here, there, C)]
+                best = RelaxedAnswer(proven[0], np.clip(proven[2], lower, upper) if apart else x, proven[1], cut)
+            low = max(low, cut.at(shares)) if apart else best.bound
+            there = self._point(program, answer.w, answer.d, x, pool.scores(answer.w), C)
+            met = [there] if here is None else [there, *self._line(program, here, there, C)]
             here = min([*met, *([] if here is None else [here])], key=lambda p: p.value)
-            if best.bound >= enough or here.value - best.bound <= accuracy * abs(here.value) or limit.over:
+            if best.bound >= enough or here.value - low <= accuracy * abs(here.value) or limit.over:
                 break
             ahead, _ = pool.at(here.scores + AHEAD * (there.scores - here.scores))
             new = {ahead, *(p.row for p in met)} - set(used)
             if not new and fine <= FINE:
                 break
-            fine = float(np.clip(1e-3 * (here.value - best.bound) / unit, FINE, COARSE)) if new else FINE
+            fine = float(np.clip(1e-3 * (here.value - low) / unit, FINE, COARSE)) if new else FINE
             if len(used) > MANY:
                 used = pool.nearest([here.w, there.w], used)
             used += sorted(new - set(used))
-        if here is not None:
-            pool.near(here.w)
         if best is None or here is None:
-            return None
-        choices = [] if not root else self._near(master, lower, upper, here, clock)
-        return replace(best, point=here.x, choices=choices)
+            return best
+        pool.near(here.w)
+        if apart:
+            return best
+        return replace(best, point=here.x, choices=self._near(master, lower, upper, here, clock) if root else [])
 
     def _near(
         self, master: LinearRows, lower: np.ndarray, upper: np.ndarray, here: _Weighed, clock: Clock
@@ -287,42 +290,6 @@ class SelectionOracle:
             best = min(best, found[-1].value)
             rows.append(found[-1].row)
         return found
-
-    def _apart(
-        self, master: LinearRows, lower: np.ndarray, upper: np.ndarray, accuracy: float, enough: float, limit: Clock
-    ) -> RelaxedAnswer | None:
-        """Bound a relaxation that is too large to be solved at once: alpha is optimal for D alone.
-
-        Its cut, which is valid for every alpha, is minimised over the master: a relaxation of the relaxation.
-        """
-        pool, m = self.pool, self.pool.matrix.shape[1]
-        C, B = self.parameters()
-        shares = np.clip(upper[:m], 0.0, 1.0)
-        within = replace(Polytope.of_budget(m, B), upper=shares)
-        used, best, least, here = list(pool.active), None, np.inf, np.zeros(m)
-        for _ in range(ROUNDS):
-            answer = solve_saddle(pool.P[used], pool.q[used], int(B), C, accuracy=FINE, within=within)
-            if answer is None:
-                break
-            cut = self._cut(used, answer.alpha, shares, B)
-            proven = self._least(master, lower, upper, cut)
-            if proven is None:
-                break
-            if best is None or proven[0] > best.bound:
-                best = RelaxedAnswer(proven[0], np.clip(proven[2], lower, upper), proven[1], cut)
-            row, risk = pool.at(pool.scores(answer.w))
-            value = _spread(answer.w, answer.d) + C * risk
-            least, here = (value, answer.w) if value < least else (least, here)
-            if best.bound >= enough or least - cut.at(shares) <= accuracy * abs(least) or limit.over:
-                break
-            new = {row, pool.at(pool.scores(here + AHEAD * (answer.w - here)))[0]} - set(used)
-            if not new:
-                break
-            if len(used) > MANY:
-                used = pool.nearest([here, answer.w], used)
-            used += sorted(new - set(used))
-        pool.near(here)
-        return best
 
     def _least(
         self, master: LinearRows, lower: np.ndarray, upper: np.ndarray, cut: Cut
