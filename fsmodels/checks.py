@@ -110,6 +110,16 @@ def switch(name: str, value: Any, meaning: str) -> bool:
     return bool(value)
 
 
+def each_once(name: str, values: list[T]) -> list[T]:
+    """Return the values of a grid. Raises ParameterError: there are none, or one is given twice."""
+    if not values:
+        raise ParameterError(f"{name} has no values: give at least one.")
+    for k, value in enumerate(values):
+        if value in values[:k]:
+            raise ParameterError(f"{name} holds {value!r} twice: give each value once.")
+    return values
+
+
 def choosing(sigma: Any) -> bool:
     """Return ``sigma`` of a builder: whether the model shall have binaries. Raises ParameterError, with the value."""
     return switch("sigma", sigma, "binaries that say what is selected")

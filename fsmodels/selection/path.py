@@ -12,6 +12,7 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
+from fsmodels.checks import each_once
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.models.fsp import penalties
@@ -183,16 +184,10 @@ def _is_grid(value: Any) -> bool:
 def _values(name: str, given: Any, data: Dataset, recipe: Recipe) -> list[Any]:
     """Return the values in ascending order, so that incumbents remain feasible; mappings in the order given."""
     values = [v.item() if isinstance(v, np.generic) else v for v in given]
-    if not values:
-        raise ParameterError(f"{name} has no values: give at least one.")
     for value in values:
         recipe.check(name, value, data)
-    if any(isinstance(value, Mapping) for value in values):
-        return values
-    if len(set(values)) < len(values):
-        twice = next(v for v in values if values.count(v) > 1)
-        raise ParameterError(f"{name} holds {twice!r} twice: give each value once.")
-    return sorted(values)
+    each_once(name, values)
+    return values if any(isinstance(value, Mapping) for value in values) else sorted(values)
 
 
 def set_parameter(model: pyo.ConcreteModel, name: str, value: Any, data: Dataset) -> None:

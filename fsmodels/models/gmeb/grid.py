@@ -34,7 +34,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fsmodels.checks import positive
+from fsmodels.checks import each_once, positive
 from fsmodels.datasets.checks import dataset, on_one_footing
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
@@ -390,13 +390,8 @@ def _snake(first: list[float], second: list[float]) -> Iterable[tuple[float, flo
 
 def _values(name: str, given: Any) -> list[float]:
     many = list(given) if iterable(given) and not isinstance(given, str | bytes) else [given]
-    if not many:
-        raise ParameterError(f"{name} has no values: give at least one.")
     values = [positive(name, value, f"{name} bounds the second moments of its class") for value in many]
-    if len(set(values)) < len(values):
-        twice = next(v for v in values if values.count(v) > 1)
-        raise ParameterError(f"{name} holds {twice!r} twice: give each value once.")
-    return sorted(values)
+    return sorted(each_once(name, values))
 
 
 def _error(w: FloatArray, b: float, data: Dataset) -> float:

@@ -38,20 +38,18 @@ def enumerated(data, C=1.0, most=2):
     answer, sigma = best
     names = [name for name, one in zip(data.features, sigma, strict=True) if one]
     row = {"name": "cardinality", "coefficients": dict.fromkeys(data.features, 1.0), "lower": None, "upper": most}
-    return document.write(
-        data,
-        model="fsp-m",
-        problem={"price": 0.0, "C": C, "loss": "hinge", "rows": [row]},
-        incumbent={
+    stated = {
+        "model": "fsp-m",
+        "problem": {"price": 0.0, "C": C, "loss": "hinge", "rows": [row]},
+        "incumbent": {
             "selected": names,
             "weights": {k: answer.w[data.features.index(k)] for k in names},
             "bias": answer.b,
         },
-        objective=answer.value,
-        gap=1e-4,
-        tree=tree,
-        alphas=alphas,
-    )
+        "objective": answer.value,
+        "gap": 1e-4,
+    }
+    return document.write(data, stated, tree, alphas)
 
 
 @pytest.fixture(scope="module")
