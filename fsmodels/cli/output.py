@@ -185,15 +185,11 @@ class ResultFile:
     def _may_hold_solution(self) -> bool:
         """Return whether the file there has a result with a solution, or is not known to have none."""
         try:
-            old = self.path.read_bytes() if self._is_file else b""
+            old = self.path.read_bytes().strip() if self._is_file else b""
+            before = json.loads(old or b"null")
         except FileNotFoundError:
             return False
-        except OSError:
+        except (OSError, ValueError, RecursionError):
             return True
-        if not old.strip():
-            return False
-        try:
-            before = json.loads(old)
-        except (ValueError, RecursionError):
-            return True
-        return not (isinstance(before, dict) and before.get("status") and before.get("selected") is None)
+        unsolved = isinstance(before, dict) and before.get("status") and before.get("selected") is None
+        return bool(old) and not unsolved

@@ -82,20 +82,19 @@ def numeric_matrix(table: pd.DataFrame, origin: Origin, blanks: bool = False) ->
     there are.
     """
     plain = all(dtype.kind == "O" for dtype in table.dtypes)  # then an array spares much work on each column
-    if plain and (numbers := _all_numbers(table.to_numpy())) is not None:
-        check_finite(numbers, [str(name) for name in table.columns], origin, blanks=blanks)
-        return numbers
-    X = np.empty(table.shape, dtype=np.float64)
-    texts: dict[str, NDArray[np.bool_]] = {}
-    columns = table.to_numpy().T if plain else (values for _, values in table.items())
-    for j, (name, values) in enumerate(zip(table.columns, columns, strict=True)):
-        X[:, j], is_text = _column(values)
-        if blanks and is_text.any():
-            is_text &= [str(cell).strip().lower() not in BLANKS for cell in values]
-        if is_text.any():
-            texts[str(name)] = is_text
-    if texts:
-        raise _refused_text(table, texts, origin)
+    X = _all_numbers(table.to_numpy()) if plain else None
+    if X is None:
+        X = np.empty(table.shape, dtype=np.float64)
+        texts: dict[str, NDArray[np.bool_]] = {}
+        columns = table.to_numpy().T if plain else (values for _, values in table.items())
+        for j, (name, values) in enumerate(zip(table.columns, columns, strict=True)):
+            X[:, j], is_text = _column(values)
+            if blanks and is_text.any():
+                is_text &= [str(cell).strip().lower() not in BLANKS for cell in values]
+            if is_text.any():
+                texts[str(name)] = is_text
+        if texts:
+            raise _refused_text(table, texts, origin)
     check_finite(X, [str(name) for name in table.columns], origin, blanks=blanks)
     return X
 
@@ -138,22 +137,16 @@ def _treatment(values: Sequence[str], odd: Sequence[str], origin: Origin) -> str
 def check_finite(X: FloatArray, features: Sequence[str], origin: Origin, blanks: bool = False) -> None:
     """Refuse infinite entries of a dense matrix, and NaN unless ``blanks`` may be."""
     finite = np.isfinite(X) | (np.isnan(X) if blanks else False)
-    if not finite.all():
-        row, column = (int(k) for k in np.argwhere(~finite)[0])
-        rows = np.unique(np.nonzero(~finite)[0])
-        refuse_entry(X[row, column], features[column], origin, rows, int((~finite).sum()))
+    rows, places = np.nonzero(~finite)
+    if len(rows):
+        refuse_entry(X[rows[0], places[0]], features[places[0]], origin, rows)
 
 
 def refuse_entry(
-    value: float,
-    feature: str,
-    origin: Origin,
-    rows: NDArray[Any],
-    cells: int,
-    wanted: str = "finite numbers",
-    impute: bool = True,
+    value: float, feature: str, origin: Origin, rows: Any, wanted: str = "finite numbers", impute: bool = True
 ) -> None:
-    """Raise for an entry in the first of ``rows`` that is NaN or infinite, one of ``cells``."""
+    """Raise DataError for the first of several entries that are NaN or infinite; ``rows``: the row of each."""
+    cells, rows = len(rows), np.unique(rows)
     what = "no value (blank or NaN)" if math.isnan(value) else f"an infinite value ({value})"
     row = "row" if len(rows) == 1 else "rows"
     many = f"; {cells} such cells in {len(rows)} {row} in all" if cells > 1 else ""
@@ -181,8 +174,7 @@ def feature_matrix(X: Any, features: Sequence[str], origin: Origin, blanks: bool
     bad = np.flatnonzero(~np.isfinite(rows.data))
     if len(bad):
         places = np.searchsorted(rows.indptr, bad, side="right") - 1
-        value, feature = float(rows.data[bad[0]]), features[rows.indices[bad[0]]]
-        refuse_entry(value, feature, origin, np.unique(places), len(bad), impute=False)
+        refuse_entry(rows.data[bad[0]], features[rows.indices[bad[0]]], origin, places, impute=False)
     return rows
 
 

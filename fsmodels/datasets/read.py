@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -13,15 +14,20 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from fsmodels.datasets import columns, diagnose, svmlight, tables
+from fsmodels.checks import whole
+from fsmodels.datasets import columns, diagnose, tables
 from fsmodels.datasets.dialect import ARRAYS, FRAME, Dialect, Origin, is_missing, number, options
-from fsmodels.datasets.files import as_path, title
+from fsmodels.datasets.files import LIBSVM, as_path, check_file, check_fits, content, title
 from fsmodels.datasets.prepare import check_method, filled
 from fsmodels.errors import DataError, DataWarning
 from fsmodels.words import as_names, listed, short, suggestion
 from solvers.outside import warn
 
 LOOKED_AT = 1000  # columns, for what may be the labels
+MOST_FEATURES = 50_000_000
+FEATURE = 130  # bytes of memory for a feature without entries: most of them for its name
+FORM = "each line is LABEL INDEX:VALUE INDEX:VALUE ..., all numbers, with the indices ascending"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Constructors:
@@ -147,7 +153,7 @@ class Constructors:
         Dataset('words', 2 samples x 3 features, sparse, +1: 1 (label 1), -1: 1 (label -1), scale none)
         """
         path = as_path(path)
-        X, labels, names = svmlight.read(path, n_features, features)
+        X, labels, names = _read_svmlight(path, n_features, features)
         what, origin = f'File "{path}"', Origin(f'file "{path}"')
         return cls._checked(X, names, pd.Series(labels), positive, what, title(path), origin)
 
@@ -252,7 +258,7 @@ class Constructors:
         for column in categories if impute is None else ():
             blank = np.flatnonzero([is_missing(cell) or not str(cell).strip() for cell in table[column]])
             if blank.size:
-                columns.refuse_entry(math.nan, column, origin, blank, blank.size, "levels")
+                columns.refuse_entry(math.nan, column, origin, blank, "levels")
         names = [str(column) for column in X.columns]
         if names and all(isinstance(dtype, pd.SparseDtype) for dtype in X.dtypes):
             X = X.sparse.to_coo()
@@ -332,3 +338,76 @@ def check_parts(X: Any, y: NDArray[np.float64], features: tuple[str, ...]) -> No
         raise DataError(
             f"y holds {listed(np.unique(y))}: Dataset(...) takes -1 and +1; Dataset.from_arrays maps other labels."
         )
+
+
+def _read_svmlight(
+    path: Path, n_features: int | None, features: Sequence[str] | None
+) -> tuple[Any, NDArray[np.float64], list[str]]:
+    """Return matrix, labels and names of a file; arguments and errors are those of ``Dataset.from_svmlight``."""
+    width = None
+    if n_features is not None:
+        width = whole("n_features", n_features, 1, MOST_FEATURES, "it is the number of columns")
+    if features is not None:
+        features = as_names(features, "features")
+        if width not in (None, len(features)):
+            raise DataError(
+                f"features has {len(features)} names for n_features={width} columns: give one name a column."
+            )
+        width = len(features)
+    X, labels = _parsed_svmlight(path)
+    if not len(labels):
+        raise DataError(f'File "{path}" has no samples: {FORM}.')
+    if not len(X.indices) and width is None:
+        raise DataError(
+            f'File "{path}" has labels and no INDEX:VALUE entry, so no features: add entries, or say how many columns '
+            "of zeros there are with n_features."
+        )
+    # As scikit-learn has it: no index 0 in the file means that it counts from 1.
+    first = int(X.indices.min(initial=1) > 0)
+    largest = int(X.indices.max(initial=0))
+    needed = largest - first + 1
+    if width is None:
+        width = needed
+    elif needed > width:
+        row = int(np.searchsorted(X.indptr, np.argmax(X.indices), side="right"))
+        given = f"n_features={width}" if features is None else f"features, with {width} names,"
+        raise DataError(
+            f'Sample {row} of file "{path}" has index {largest}, and {given} allows {first}..{width - 1 + first}: '
+            f"give {needed} or more, or leave it out."
+        )
+    if width > MOST_FEATURES:
+        raise DataError(
+            f'File "{path}" has index {largest} and so {width} features, above the {MOST_FEATURES} that are allowed: '
+            "number the features that occur anew."
+        )
+    check_fits(path, FEATURE * width)
+    names = [f"x{j}" for j in range(first, first + width)] if features is None else list(features)
+    return sparse.csr_array((X.data, X.indices - first, X.indptr), shape=(len(labels), width)), labels, names
+
+
+def _parsed_svmlight(path: Path) -> tuple[Any, NDArray[np.float64]]:
+    """Let scikit-learn read the file; column numbers are those of the file, with column 0 empty where it has none."""
+    check_file(path, "libsvm-format", LIBSVM)
+    # scikit-learn takes over a second to import and loading or building needs none of it
+    from sklearn.datasets import load_svmlight_file
+
+    stream = io.BytesIO(content(path).removeprefix(BYTE_ORDER_MARK))
+    try:
+        X, labels = load_svmlight_file(stream, zero_based=True)
+    except (ValueError, OverflowError) as error:  # at the line that ends where the stream is
+        lines = stream.getvalue()[: stream.tell()].split(b"\n")
+        line = lines[-1] or lines[-2]
+        shown, reason = short(repr(line.strip())[2:-1]), str(error).rstrip(".")[:80]
+        table = b"," in line and b":" not in line
+        csv = ' If it is a CSV file, use Dataset.from_csv, and a name that ends in ".csv".' if table else ""
+        raise DataError(
+            f'Line {len(lines) - (not lines[-1])} of file "{path}" is malformed ("{shown}": {reason}). In a '
+            f"libsvm-format file {FORM}.{csv}"
+        ) from None
+    wrong = np.flatnonzero(~np.isfinite(labels))
+    if len(wrong):
+        raise DataError(
+            f'The label of sample {wrong[0] + 1} of file "{path}" is {labels[wrong[0]]}: give a finite number or '
+            "remove the sample."
+        )
+    return X, labels

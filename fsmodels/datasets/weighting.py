@@ -166,12 +166,12 @@ def class_weights(wanted: Any, negative: object, positive: object) -> ClassWeigh
         said = f'"{short(wanted)}"' if isinstance(wanted, str) else f"{type(wanted).__name__} {short(repr(wanted))}"
         raise ParameterError(f"class_weight got {said}: give {EXAMPLE}.")
     ours = list(negative) if isinstance(negative, tuple) else [negative]
-    sides = dict.fromkeys(ours, 0) | {positive: 1}
-    if not all(any(same_label(label, key) for label in sides) for key in wanted):
-        sides = {-1: 0, 1: 1}
-    costs: tuple[dict[object, float], dict[object, float]] = ({}, {})
+    classes = [ours, [positive]]
+    if not all(any(same_label(label, key) for label in (*ours, positive)) for key in wanted):
+        classes = [[-1], [1]]
+    costs: dict[object, float] = {}
     for key, weight in wanted.items():
-        label = next((label for label in sides if same_label(label, key)), None)
+        label = next((label for labels in classes for label in labels if same_label(label, key)), None)
         if label is None:
             raise ParameterError(
                 f'class_weight: "{short(str(key))}" is no label of the data. Labels: {listed([*ours, positive])}'
@@ -184,14 +184,13 @@ def class_weights(wanted: Any, negative: object, positive: object) -> ClassWeigh
                 "samples out, give them sample_weight 0.",
                 parameter="class_weight",
             )
-        if label in costs[sides[label]]:
+        if label in costs:
             raise ParameterError(f'class_weight names class "{label}" twice: give one weight a class.')
-        costs[sides[label]][label] = cost
-    several = {costs[0].get(label) for label in ours}
-    if costs[0] and positive in sides and len(several) > 1:
+        costs[label] = cost
+    minus, plus = ({costs.get(label) for label in labels} for labels in classes)
+    if len(minus) > 1:
         raise ParameterError(
             f"class_weight: the labels {listed(ours)} became one class, -1, and can have one weight only: give "
             "class_weight={-1: ...}, or sample_weight one number a sample."
         )
-    minus, plus = (next(iter(found.values()), 1.0) for found in costs)
-    return minus, plus
+    return minus.pop() or 1.0, plus.pop() or 1.0
