@@ -14,7 +14,6 @@ When data are read: constant columns, and columns that equal another. Once for a
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from fsmodels.checks import number
 from fsmodels.datasets.dialect import options, quoted
 from fsmodels.datasets.scaling import counted
 from fsmodels.errors import DataWarning, ParameterError
@@ -132,7 +132,7 @@ def correlated(
 
     ``counts``: how often each row counts.
     """
-    if isinstance(least, bool) or not isinstance(least, numbers.Real) or not 0 < least <= 1:
+    if not 0 < number(least) <= 1:
         raise ParameterError(f"correlated: least={least!r} is not allowed: give a number above 0, at most 1.")
     from scipy.cluster import hierarchy  # 0.2 s to import
 

@@ -25,7 +25,7 @@ from fsmodels.datasets import columns
 from fsmodels.datasets.columns import Category
 from fsmodels.datasets.dialect import FRAME
 from fsmodels.datasets.scaling import Scale, counted
-from fsmodels.errors import DataError, ParameterError
+from fsmodels.errors import DataError
 from fsmodels.words import check_known_features, iterable, listed
 
 FloatArray = NDArray[np.float64]
@@ -156,12 +156,6 @@ class Imputing:
 
     def __repr__(self) -> str:
         return f"{self.cells} blanks by {self.method}"
-
-
-def check_method(method: Any) -> None:
-    """Refuse another method."""
-    if method not in METHODS:
-        raise ParameterError(f'--impute "{method}" (Python: impute=) is not known: use one of {", ".join(METHODS)}.')
 
 
 def filled(

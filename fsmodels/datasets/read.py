@@ -14,11 +14,11 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from fsmodels.checks import whole
+from fsmodels.checks import choice, whole
 from fsmodels.datasets import columns, diagnose, tables
 from fsmodels.datasets.dialect import ARRAYS, FRAME, Dialect, Origin, is_missing, number, options
 from fsmodels.datasets.files import LIBSVM, as_path, check_file, check_fits, content, title
-from fsmodels.datasets.prepare import check_method, filled
+from fsmodels.datasets.prepare import METHODS, filled
 from fsmodels.errors import DataError, DataWarning
 from fsmodels.words import as_names, listed, short, suggestion
 from solvers.outside import warn
@@ -280,7 +280,7 @@ class Constructors:
         if X.shape[0] == 0:
             raise DataError(f"There are no rows in {origin.where}: give one row per sample.")
         if impute is not None:
-            check_method(impute)
+            choice("impute", impute, list(METHODS))
         X = columns.feature_matrix(X, features, origin, blanks=impute is not None)
         if impute is not None:
             if sparse.issparse(X):

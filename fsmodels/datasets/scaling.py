@@ -79,29 +79,27 @@ class Scale:
         """Scale the rows of X, dense or CSR (a shift needs dense)."""
         if self.is_none:
             return X
-        if sparse.issparse(X):
-            if self.shift.any():
-                raise DataError(
-                    f'Scaling "{self.method}" shifts zeros and these data are sparse: scale by '
-                    f"{' or '.join(SPARSE_SCALINGS)}, or make the data dense first with to_dense()."
-                )
-            scaled = X.copy()
-            with np.errstate(over="ignore", invalid="ignore"):
-                scaled.data *= self.factor[scaled.indices]
-            self._refuse_overflow(X.data, scaled.data, features, X.indices)
-            return scaled
-        with np.errstate(over="ignore", invalid="ignore"):
-            scaled = (X - self.shift) * self.factor
-        self._refuse_overflow(X, scaled, features, np.broadcast_to(np.arange(X.shape[1]), X.shape))
-        return scaled
-
-    def _refuse_overflow(self, values: FloatArray, scaled: FloatArray, features: tuple[str, ...], column: Any) -> None:
-        bad = ~np.isfinite(scaled)
-        if bad.any():
+        if sparse.issparse(X) and self.shift.any():
             raise DataError(
-                f'Column "{features[column[bad][0]]}" overflows when it is scaled by "{self.method}" '
-                f"(value {values[bad][0]:.3g}): give it in other units."
+                f'Scaling "{self.method}" shifts zeros and these data are sparse: scale by '
+                f"{' or '.join(SPARSE_SCALINGS)}, or make the data dense first with to_dense()."
             )
+        with np.errstate(over="ignore", invalid="ignore"):
+            if sparse.issparse(X):
+                scaled = X.copy()
+                scaled.data *= self.factor[scaled.indices]
+                bad = np.flatnonzero(~np.isfinite(scaled.data))
+                values, column = X.data[bad], X.indices[bad]
+            else:
+                scaled = (X - self.shift) * self.factor
+                row, column = np.nonzero(~np.isfinite(scaled))
+                values = X[row, column]
+        if len(values):
+            raise DataError(
+                f'Column "{features[column[0]]}" overflows when it is scaled by "{self.method}" '
+                f"(value {values[0]:.3g}): give it in other units."
+            )
+        return scaled
 
     def then(self, later: "Scale") -> "Scale":
         """Compose: this scaling first, then ``later``, as one scaling of the original values."""

@@ -41,8 +41,6 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.splitting import check_sizes, generators
 from fsmodels.errors import ParameterError
 
-__all__ = ["Triplet", "aytug", "data_set_one", "data_set_two"]
-
 FloatArray = NDArray[np.float64]
 
 

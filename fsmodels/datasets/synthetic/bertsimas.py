@@ -36,8 +36,6 @@ from fsmodels.datasets.splitting import check_sizes, generators
 from fsmodels.datasets.synthetic.peleg_meir import Pair
 from fsmodels.errors import ParameterError
 
-__all__ = ["bertsimas", "bertsimas_price"]
-
 FloatArray = NDArray[np.float64]
 
 PRICE = 1000.0  # of t = 0, in units of p / (k n max |x|^2)

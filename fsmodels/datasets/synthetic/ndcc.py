@@ -48,8 +48,6 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.splitting import check_sizes, generators
 from fsmodels.errors import ParameterError
 
-__all__ = ["Clusters", "ndcc"]
-
 FloatArray = NDArray[np.float64]
 
 RADII = (1.0, 3.0, 5.0)

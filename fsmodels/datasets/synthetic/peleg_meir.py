@@ -46,8 +46,6 @@ from fsmodels.checks import positive
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.splitting import check_sizes, generators
 
-__all__ = ["Pair", "peleg_meir", "weston"]
-
 FloatArray = NDArray[np.float64]
 
 WESTON_SHARE = 0.7  # of case I
