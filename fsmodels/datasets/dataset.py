@@ -261,7 +261,7 @@ class Dataset(Constructors):
         if isinstance(w, Mapping):
             check_known_features(w, self.features, "weights")
             w = [w.get(name, 0.0) for name in self.features]
-        return self.scale.original_weights(number_array("w", w, DataError), number_array("b", b, DataError))
+        return self.scale.original_weights(number_array("w", w, DataError), float(number_array("b", b, DataError)))
 
     def take(self, rows: ArrayLike, name: str | None = None) -> "Dataset":
         """Keep some rows, by position (in the order given) or by a mask of n_samples booleans."""
