@@ -142,10 +142,11 @@ class BlockRows:
         Each block has a copy z of the complicating variables in its rows, whose columns come after its own. Convex in
         x, and 0 exactly where the block has a point: cuts on them are feasibility cuts.
         """
-        block, k = self.copies()
-        count, rows, columns = len(k), len(self.lower), len(self.cost)
         owner, x = self.coupling.tocoo(), self.coupling.shape[1]
-        place = np.searchsorted(block * x + k, self.row_block[owner.row] * x + owner.col)
+        keys = self.row_block[owner.row] * x + owner.col  # block and complicating variable as one number
+        copies, place = np.unique(keys, return_inverse=True)
+        block, k = copies // max(x, 1), copies % max(x, 1)
+        count, rows, columns = len(k), len(self.lower), len(self.cost)
         at_z = sparse.csr_array((owner.data, (owner.row, place)), shape=(rows, count))
         unit = sparse.eye_array(count, format="csr")
         picked = sparse.csr_array((-np.ones(count), (np.arange(count), k)), shape=(count, x))
@@ -171,12 +172,6 @@ class BlockRows:
             column_block=np.concatenate([self.column_block, block, block, block]),
         )
 
-    def copies(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return block and position of each complicating variable in a block's rows, in order."""
-        held, x = self.coupling.tocoo(), self.coupling.shape[1]
-        keys = np.unique(self.row_block[held.row] * x + held.col)
-        return keys // max(x, 1), keys % max(x, 1)
-
     def plus(self, matrix: Any, coupling: Any, upper: np.ndarray, row_block: np.ndarray) -> BlockRows:
         """Return the blocks with additional rows ``matrix y + coupling x <= upper``."""
         return replace(
@@ -187,12 +182,6 @@ class BlockRows:
             upper=np.concatenate([self.upper, upper]),
             row_block=np.concatenate([self.row_block, row_block]),
         )
-
-    def ordered(self, order: np.ndarray) -> BlockRows:
-        """Return the blocks with their rows in another order."""
-        lower, upper = self.lower[order], self.upper[order]
-        parts = {"matrix": self.matrix[order], "coupling": self.coupling[order], "row_block": self.row_block[order]}
-        return replace(self, lower=lower, upper=upper, **parts)
 
     def values(self, y: np.ndarray) -> np.ndarray:
         """Return the blocks' objectives at their variables' values."""
@@ -239,9 +228,7 @@ def with_linking_rows(rows: BlockRows, binary: np.ndarray) -> BlockRows:
     count, each = len(new), np.arange(len(new))
     matrix = sparse.csr_array((np.ones(count), (each, column)), shape=(count, a.shape[1]))
     coupling = sparse.csr_array((-u[column], (each, x)), shape=(count, rows.coupling.shape[1]))
-    order = np.argsort(np.concatenate([rows.row_block, rows.row_block[of]]), kind="stable")
-    more = rows.plus(matrix, coupling, np.zeros(count), rows.row_block[of])
-    return more.ordered(order)
+    return rows.plus(matrix, coupling, np.zeros(count), rows.row_block[of])
 
 
 def _switched(rows: BlockRows, binary: np.ndarray) -> list[tuple[int, int, float]]:
