@@ -49,8 +49,7 @@ from solvers.drivers.alternating.partition import (
     has_kinks,
     starting_points,
 )
-from solvers.drivers.alternating.problems import Maker, Step
-from solvers.drivers.alternating.steps import GAIN, Work, clash, rest_holds, together
+from solvers.drivers.alternating.problems import GAIN, BlockProblem, Maker, Step, clash, rest_holds, together
 from solvers.drivers.base import Driver
 from solvers.drivers.slots import lp_words
 from solvers.drivers.starts import StartsConfig, spread, table
@@ -132,12 +131,12 @@ class Alternating(Driver):
         self.partition = Partition.of(model, blocks, [objective.expr, *own])
         self._clash = check_constants(self.partition)
         words = SolveOptions(gap=c.gap, threads=c.threads, seed=c.seed)
-        maker = Maker(self.partition, objective, c.lp_solver, lp_words(c), words, self.dropped)
+        maker = Maker(model, self.partition, objective, c.lp_solver, lp_words(c), words, self.dropped)
         with kept(model.component_data_objects(pyo.Var, descend_into=INSIDE)):
             self.partition.write(base_point(self.partition))
             self._objective = self._smooth(objective.expr)
             every = [self._smooth(p.block.objective) for p in self.partition.parts]
-            self._work = [Work(model, p, maker.make(p, f), f) for p, f in zip(self.partition.parts, every, strict=True)]
+            self._problems = [maker.make(p, f) for p, f in zip(self.partition.parts, every, strict=True)]
         self._points = list(
             starting_points(
                 self.partition,
@@ -220,7 +219,7 @@ class Alternating(Driver):
             return False
         with self.timing("subproblem"):
             before = self.partition.read()
-            step = self._together.improve(self.partition, free=False, tolerance=GAIN, time_limit=self.clock.left)
+            step = self._together.improve(free=False, tolerance=GAIN, time_limit=self.clock.left)
             moved = step.moved and violation(self.reading) <= FEASIBLE
         run.solves, run.joint = run.solves + 1, step.exact and step.still
         if moved:
@@ -237,26 +236,28 @@ class Alternating(Driver):
     def _sweep(self, run: BlockStart) -> tuple[bool, Ended | None]:
         """Improve each block in turn; return whether any changed, and the end of the run, if it ends."""
         moved, run.inexact = False, ""
-        for work in self._work:
+        for problem in self._problems:
             stop = self.stopped()
             if stop is not None:
                 return moved, (stop, None)
             with self.timing("subproblem"):
-                step = self._improve(run, work)
+                step = self._improve(run, problem)
             moved, run.solves = moved or step.moved, run.solves + step.solves
             if step.failure:
                 run.failure = f"start {run.start} failed: {step.failure}"
-                return moved, self._proof(run, work.part, step)
+                return moved, self._proof(run, problem.part, step)
             if step.stop is not None:
                 return moved, (step.stop, None)
             if not step.exact:
-                run.inexact = run.inexact or f'block "{work.part.name}" was not solved to optimality ({step.message})'
+                run.inexact = (
+                    run.inexact or f'block "{problem.part.name}" was not solved to optimality ({step.message})'
+                )
         return moved, None
 
-    def _improve(self, run: BlockStart, work: Work) -> Step:
+    def _improve(self, run: BlockStart, problem: BlockProblem) -> Step:
         """Minimise over one block; the values of a random start need not be improved on."""
         free = not run.sweeps and not run.warm
-        return work.improve(self.partition, free=free, tolerance=self.config.tolerance, time_limit=self.clock.left)
+        return problem.improve(free=free, tolerance=self.config.tolerance, time_limit=self.clock.left)
 
     def _keep(self, run: BlockStart) -> bool:
         """Offer the values of the model, which satisfy the rows; return whether they are the best of the start."""

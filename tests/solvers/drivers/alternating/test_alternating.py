@@ -154,7 +154,7 @@ def test_rank_one_factorisation_reaches_the_svd(sense):
     assert falls(result, sign)
     driver = Alternating(m, blocks=[[m.u], [m.v]])
     driver.solve()
-    assert [w.problem.spec.name for w in driver._work] == ["clarabel", "clarabel"]
+    assert [problem.spec.name for problem in driver._problems] == ["clarabel", "clarabel"]
 
 
 def test_smooth_nonlinear_block_by_a_local_solver():

@@ -8,7 +8,8 @@ import pytest
 import solvers
 from pooling import ADHYA_1, HAVERLY_1, POOLING, pooling
 from solvers import SolutionStatus, SolverError
-from solvers.drivers.alternating import steps
+from solvers.drivers.alternating import problems
+from solvers.interfaces.registry import Capability
 from solvers.model.classes import violation
 
 FOUND = (SolutionStatus.STATIONARY, SolutionStatus.FEASIBLE)
@@ -79,10 +80,14 @@ def test_integers_stay_and_are_named():
 
 
 def test_without_a_local_solver_blocks_go_alone(monkeypatch):
-    def none(needed):
-        raise SolverError("none is installed")
+    choose = problems.default_solver
 
-    monkeypatch.setattr(steps, "default_solver", none)
+    def none_of_nlp(needed):
+        if needed == [Capability.NLP]:
+            raise SolverError("none is installed")
+        return choose(needed)
+
+    monkeypatch.setattr(problems, "default_solver", none_of_nlp)
     model = pooling(HAVERLY_1)
     result = solvers.solve(model, "alternating", blocks=blocks_of(model))
     assert result.status is SolutionStatus.FEASIBLE
