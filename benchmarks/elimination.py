@@ -17,8 +17,10 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dsyr
 
 from fsmodels.models.fsp.oracle import SvmOracle
+from fsmodels.models.fsp.oracle.problem import Rows, Terms
+from fsmodels.models.fsp.oracle.support import SupportProof
 from fsmodels.models.fsp.oracle.svm_solvers import Backoff
-from fsmodels.models.proofs.svm import Hinge, SvmProof
+from fsmodels.models.proofs.svm import Hinge
 
 TOLERANCE = 1e-7  # of the cost of an SVM: its weights miss the root of that
 ROUNDS = 20
@@ -97,14 +99,15 @@ class Elimination:
                 break
             if (free.tobytes(), most.tobytes()) in seen:
                 return None
-        proof = SvmProof(X, np.ones(k), y, Hinge(C))
-        proof.try_u(w)
-        proof.try_alpha(alpha)
+        rows = Rows(np.empty((0, k)), np.empty(0), np.empty(0, bool))
+        proof = SupportProof(X, np.ones(k), Terms.plain(y, Hinge(C), k), rows)
+        proof.try_point(w, b)
+        proof.try_multipliers(alpha, np.empty(0))
         if proof.gap > TOLERANCE:
             return None
         self._alpha, self.fast = alpha, self.fast + 1
         weights = np.zeros(len(self._sigma))
-        weights[self._features] = proof.u
+        weights[self._features] = proof.w
         return weights, proof.b
 
     def _on_sides(self, X, free, most):

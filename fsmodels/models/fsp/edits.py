@@ -37,8 +37,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from fsmodels.models.fsp.oracle.editable import Edits
-from fsmodels.models.fsp.oracle.problem import Rows
+from fsmodels.models.fsp.oracle.problem import Edits, Rows
 from fsmodels.models.proofs.svm import SQUARED, LossKind
 from solvers.facts import EditedSub, Inexpressible
 

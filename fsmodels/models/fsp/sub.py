@@ -20,11 +20,9 @@ from scipy import sparse
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError
 from fsmodels.models.classifier import linear_decision
-from fsmodels.models.fsp.edits import Reader
-from fsmodels.models.fsp.oracle import SvmOracle
-from fsmodels.models.fsp.oracle.editable import EditableOracle, EditedSolution
-from fsmodels.models.fsp.oracle.edited import Clash
-from fsmodels.models.fsp.oracle.problem import Relaxed, Rows
+from fsmodels.models.fsp.edits import Reader, ReadSub
+from fsmodels.models.fsp.oracle import SvmOracle, SvmSolution
+from fsmodels.models.fsp.oracle.problem import Rows
 from fsmodels.models.proofs.svm import LossKind
 from fsmodels.models.shares import slack_weights
 from solvers.facts import Adapted, Cut, EditedSub, Inexpressible, LinearRows, RelaxedAnswer, SubAnswer
@@ -47,16 +45,76 @@ def one_sided(master: LinearRows) -> Rows | None:
     )
 
 
-class OracleSub:
-    """Part of the fast SUB that edits do not change: rows of the master, and an answer written on the model."""
+class FastSub:
+    """SUB, as built or with edits, by the interior-point oracle, with its point put on the variables of the model."""
 
-    _model: Any
-    _form: str
-    _X: Any
-    _y: np.ndarray
-    _rows: tuple[LinearRows, Rows | None] | None = None  # of the last master
-    _constant = 0.0  # of SUB
-    _must: np.ndarray | None = None  # the sigma_j that are 1 in every feasible point
+    def __init__(self, model: pyo.ConcreteModel, data: Dataset, form: str, kind: LossKind) -> None:
+        self._model: Any = model
+        self._form, self._kind = form, kind
+        self._X, self._y, self._s = data.X, data.y, slack_weights(data)
+        self._edits: ReadSub | None = None
+        C = float(pyo.value(model.C))
+        self._made_for: float | None = C  # None: made on first use
+        self._svm = self._made(C)
+        self._rows: tuple[LinearRows, Rows | None] | None = None  # of the last master
+        self._hash: str | None = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> FastSub:
+        """Return the oracle of a clone of the model; the data are shared."""
+        memo[id(self)] = copy = self._copy(_made_for=None)
+        copy._model = deepcopy(self._model, memo)
+        return copy
+
+    def adapt(self, sub: EditedSub) -> Adapted:
+        """Return the oracle of an edited SUB. Raises Inexpressible where these edits have no place in it."""
+        read = Reader(self._model, self._X, self._y, self._s, self._form, sub, kind=self._kind).read()
+        columns, kind = self._X[read.samples], self._kind
+        if not (read.root == 1.0).all():
+            columns = columns / read.root
+        try:
+            svm = SvmOracle(
+                columns, self._y[read.samples], read.C, kind.loss, free_b=kind.free_b, edits=read.edits
+            )  # fmt: skip
+        except DataError as error:
+            raise Inexpressible(str(error)) from None
+        edited = self._copy(_edits=read, _svm=svm)
+        return Adapted(edited, edited.relax, edited.detached)
+
+    def detached(self) -> FastSub:
+        """Return an oracle with the present parameters and without a model, for other processes."""
+        svm = self._oracle()
+        return self._copy(_svm=svm, _model=SimpleNamespace(C=self._made_for))
+
+    def parameters(self) -> tuple[float]:
+        """Return the parameters of SUB besides sigma."""
+        return (float(pyo.value(self._model.C)),)
+
+    def identity(self) -> str:
+        """Return a hash of the data and the loss of SUB."""
+        if self._hash is None:
+            X = self._X
+            parts = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [np.asarray(X)]
+            digest = hashlib.sha256(repr((X.shape, self._kind)).encode())
+            for part in [*parts, self._y, self._s]:
+                digest.update(np.ascontiguousarray(part).tobytes())
+            self._hash = digest.hexdigest()
+        return self._hash
+
+    def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer:
+        """Solve SUB at sigma (n,) within [0, 1], and the other variables of edited rows; Aytug 2015, (5)-(10)."""
+        edits = self._edits
+        if edits is not None:
+            missing = np.flatnonzero(edits.must & (point[: edits.must.size] < 1 - WHOLE))
+            if missing.size:
+                return SubAnswer(None, np.inf, Cut(1.0, -1.0 * (np.arange(point.size) == missing[0])), _nothing)
+        answer = self._oracle().solve(point, tolerance=tolerance, time_limit=time_limit)
+        if answer.bound == np.inf:
+            return SubAnswer(None, np.inf, Cut(answer.constant, answer.slopes), _nothing)
+        constant = 0.0 if edits is None else edits.constant
+        cut = Cut(answer.constant + constant, answer.slopes)
+        return SubAnswer(
+            answer.value + constant, answer.bound + constant, cut, lambda: self._load(point, answer), answer
+        )  # fmt: skip
 
     def relax(
         self,
@@ -71,120 +129,66 @@ class OracleSub:
         """Solve the continuous relaxation of the master with SUB: ``facts.structure.Relaxation``."""
         if self._rows is None or self._rows[0] is not master:
             self._rows = master, one_sided(master)
-        rows, must = self._rows[1], self._must
-        if must is not None:
-            lower = np.maximum(lower, np.append(must, np.zeros(lower.size - must.size)))
+        rows, svm, constant, must = self._rows[1], self._oracle(), 0.0, None
+        if self._edits is not None:
+            constant, must = self._edits.constant, np.flatnonzero(self._edits.must)
+            lower = lower.copy()
+            lower[must] = np.maximum(lower[must], 1.0)
         if rows is None or np.any(lower > upper) or not (np.isfinite(lower).all() and np.isfinite(upper).all()):
             return None
-        apart = master.constant + self._constant
-        words = {"accuracy": accuracy, "enough": enough - apart, "time_limit": time_limit}
-        found = self._relaxed(master.cost, rows, lower, upper, **words)
-        if found is None:
+        apart = master.constant + constant
+        found = svm.relax(
+            master.cost, rows, lower, upper, accuracy=accuracy, enough=enough - apart, time_limit=time_limit
+        )  # fmt: skip
+        if found is None or found[0].bound == -np.inf:
             return None
-        answer, constant, slopes = found
+        answer, v = found
+        cut, slopes = svm.cut(answer.alpha, answer.theta, v)
         reduced_costs = answer.reduced_costs
-        if must is not None:  # the bound with sigma_j = 1 is no bound at 0, so that no cost may fix sigma_j
+        if must is not None and must.size:  # the bound with sigma_j = 1 is no bound at 0: no cost may fix sigma_j
             reduced_costs = reduced_costs.copy()
-            reduced_costs[: must.size][must] = 0.0
-        return RelaxedAnswer(answer.bound + apart, answer.x, reduced_costs, Cut(constant + self._constant, slopes))
+            reduced_costs[must] = 0.0
+        return RelaxedAnswer(answer.bound + apart, answer.x, reduced_costs, Cut(cut + constant, slopes))
 
-    def _relaxed(self, *given: Any, **words: Any) -> tuple[Relaxed, float, np.ndarray] | None:
-        """Return the relaxation without constants, and its cut."""
-        raise NotImplementedError
-
-    def _copy(self, **changes: Any) -> Any:
+    def _copy(self, **changes: Any) -> FastSub:
         """Return a copy that shares the data."""
         copy = object.__new__(type(self))
         copy.__dict__ = self.__dict__ | {"_rows": None} | changes
         return copy
 
-    def _write(
-        self, sigma: np.ndarray, w: np.ndarray, b: float, eta: float, least: Any = 0.0, held: Any = True
-    ) -> None:
-        """Write a point on the model; slacks are at ``least``, and where ``held`` at what the margin needs."""
-        model = self._model
-        _set(model.w, w)
-        if not model.b.fixed:
-            model.b.set_value(float(b), skip_validation=True)
-        if self._form == "rmp":
-            model.eta.set_value(eta, skip_validation=True)
-            return
-        _set(model.xi, np.where(held, np.maximum(least, self._short(w, b)), least))
-        if self._form == "perspective":
-            _set(model.t, np.divide(w**2, sigma, out=np.zeros_like(w), where=sigma > 0))
-        elif self._form == "bilinear":
-            _set(model.u, w)
-
-    def _short(self, w: np.ndarray, b: float) -> np.ndarray:
-        """Return what the margins lack."""
-        return np.asarray(1.0 - self._y * (np.asarray(self._X @ w).ravel() + b))
-
-
-class FastSub(OracleSub):
-    """SUB by the interior-point oracle, with its answer put on the model's variables; valid as built only."""
-
-    def __init__(self, model: pyo.ConcreteModel, data: Dataset, form: str, kind: LossKind) -> None:
-        self._model: Any = model
-        self._form, self._kind = form, kind
-        self._X, self._y, self._s = data.X, data.y, slack_weights(data)
-        C = float(pyo.value(model.C))
-        self._made_for: float | None = C  # None: made on first use
-        self._svm = self._made(C)
-        self._hash: str | None = None
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> FastSub:
-        """Return what belongs to the model's clone, with an oracle of its own; the data are shared."""
-        memo[id(self)] = copy = self._copy(_made_for=None)
-        copy._model = deepcopy(self._model, memo)
-        return copy
-
-    def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer:
-        """Answer at sigma of shape (n,), each in [0, 1]; Aytug 2015, (5)-(10)."""
-        answer = self._oracle().solve(point, tolerance=tolerance, time_limit=time_limit)
-        cut = Cut(answer.constant, answer.slopes)
-        return SubAnswer(
-            answer.value, answer.bound, cut, lambda: self._write(point, answer.w, answer.b, answer.value), answer
-        )
-
-    def _relaxed(self, *given: Any, **words: Any) -> tuple[Relaxed, float, np.ndarray] | None:
-        svm = self._oracle()
-        found = svm.relax(*given, **words)
-        return None if found is None else (found[0], *svm.cut(found[0].alpha, found[1]))
-
-    def adapt(self, sub: EditedSub) -> Adapted:
-        """Return what answers for an edited SUB. Raises Inexpressible."""
-        edited = EditedFast(self._model, self._X, self._y, self._s, self._form, self._kind, sub)
-        return Adapted(edited, edited.relax, edited.detached)
-
-    def detached(self) -> FastSub:
-        """Return what answers as this one now does, and knows no model: for other processes."""
-        svm = self._oracle()
-        return self._copy(_svm=svm, _model=SimpleNamespace(C=self._made_for))
-
-    def parameters(self) -> tuple[float]:
-        """Return what SUB's value depends on besides sigma."""
-        return (float(pyo.value(self._model.C)),)
-
-    def identity(self) -> str:
-        """Return what tells SUB on these data from SUB on others."""
-        if self._hash is None:
-            X = self._X
-            parts = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [np.asarray(X)]
-            digest = hashlib.sha256(repr((X.shape, self._kind)).encode())
-            for part in [*parts, self._y, self._s]:
-                digest.update(np.ascontiguousarray(part).tobytes())
-            self._hash = digest.hexdigest()
-        return self._hash
-
     def _oracle(self) -> SvmOracle:
-        """Return the oracle for the C that the model has now."""
-        C = float(pyo.value(self._model.C))
-        if self._made_for != C:
-            self._svm, self._made_for = self._made(C), C
+        """Return the oracle for the present C of the model; edits have prices of their own."""
+        if self._edits is None:
+            C = float(pyo.value(self._model.C))
+            if self._made_for != C:
+                self._svm, self._made_for = self._made(C), C
         return self._svm
 
     def _made(self, C: float) -> SvmOracle:
         return SvmOracle(self._X, self._y, C * self._s, self._kind.loss, free_b=self._kind.free_b)
+
+    def _load(self, point: np.ndarray, answer: SvmSolution) -> None:
+        """Write a solution on the model; slacks are at their least, and of present margins at what these need."""
+        model, edits, w, b = self._model, self._edits, answer.w, answer.b
+        if edits is not None:
+            w = w / edits.root + edits.at
+        short = np.asarray(1.0 - self._y * (np.asarray(self._X @ w).ravel() + b))
+        _set(model.w, w)
+        if not model.b.fixed:
+            model.b.set_value(float(b), skip_validation=True)
+        if self._form == "rmp":
+            eta = answer.value
+            if edits is not None:
+                eta = 0.5 * float(w @ w) + self._svm.cost_of_slacks(np.maximum(0.0, short))
+            model.eta.set_value(eta, skip_validation=True)
+            return
+        least, held = (0.0, True) if edits is None else (edits.floor_of_slack, edits.held)
+        _set(model.xi, np.where(held, np.maximum(least, short), least))
+        if self._form == "perspective":
+            sigma = point[: w.size]
+            _set(model.t, np.divide(w**2, sigma, out=np.zeros_like(w), where=sigma > 0))
+        elif self._form == "bilinear":
+            _set(model.u, w)
 
 
 def carry(cut: Cut, then: tuple[Any, ...], now: tuple[Any, ...]) -> Cut | None:
@@ -240,54 +244,6 @@ def error_rate(model: pyo.ConcreteModel, data: Dataset) -> float:
     w = np.array([pyo.value(v) for v in model.w.values()])
     predicted = np.where(linear_decision(data.X, w, pyo.value(model.b)) > 0, 1.0, -1.0)
     return float(np.mean(predicted != data.y))
-
-
-class EditedFast(OracleSub):
-    """Answers for SUB with the edits that it was made for; raises Inexpressible where the oracle takes them not."""
-
-    def __init__(
-        self, model: Any, X: Any, y: np.ndarray, s: np.ndarray, form: str, kind: LossKind, sub: EditedSub
-    ) -> None:
-        self._model, self._form, self._X, self._y = model, form, X, y
-        read = self._read = Reader(model, X, y, s, form, sub, kind=kind).read()
-        self._constant, self._must = read.constant, read.must if read.must.any() else None
-        columns = X[read.samples]
-        plain = bool((read.root == 1.0).all())
-        scaled = (
-            columns if plain else sparse.csc_array(columns / read.root) if sparse.issparse(X) else columns / read.root
-        )
-        try:
-            self._svm = EditableOracle(scaled, y[read.samples], read.C, read.edits, kind.loss, free_b=kind.free_b)
-        except DataError as error:
-            raise Inexpressible(str(error)) from None
-
-    def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer:
-        """Answer at a point of the complicating variables; sigma within [0, 1]."""
-        read, n = self._read, self._read.root.size
-        missing = np.flatnonzero(read.must & (point[:n] < 1 - WHOLE))
-        if missing.size:
-            return SubAnswer(None, np.inf, Cut(1.0, -1.0 * (np.arange(point.size) == missing[0])), _nothing)
-        answer = self._svm.answer(point, tolerance, time_limit)
-        if isinstance(answer, Clash):
-            return SubAnswer(None, np.inf, Cut(answer.constant, answer.coefficients), _nothing)
-        cut = Cut(answer.constant + read.constant, answer.slopes)
-        value, bound = answer.value + read.constant, answer.bound + read.constant
-        return SubAnswer(value, bound, cut, lambda: self._load(point, answer), answer)
-
-    def _relaxed(self, *given: Any, **words: Any) -> tuple[Relaxed, float, np.ndarray] | None:
-        return self._svm.relaxed(*given, **words)
-
-    def detached(self) -> EditedFast:
-        """Return what answers as this one does, and knows no model: for other processes."""
-        return self._copy(_model=SimpleNamespace())
-
-    def _load(self, point: np.ndarray, answer: EditedSolution) -> None:
-        read = self._read
-        w, b = answer.w / read.root + read.at, answer.b
-        eta = 0.0
-        if self._form == "rmp":
-            eta = 0.5 * float(w @ w) + float(self._svm.cost_of_slacks(np.maximum(0.0, self._short(w, b))))
-        self._write(point[: read.root.size], w, b, eta, read.floor_of_slack, read.held)
 
 
 def _nothing() -> None:

@@ -1,6 +1,6 @@
-r"""What is proven about one SVM: the best weights and the best multipliers, evaluated on the data.
+r"""Losses of slacks, the multipliers that they allow, and the rounding of bounds of one SVM.
 
-What is returned is a certificate, wherever the method stopped; its own estimates are never reported:
+A certificate is evaluated on the data, wherever the method stopped; its own estimates are never reported:
 
 * bound: alpha is clipped to [0, C] and the class with the larger sum scaled down until y' alpha = 0, which stays in
   the box; then t alpha, t = min(sum alpha / sum sigma v^2, min C_i / alpha_i), is the multiple that maximises (3).
@@ -71,7 +71,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -81,81 +81,6 @@ TINY = float(np.finfo(float).tiny)
 EPSILON = float(np.finfo(float).eps)
 TOGETHER = 64  # columns whose absolute values are held at once
 Array = np.ndarray[Any, np.dtype[Any]]
-
-
-class Represented(Protocol):
-    """A linear system that keeps u in a form of its own."""
-
-    def weights(self, u: Array) -> Array:
-        """Return u (k,) from its representation."""
-        ...
-
-
-class PrimalDual(NamedTuple):
-    """An iterate of the interior point with its objectives (1) and (3); ``u`` as its system represents it."""
-
-    value: float
-    bound: float
-    u: Array
-    alpha: Array
-
-
-class SvmProof:
-    """Best point and best bound for one sigma, evaluated on the data; starts from w = 0 and the alpha of k = 0."""
-
-    def __init__(self, columns: Array, root: Array, y: Array, loss: Hinge) -> None:
-        self._columns, self._root, self.y, self.loss = columns, root, y, loss
-        self.value, self.bound = math.inf, -math.inf
-        self.try_u(np.zeros(root.size))
-        self.at_zero = self.value  # of w = 0, the largest that a value can be
-        self.try_alpha(loss.at_zero(y))
-        self._estimates, self._offered = (math.inf, -math.inf), dict[str, PrimalDual]()
-
-    @property
-    def gap(self) -> float:
-        """Certified relative gap."""
-        return relative(self.value, self.bound)
-
-    def offer(self, point: PrimalDual) -> float:
-        """Keep the better sides of an iterate, and return the relative gap so far by the iterates' own numbers."""
-        upper, lower = self._estimates
-        if point.value < upper:
-            self._offered["primal"] = point
-        if point.bound > lower:
-            self._offered["dual"] = point
-        self._estimates = min(upper, point.value), max(lower, point.bound)
-        return relative(*self._estimates)
-
-    def settle(self, system: Represented) -> float:
-        """Evaluate on the data what was offered; return the certified relative gap."""
-        if "primal" in self._offered:
-            self.try_u(system.weights(self._offered["primal"].u))
-        if "dual" in self._offered:
-            self.try_u(self.try_alpha(self._offered["dual"].alpha))
-        # Where rounding made the estimates too good, they must not hide the better points that follow.
-        self._estimates, self._offered = (self.value, self.bound), {}
-        return self.gap
-
-    def try_u(self, u: Array) -> None:
-        """Take the value of u with its best b."""
-        value, b = self.loss.offset(self._columns @ (self._root * u), self.y)
-        value += 0.5 * float(u @ u)
-        if value < self.value:
-            self.value, self.u, self.b = value, u, b
-
-    def try_alpha(self, alpha: Array) -> Array:
-        """Take the bound of alpha, repaired, and return the u that belongs to it."""
-        alpha = self.loss.repaired(alpha, self.y)
-        u = self._root * (self._columns.T @ (self.y * alpha))
-        square = float(u @ u)
-        t = self.loss.multiple(alpha, square)
-        alpha, u = np.minimum(t * alpha, self.loss.most), t * u
-        bound = self.loss.gained(alpha) - 0.5 * t * t * square
-        if bound > self.bound and u.size:  # without columns value and bound are the same sum
-            bound -= lost(self.loss, alpha, u, self._root * sizes(self._columns, alpha))
-        if bound > self.bound:
-            self.bound, self.alpha = bound, alpha
-        return u
 
 
 def unit(samples: int, terms: int) -> float:

@@ -21,9 +21,9 @@ Symbols
     l samples, n features, k = number of j with sigma_j > 0; Z = diag(y) X_S diag(sqrt(sigma_S)) (l, k);
     u_j = w_j / sqrt(sigma_j) (k,); s (l,) surplus and xi (l,) slack of (2); beta = C - alpha (l,).
 Method
-    Interior point (``interior_point``; ``loop``, compiled, at up to 200 features), O(l k^2) an iteration; for
-    large supports libsvm on the Gram matrix first; with the squared hinge Newton's method (``svm_solvers``).
-    Whatever they end with is repaired and evaluated on the data: ``proofs.svm``.
+    The interior point of the relaxation with sigma fixed (``loop``, compiled, at up to 200 features, else
+    ``iterates``), O(l k^2) an iteration; for large supports libsvm on the Gram matrix first; with the squared hinge
+    Newton's method (``svm_solvers``). The result of each is repaired and evaluated on the data: ``support``.
 Source
     Aytug 2015, (5)-(10): SUB, its dual, the cut.
 Deviations
@@ -40,7 +40,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -49,15 +49,18 @@ import scipy.sparse as sp
 
 from fsmodels.checks import number
 from fsmodels.errors import DataError, ModelError, ParameterError
-from fsmodels.models.fsp.oracle import interior_point, relaxation, svm_solvers
+from fsmodels.models.fsp.oracle import relaxation, svm_solvers
 from fsmodels.models.fsp.oracle.neighbours import Neighbours, Pricing, Solved
-from fsmodels.models.fsp.oracle.problem import Guide, Screen
-from fsmodels.models.fsp.oracle.relaxation import Relaxed, Rows, Terms
-from fsmodels.models.proofs.svm import HINGE, Array, LossKind, SvmProof, lost, norms, relative, unit
+from fsmodels.models.fsp.oracle.problem import Edits, Guide, Relaxed, Rows, Screen, Terms
+from fsmodels.models.fsp.oracle.support import SupportProof, clash_cut
+from fsmodels.models.proofs.svm import HINGE, Array, LossKind, lost, norms, unit
 from fsmodels.words import shown
 
 __all__ = ["SvmOracle", "SvmSolution"]
 
+COMPILED_ENOUGH = (
+    10.0  # times the tolerance: the gap up to which numpy does not improve the compiled loop's point of edited SUB
+)
 ATTEMPTS = 8  # at a relaxation, the last on all samples and columns
 MOST_CELLS = 2_000_000_000  # of a sparse support made dense, 16 GB
 _RELAXATION_WORK = 5e9  # multiplications an iteration, about half a second
@@ -78,8 +81,8 @@ class SvmSolution:
     - ``v`` (n,): ``X' (y alpha)`` for ALL features.
     - ``constant``, ``slopes`` (n,): of the cut, g(alpha) and ``-v**2 / 2``, both less rounding.
     - ``iterations``, ``seconds``: iterations of the methods, and wall-clock time.
-    - ``method``: "closed-form" (k = 0), "newton" (squared hinge), "compiled", "libsvm-gram", "interior-point" (k <= l),
-      "interior-point-gram" (k > l), "interior-point-rotated": the last that was needed.
+    - ``method``: "closed-form" (k = 0), "newton" (squared hinge), "compiled", "libsvm-gram", "interior-point":
+      the last that was needed.
     """
 
     value: float
@@ -119,7 +122,9 @@ class SvmOracle:
     True
     """
 
-    def __init__(self, X: Any, y: Any, C: float | Array, loss: str = HINGE, *, free_b: bool = True) -> None:
+    def __init__(
+        self, X: Any, y: Any, C: float | Array, loss: str = HINGE, *, free_b: bool = True, edits: Edits | None = None
+    ) -> None:
         sparse = sp.issparse(X)
         # Fortran order: gathering the columns of a support is then a plain memory copy.
         self._X: Any = sp.csc_array(X, dtype=float) if sparse else np.array(X, dtype=float, order="F")
@@ -138,7 +143,6 @@ class SvmOracle:
         if not (np.isfinite(self._C) & (self._C > 0)).all():
             raise ParameterError(f"C={C} is not allowed: give finite numbers above 0.")
         self._loss = LossKind(loss, free_b).priced(self._C)
-        self._terms = Terms.plain(self._y, self._loss, self._X.shape[1])
         self._gram = svm_solvers.Backoff()
         # For relaxations, and for points: how many samples have to stay differs between them.
         self._screen, self._screen_at_points = (Screen(bounded=not self._loss.squared) for _ in range(2))
@@ -150,78 +154,100 @@ class SvmOracle:
         self._mean: Array = np.asarray(self._X.mean(axis=0)).ravel() if free_b else np.zeros(self._X.shape[1])
         if not sparse and free_b:
             self._X -= self._mean
+        n, self._more = self._mean.size, 0  # variables after sigma in the rows of an edited SUB
+        self._terms, self._open = Terms.plain(self._y, self._loss, n), np.ones(n, dtype=bool)
+        self._own = Rows(np.empty((0, n)), np.empty(0), np.empty(0, dtype=bool))
+        self._joined: tuple[Rows, Rows] | None = None  # rows of a master, and with the own ones
+        if edits is not None:
+            self._edit(edits)
 
-    def solve(self, sigma: Any, tolerance: float = 1e-7, time_limit: float | None = None) -> SvmSolution:
-        """Solve SUB at ``sigma``.
+    def _edit(self, edits: Edits) -> None:
+        mean, slope, rows = self._mean, edits.slope.copy(), edits.rows
+        weights, offset = rows.beside(mean.size)
+        # Sizes of the terms of G and c, which are rounded here.
+        self._rounded = np.abs(np.vstack([weights, slope[:-1]])) + np.outer(np.abs([*offset, slope[-1]]), np.abs(mean))
+        slope[:-1] -= slope[-1] * mean  # b of the centred data is b + mean.w
+        self._own = replace(rows, weights=weights - np.outer(offset, mean), offset=offset)
+        self._more = rows.matrix.shape[1] - mean.size
+        self._terms = Terms(self._y, self._loss, edits.need, slope, edits.least, edits.largest)
+        self._open = (edits.least != 0.0) | (edits.largest != 0.0)
 
-        ``sigma`` (n,): within [0, 1]; values outside by at most 1e-6 are clipped, and the answer is for the clipped
-        sigma. ``tolerance``: relative gap to reach, > 0. If rounding does not allow it, the run ends earlier with the
-        gap it reports. ``time_limit``: seconds, checked once an interior-point iteration; then the best certified point
-        so far is returned, never an error. Raises ParameterError: ``sigma`` of another length or outside [0, 1],
-        ``tolerance`` not positive, ``time_limit`` negative.
+    def solve(self, x: Any, tolerance: float = 1e-7, time_limit: float | None = None) -> SvmSolution:
+        """Solve SUB at ``x``.
+
+        ``x`` (m,): sigma (n,) within [0, 1] and, after it, all other variables in the rows of an edited SUB; sigma
+        outside by at most 1e-6 is clipped, and the solution is that of the clipped sigma. ``tolerance``: relative gap
+        to reach, > 0. If rounding does not allow it, the run ends earlier with the gap it reports. ``time_limit``:
+        seconds, checked once an interior-point iteration; then the best certified point so far is returned, never an
+        error. Raises ParameterError: ``x`` of another length or sigma outside [0, 1], ``tolerance`` not positive,
+        ``time_limit`` negative.
         """
         start = time.perf_counter()
-        sigma = np.asarray(sigma, dtype=float)
-        if sigma.shape != self._mean.shape:
-            raise ParameterError(f"sigma has shape {sigma.shape}: give one number per feature, {self._mean.size}.")
-        if not ((sigma >= -_SIGMA_SLACK) & (sigma <= 1 + _SIGMA_SLACK)).all():
-            raise ParameterError(f"sigma spans [{sigma.min():.6g}, {sigma.max():.6g}]: keep it within [0, 1].")
+        n, x = self._mean.size, np.array(x, dtype=float)
+        if x.shape != (n + self._more,):
+            raise ParameterError(f"sigma has shape {x.shape}: give one number per feature, {n}.")
+        if not ((x[:n] >= -_SIGMA_SLACK) & (x[:n] <= 1 + _SIGMA_SLACK)).all():
+            raise ParameterError(f"sigma spans [{x[:n].min():.6g}, {x[:n].max():.6g}]: keep it within [0, 1].")
         if not tolerance > 0:
             raise ParameterError(f"tolerance={tolerance} is not allowed: give a relative gap above 0, such as 1e-7.")
         seconds = math.inf if time_limit is None else number(time_limit)
         if not seconds >= 0:
             raise ParameterError(f"time_limit={shown(time_limit)} is not allowed: give seconds, or None for no limit.")
-        deadline = start + seconds
+        x[:n] = np.clip(x[:n], 0.0, 1.0)
+        support = self._support(x)
+        rows = self._own.of(support)
+        if rows.sides.size:
+            rows = replace(rows, sides=rows.sides - rows.matrix @ x)
+        proof = SupportProof(self._columns(support), x[support], self._terms.of(support), rows)
+        iterations, method = self._prove(proof, support, tolerance, start + seconds)
+        w = np.zeros(n)
+        if proof.w is not None:
+            w[support] = proof.w
+        alpha = np.zeros(self._y.size) if proof.alpha is None else proof.alpha
+        v, bound = self._slopes(alpha), proof.bound
+        constant, slopes = self.cut(alpha, proof.theta, v) if proof.alpha is not None else (-math.inf, np.zeros(x.size))
+        if proof.clash is not None:
+            bound = math.inf
+            constant, slopes = self._feasibility_cut(proof.clash, x)
+        return SvmSolution(
+            proof.value, bound, proof.gap, alpha, w, proof.b - float(self._mean @ w), v, constant, slopes, iterations,
+            time.perf_counter() - start, method,
+        )  # fmt: skip
 
-        sigma = np.clip(sigma, 0.0, 1.0)
-        support = np.flatnonzero(sigma)
-        found = self._at_once(support, sigma[support], tolerance, deadline - time.perf_counter())
-        if found is not None and relative(found.value, found.bound) <= tolerance:
-            w, v = np.zeros(sigma.size), self._slopes(found.alpha, found.v)
-            w[support] = found.w
-            return SvmSolution(
-                found.value, found.bound, relative(found.value, found.bound), found.alpha, w,
-                found.b - float(self._mean @ w), v, *self.cut(found.alpha, v), found.iterations,
-                time.perf_counter() - start, "compiled",
-            )  # fmt: skip
-        root = np.sqrt(sigma[support])
-        columns = self._columns(support)
-        proof = SvmProof(columns, root, self._y, self._loss)
-        iterations, method = 0, "closed-form"
-        if found is not None:
-            proof.try_u(found.w / root)
-            proof.try_alpha(found.alpha)
-        if support.size and proof.gap > tolerance and self._loss.squared:
-            iterations, method = (
-                svm_solvers.improve_by_newton(proof, columns, root, tolerance, deadline),
-                svm_solvers.NEWTON,
-            )
-        elif support.size:
-            iterations, method = self._by_interior_point(proof, columns, root, tolerance, deadline)
-
-        w = np.zeros(sigma.size)
-        w[support] = root * proof.u
-        if method == svm_solvers.GRAM:  # a large support: the next relaxation may start from here
-            self._large = Guide(self._y * (columns @ (root * proof.u) + proof.b), w, proof.b)
-        b = proof.b - float(self._mean @ w)
-        v = np.asarray(self._X.T @ (self._y * proof.alpha))
-        seconds, cut = time.perf_counter() - start, self.cut(proof.alpha, v)
-        return SvmSolution(proof.value, proof.bound, proof.gap, proof.alpha, w, b, v, *cut, iterations, seconds, method)
-
-    def _by_interior_point(
-        self, proof: SvmProof, columns: Array, root: Array, tolerance: float, deadline: float
-    ) -> tuple[int, str]:
-        """Improve the proof of a hinge at a support that is not empty; return the iterations and the method's name."""
-        iterations, method = 0, "closed-form"
+    def _prove(self, proof: SupportProof, support: Array, tolerance: float, deadline: float) -> tuple[int, str]:
+        """Improve the proof by the methods in order of their speed; return the iterations and the last method."""
+        edited, iterations, method = self._terms.edited, 0, "closed-form"
+        enough = COMPILED_ENOUGH * tolerance if edited else tolerance
         left = deadline - time.perf_counter()
-        if self._for_libsvm(root.size, tolerance, left) and self._gram.due():
-            method = svm_solvers.GRAM
-            iterations = svm_solvers.improve_by_libsvm(proof, columns, root, tolerance)
+        large = self._for_libsvm(support.size, tolerance, left)
+        along = None if large or not (support.size or edited) else self._along(support, support.size)
+        if along is not None and left > 0:
+            most = relaxation.most_iterations(self._y.size, support.size, left)
+            iterations, method = proof.try_compiled(along, tolerance, most), "compiled"
+        if proof.gap <= enough:
+            return iterations, method
+        proof.start()
+        if proof.gap <= tolerance or not (support.size or edited):
+            return iterations, method
+        if self._loss.squared and not edited:
+            return svm_solvers.improve_by_newton(proof, tolerance, deadline), svm_solvers.NEWTON
+        if large and self._gram.due():
+            iterations, method = svm_solvers.improve_by_libsvm(proof, tolerance), svm_solvers.GRAM
             self._gram.learn(proof.gap <= tolerance)
-        if proof.gap > tolerance:
-            taken, method = interior_point.improve(proof, columns, root, tolerance, deadline)
-            iterations += taken
-        return iterations, method
+            if proof.gap <= tolerance and proof.w is not None:  # the next relaxation may start from here
+                self._large = Guide(
+                    self._y * (proof.columns @ proof.w + proof.b), self._wide(support, proof.w), proof.b
+                )
+                return iterations, method
+        return iterations + proof.improve(tolerance, deadline), "interior-point"
+
+    def _feasibility_cut(self, clash: Array, x: Array) -> tuple[float, Array]:
+        """Return a cut that is above 0 at x and at most 0 wherever SUB has a point."""
+        cut = clash_cut(clash, self._own, self._terms)
+        if cut is not None and cut[0] + float(cut[1] @ x) > 0:
+            return cut
+        on = x > 0.5  # a cut that excludes this 0/1 point only
+        return 1.0 - float(np.sum(on)), np.where(on, 1.0, -1.0)
 
     def relax(
         self,
@@ -284,8 +310,7 @@ class SvmOracle:
             self._screen.adapt(right=not missed)
             if attempt == 0:
                 self._pricing.adapt(right=not lost)
-            w = np.zeros(n)
-            w[support] = new.w
+            w = self._wide(support, new.w)
             self._near = Guide(new.margins, w, new.offset)
             if not missed and not lost:
                 if new.bound < enough:  # else nothing below it is asked
@@ -318,9 +343,7 @@ class SvmOracle:
             missed = new is None or (new.bound < enough and new.left_out[0] > accuracy)
             self._screen_at_points.adapt(right=not missed)
             if new is not None:
-                w = np.zeros(self._mean.size)
-                w[support] = new.w
-                self._near = Guide(new.margins, w, new.offset)
+                self._near = Guide(new.margins, self._wide(support, new.w), new.offset)
             if not missed or part is None:
                 return new
             part = None
@@ -337,20 +360,59 @@ class SvmOracle:
 
     def _support(self, most: Array) -> Array:
         """Return the features whose weights may be other than 0, where sigma is at most so much."""
-        return np.flatnonzero(most[: self._mean.size])
+        return np.flatnonzero((most[: self._mean.size] > 0) & self._open)
 
     def _beside(self, rows: Rows, support: Array) -> Rows:
-        """Return the rows of a relaxation with those that SUB has itself."""
-        return rows
+        """Return the rows of the master, and those of an edited SUB after them."""
+        own, n = self._own, self._mean.size
+        if not own.sides.size:
+            return rows
+        if self._joined is None or self._joined[0] is not rows:
+            wide = np.zeros((own.sides.size, rows.matrix.shape[1]))
+            wide[:, : own.matrix.shape[1]] = own.matrix
+            weights, offset = own.beside(n)
+            joined = Rows(
+                np.vstack([rows.matrix, wide]),
+                np.append(rows.sides, own.sides),
+                np.append(rows.equal, own.equal),
+                np.vstack([np.zeros((rows.sides.size, n)), weights]),
+                np.append(np.zeros(rows.sides.size), offset),
+            )
+            self._joined = rows, joined
+        joined = self._joined[1]
+        return replace(joined, weights=np.ascontiguousarray(joined.beside(n)[0][:, support]))
 
-    def cut(self, alpha: Array, v: Array) -> tuple[float, Array]:
-        """Return constant and slopes (n,) of the cut (5) of alpha, each less its rounding, so that the cut is valid.
+    def cost_of_slacks(self, slacks: Array) -> float:
+        """Return the cost of slacks of its samples."""
+        return self._loss.cost(slacks)
 
-        ``proofs.svm``: exact multipliers have v_j within e_j = unit * a_j, so that -1/2 (|v_j| + e_j)^2 is at most
-        their slope. sigma is at least 0.
+    def cut(self, alpha: Array, theta: Array, v: Array | None = None) -> tuple[float, Array]:
+        r"""Return constant and slopes of the cut (5) of multipliers, each less its rounding, so that the cut is valid.
+
+        ``theta``: of rows, the last ones those of SUB itself. ``v`` (n,): ``X' (y alpha)``, if known.
+
+        ``proofs.svm``: exact multipliers have v_j within e_j = unit * a_j, so that -1/2 (\|v_j\| + e_j)^2 is at most
+        their slope. sigma is at least 0. With edits a_j has the sizes of the terms of G'theta and c too, and g_j rises
+        by at most \|t*\| e_j + 1/2 e_j^2. A theta that balances
+        the offset is known to unit times the sizes of that sum.
         """
-        most = np.abs(v) + unit(alpha.size, 0) * self._sizes(alpha)
-        return self._loss.gained(alpha) - lost(self._loss, alpha, v[:0], v[:0]), -0.5 * most**2
+        own, terms, sizes, v = self._own, self._terms, self._sizes(alpha), self._slopes(alpha, v)
+        if not terms.edited:
+            most = np.abs(v) + unit(alpha.size, 0) * sizes
+            return terms.gained(alpha) - lost(self._loss, alpha, v[:0], v[:0]), -0.5 * most**2
+        theta = theta[theta.size - own.sides.size :]
+        weights, offset = own.beside(v.size)
+        share, size, g = unit(alpha.size, 2 * theta.size), np.abs(theta), np.abs(offset)
+        if g.any():
+            sum_of_sizes = float(alpha.sum() + g @ size) + abs(terms.slope[-1])
+            size = size + np.divide(sum_of_sizes, g, out=np.zeros_like(g), where=own.equal & (g > 0))
+        sizes = sizes + self._rounded[:-1].T @ size + self._rounded[-1]
+        curb, at = terms.curb(v - weights.T @ theta - terms.slope[:-1])
+        slopes = own.matrix.T @ theta - share * (np.abs(own.matrix).T @ size)
+        slopes[: v.size] -= curb + share * (np.abs(at) * (sizes + np.abs(at)) + 0.5 * share * sizes**2)
+        gained, total = terms.gained(alpha), float(np.abs(terms.need) @ alpha)
+        rounding = share * (2 * total + abs(total - gained) + float(np.abs(own.sides) @ size))
+        return gained - float(own.sides @ theta) - rounding, slopes
 
     def _sizes(self, alpha: Array) -> Array:
         """Return at least the sizes of the terms of v (n,), with those of the means where these are apart."""
@@ -361,24 +423,23 @@ class SvmOracle:
         apart = np.abs(self._mean) * math.sqrt(self._y.size) if sp.issparse(self._X) else 0.0
         return norms(self._X) + apart
 
-    def _slopes(self, alpha: Array, v: Array | None) -> Array:
-        """Return X' (y alpha), of all features, where ``v`` is not that."""
-        return v if v is not None and v.size == self._mean.size else np.asarray(self._X.T @ (self._y * alpha))
+    def _slopes(self, alpha: Array, v: Array | None = None) -> Array:
+        """Return X' (y alpha) of all features; ``v`` is that, or of some features only."""
+        if v is not None and v.size == self._mean.size:
+            return v
+        signed = self._y * alpha
+        v = np.asarray(self._X.T @ signed)
+        return v - self._mean * float(signed.sum()) if sp.issparse(self._X) else v
 
-    def _at_once(self, support: Array, sigma: Array, tolerance: float, left: float) -> relaxation.AtSupport | None:
-        """Return what the compiled loop says of SUB; None where it is not asked, or has nothing to say."""
-        if not support.size or not left > 0 or self._for_libsvm(support.size, tolerance, left):
-            return None
-        along = self._along(support, support.size)
-        return (
-            None
-            if along is None
-            else relaxation.at_support(along, sigma, self._terms.of(support), 0.5 * tolerance, left)
-        )
+    def _wide(self, support: Array, w: Array) -> Array:
+        """Return weights (n,) of all features."""
+        wide = np.zeros(self._mean.size)
+        wide[support] = w
+        return wide
 
     def _for_libsvm(self, features: int, tolerance: float, left: float) -> bool:
-        """Return whether libsvm is likely the faster way; it has an offset and the hinge only."""
-        can = self._loss.free_b and not self._loss.squared
+        """Return True if libsvm is likely the faster way; it has an offset and the hinge only."""
+        can = self._loss.free_b and not self._loss.squared and not self._terms.edited
         return can and svm_solvers.worth_trying(self._y.size, features, tolerance, left)
 
     def _along(self, support: Array, most: int) -> tuple[Array, Array] | None:

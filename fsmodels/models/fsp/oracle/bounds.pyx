@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""What multipliers prove, in compiled code: ``problem`` for a relaxation and ``proofs.svm`` for SUB.
+"""The bound of multipliers of a relaxation in compiled code: ``JointProblem.proven`` of ``problem`` without edits.
 
 Only the multipliers come from the loop. Everything else is computed from the data, Z = X' diag(y) with one row per
 feature. At the nodes of a tree the calls of numpy would cost as much as the loop.
@@ -8,14 +8,13 @@ Bounds are reduced by what rounding may have added: ``proofs.svm`` derives ``uni
 a_j = sum_i alpha_i |z_ij| are summed with v. They hold for sums in any order, which the compiler may choose.
 """
 
-from libc.math cimport INFINITY, copysign, fabs, isfinite, rint
+from libc.math cimport copysign, fabs, rint
 
 import numpy as np
 
 from fsmodels.models.fsp.oracle.clones cimport cloned
 
 cdef double EPSILON = np.finfo(float).eps
-cdef int HALVINGS = 50  # of the interval that holds the best b
 
 ctypedef Py_ssize_t Index
 
@@ -72,97 +71,6 @@ cdef inline double rounding_unit(Index samples, Index terms) noexcept nogil:
     return EPSILON * (3 * samples + terms + 20)
 
 
-cdef inline double best_b(Samples *p, const double *kinks) noexcept nogil:
-    """Return the middle of the best b, by halving: they lie between the kinks where the sums of C pass class +1's."""
-    cdef Index i
-    cdef int halving
-    cdef double low = INFINITY, high = -INFINITY, rank = 0.0, close = 0.0, last, below = 0.0, b, left, right
-    for i in range(p.l):
-        low, high = min(low, kinks[i]), max(high, kinks[i])
-        close += 64 * EPSILON * p.C[i]  # what another order of the sum may change
-        if p.y[i] > 0:
-            rank += p.C[i]
-    last = high
-    high += max(fabs(high), fabs(low)) * EPSILON + 1e-300  # no kink lies at it, or beyond
-    for halving in range(HALVINGS):
-        b, below = 0.5 * (low + high), 0.0
-        for i in range(p.l):
-            if kinks[i] < b:
-                below += p.C[i]
-        if below < rank - close:
-            low = b
-        else:
-            high = b
-    left, right, below = -INFINITY, last, 0.0
-    for i in range(p.l):
-        if kinks[i] < high:
-            left = max(left, kinks[i])
-            below += p.C[i]
-        else:
-            right = min(right, kinks[i])
-    return left if below > rank + close else 0.5 * (left + right)
-
-
-cdef inline double best_squared_b(Samples *p, const double *images, const double *kinks) noexcept nogil:
-    """Return the best b with the squared hinge: the mean kink of those with a slack there, by Newton in brackets."""
-    cdef Index i
-    cdef int halving
-    cdef double low = -INFINITY, high = INFINITY  # the kinks of class +1 end, those of class -1 begin
-    cdef double first = INFINITY, last = -INFINITY, b, to, slope, curvature, slack
-    for i in range(p.l):
-        first, last = min(first, kinks[i]), max(last, kinks[i])
-        if p.y[i] > 0:
-            low = max(low, kinks[i])
-        else:
-            high = min(high, kinks[i])
-    if low <= high:
-        return 0.5 * (low + high)
-    low, high, b = first, last, 0.5 * (first + last)
-    for halving in range(HALVINGS):
-        slope, curvature = 0.0, 0.0
-        for i in range(p.l):
-            slack = 1.0 - images[i] - p.y[i] * b
-            if slack > 0:
-                slope -= p.C[i] * p.y[i] * slack
-                curvature += p.C[i]
-        if slope > 0:
-            high = b
-        else:
-            low = b
-        to = b - slope / curvature if curvature > 0 else 0.5 * (low + high)
-        if fabs(to - b) <= 4 * EPSILON * (fabs(b) + 1.0):
-            return to
-        b = to if low < to < high else 0.5 * (low + high)
-    return b
-
-
-cdef cloned value_at(
-    Samples *p, const double *Z, const Index *which, const double *sigma, const double *w, Index k, double *images,
-    double *kinks, double *value, double *b
-) noexcept nogil:
-    """Compute the images of w, the best b and the objective of SUB there."""
-    cdef Index i, j
-    cdef double x, slack, found = 0.0
-    cdef const double *row
-    for i in range(p.l):
-        images[i] = 0.0
-    for j in range(k):
-        x = w[j]
-        found += 0.5 * x * x / sigma[j]
-        row = Z + which[j] * p.l
-        for i in range(p.l):
-            images[i] += x * row[i]
-    b[0] = 0.0
-    if p.free_b:
-        for i in range(p.l):
-            kinks[i] = p.y[i] * (1.0 - images[i])
-        b[0] = best_squared_b(p, images, kinks) if p.squared else best_b(p, kinks)
-    for i in range(p.l):
-        slack = max(1.0 - images[i] - p.y[i] * b[0], 0.0)
-        found += p.C[i] * (slack * slack if p.squared else slack)
-    value[0] = found
-
-
 def relaxed(
     const double[:, ::1] Z, const Index[::1] which, const Index[::1] where, const double[::1] y, const double[::1] C,
     const double[::1] cost, rows, const double[::1] lower, const double[::1] upper, multipliers,
@@ -216,46 +124,3 @@ def relaxed(
             reduced[i] = copysign(max(fabs(d) - error, 0.0), d)
         bound += at_fixed - held_half - rounding * lost
     return bound, own_alpha, own_reduced, own_v
-
-
-def supported(
-    const double[:, ::1] Z, const Index[::1] which, const double[::1] sigma, const double[::1] y,
-    const double[::1] C, multipliers, const double[::1] w, bint squared, bint free_b
-):
-    """Return of SUB at sigma > 0 (k,): value at w and its best b, that b, bound, alpha as it is used, v of all of Z.
-
-    As ``proofs.svm.SvmProof`` has it.
-    """
-    cdef Index i, j, k = which.shape[0], n = Z.shape[0], l = y.shape[0]
-    cdef Samples samples = Samples(l, &y[0], &C[0], squared, free_b)
-    cdef Sums sums
-    cdef double rounding = rounding_unit(l, k), square = 0.0, errors = 0.0, most = INFINITY, t, bound, size
-    cdef double value = 0.0, b = 0.0
-    own_alpha, own_v = np.array(multipliers, dtype=float), np.empty(n)
-    cdef double[::1] alpha = own_alpha, v = own_v, sizes = np.empty(n), images = np.empty(l), kinks = np.empty(l)
-    with nogil:
-        repair(&samples, &alpha[0], &sums)
-        if n:
-            products(&Z[0, 0], &alpha[0], &v[0], &sizes[0], n, l)
-        for j in range(k):
-            t, size = v[which[j]], sizes[which[j]]
-            square += sigma[j] * t * t
-            errors += sigma[j] * (fabs(t) * size + 0.5 * rounding * size * size)
-        if not squared:
-            for i in range(l):
-                if alpha[i] > 0:
-                    most = min(most, C[i] / alpha[i])
-        t = min(most, sums.total / (square + 2.0 * sums.curved)) if square + sums.curved > 0 else most
-        if not isfinite(t):
-            t = 1.0
-        for i in range(l):
-            alpha[i] = t * alpha[i] if squared else min(t * alpha[i], C[i])
-        for j in range(n):
-            v[j] *= t
-        bound = t * sums.total - t * t * (0.5 * square + sums.curved)
-        bound -= rounding * (t * sums.total + t * t * (0.5 * square + sums.curved + errors))
-        value_at(
-            &samples, &Z[0, 0] if n else NULL, &which[0] if k else NULL, &sigma[0] if k else NULL,
-            &w[0] if k else NULL, k, &images[0], &kinks[0], &value, &b
-        )
-    return value, b, bound, own_alpha, own_v

@@ -1,6 +1,8 @@
 """The interior point of the joint relaxation in numpy, in the notation of ``oracle.relaxation``.
 
-It runs where the compiled loop does not: on sparse data, with more columns than samples, or after a breakdown.
+It runs where the compiled loop does not: on sparse data, with more columns than samples, or after a breakdown. With
+all sigma fixed it is the interior point of SUB. Normal equations of low rank: Ferris and Munson 2002,
+"Interior-point methods for massive support vector machines".
 
 The weight and the sigma of one feature, with bounds that scale with sigma, in the Newton system.
 
@@ -30,10 +32,85 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dpotrf, dpotrs
 
-from fsmodels.models.fsp.oracle.interior_point import FeatureSystem, SampleSystem
 from fsmodels.models.fsp.oracle.problem import JointProblem, Relaxed, Rows, Screened, lost
 from fsmodels.models.proofs.svm import TINY, Array
+
+
+def cholesky(H: Array) -> Array | None:
+    """Lower Cholesky factor, with a relative shift of the diagonal where rounding made H singular."""
+    diagonal = H.diagonal().copy()
+    for shift in (0.0, 1e-15, 1e-13, 1e-11):
+        np.einsum("ii->i", H)[:] = diagonal * (1 + shift)
+        factor, info = dpotrf(H, lower=1)
+        if info == 0:
+            return factor
+    return None
+
+
+class FeatureSystem:
+    """Solves ``D da + Z dw + y db = r``, ``Z' da - E^-1 dw = -E^-1 c``, ``y' da = e`` with k + 1 normal equations.
+
+    Where y is 0, and e, so is db.
+    """
+
+    def __init__(self, Z: Array, y: Array) -> None:
+        self._Z, self._y = Z, y
+        self._scaled = np.empty((y.size, Z.shape[1] + 1), order="F")
+        self._rows = np.empty_like(self._scaled)
+        self._scaled[:, -1] = y
+        self._alone = 0.0 if y.any() else 1.0
+
+    def factor(self, D: Array, E: Array) -> bool:
+        """Factor the system of these diagonals; return False where it is singular."""
+        self._inverse, self._root = 1 / D, np.sqrt(E)
+        np.multiply(self._Z, self._root, out=self._scaled[:, :-1])
+        np.multiply(self._scaled, np.sqrt(self._inverse)[:, None], out=self._rows)
+        N = dsyrk(1.0, self._rows, trans=1, lower=1)
+        np.einsum("ii->i", N)[:-1] += 1.0
+        N[-1, -1] += self._alone
+        self._factor = cholesky(N)
+        return self._factor is not None
+
+    def solve(self, r: Array | None, c: Array, e: float) -> tuple[Array, Array, float]:
+        """Return (da, dw, db); no ``r`` counts as 0."""
+        right = np.zeros(self._root.size + 1) if r is None else self._scaled.T @ (self._inverse * r)
+        right[:-1] += c / self._root
+        right[-1] -= e
+        z = dpotrs(self._factor, right, lower=1)[0]
+        image = self._scaled @ z
+        return self._inverse * (-image if r is None else r - image), self._root * z[:-1], float(z[-1])
+
+
+class SampleSystem:
+    """The same for k > l, by ``(D + Z E Z') da = r - Z c - y db`` of size l."""
+
+    def __init__(self, Z: Array, y: Array) -> None:
+        self._Z, self._y = Z, y
+        self._scaled, self._E = np.empty_like(Z), np.zeros(0)
+
+    def factor(self, D: Array, E: Array) -> bool:
+        """Factor the system of these diagonals; return False where it is singular."""
+        if not np.array_equal(E, self._E):  # fixed sigma have the same E in every iteration
+            self._E = E
+            np.multiply(self._Z, np.sqrt(E), out=self._scaled)
+            self._gram = dsyrk(1.0, self._scaled, lower=1)
+        M = self._gram.copy(order="F")
+        np.einsum("ii->i", M)[:] += D
+        self._factor = cholesky(M)
+        if self._factor is not None:
+            self._along_y = dpotrs(self._factor, self._y, lower=1)[0]
+        return self._factor is not None
+
+    def solve(self, r: Array | None, c: Array, e: float) -> tuple[Array, Array, float]:
+        """Return (da, dw, db); no ``r`` counts as 0."""
+        right = -(self._Z @ c) if r is None else r - self._Z @ c
+        p = dpotrs(self._factor, right, lower=1)[0]
+        db = (float(self._y @ p) - e) / (float(self._y @ self._along_y) or 1.0)
+        da = p - db * self._along_y
+        return da, self._E * (self._Z.T @ da) + c, db
 
 
 class Boxes:
@@ -195,6 +272,12 @@ class Iterates:
             return max((value - self.bound_estimate) / scale, 1.0)
         return (value - self.bound_estimate) / scale
 
+    def all_theta(self) -> Array:
+        """Return the multipliers of all rows, 0 of those that the bounds imply."""
+        theta = np.zeros(self.kept_rows.size)
+        theta[self.kept_rows] = self.theta
+        return theta
+
     def proven(self, gap: float, iterations: int) -> Relaxed:
         """Return the bound of the repaired alpha, and x as it is."""
         alpha, margins, missed = self.alpha, 1 - self.short, 0.0
@@ -208,9 +291,8 @@ class Iterates:
             missed = terms.loss.cost(hinge)
             along = float((self.fixed_v + terms.slope[:-1]) @ self.w)
             missed -= self.fixed_sum - along - (self.fixed_y + float(terms.slope[-1])) * self.offset
-        theta, whole, scale = np.zeros(self.kept_rows.size), self.whole, max(abs(self.value), TINY)
-        theta[self.kept_rows] = self.theta
-        bound, alpha, theta, reduced_costs = whole.proven(alpha, theta)
+        whole, scale = self.whole, max(abs(self.value), TINY)
+        bound, alpha, theta, reduced_costs = whole.proven(alpha, self.all_theta())
         left_out = missed / scale, lost(reduced_costs, whole.upper, whole.where, self.where) / scale
         x, w = self.lower.astype(float), np.zeros(whole.where.size)
         x[self.free], w[self.among] = self.x, self.w
@@ -350,6 +432,7 @@ def _reach(pairs: list[tuple[Array, Array]], moves: list[tuple[Array, Array]], i
     shrink = 0.0
     for k, (pair, move) in enumerate(zip(pairs, moves, strict=True)):
         for value, change in zip(pair, move, strict=True):
-            ratio = -change / value
-            shrink = max(shrink, float((ratio[inside] if k == 4 else ratio).max(initial=0.0)))
+            if value.size:
+                ratio = -change / value
+                shrink = max(shrink, float((ratio[inside] if k == 4 else ratio).max(initial=0.0)))
     return 1 / max(shrink, 1e-300)

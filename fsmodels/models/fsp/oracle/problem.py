@@ -130,6 +130,17 @@ class Rows:
 
 
 @dataclass(frozen=True)
+class Edits:
+    """Edits of SUB: d (l,), (c, c_b) (n + 1,), bounds of w (n,), and rows on all of x, on w and on b."""
+
+    need: Array
+    slope: Array
+    least: Array
+    largest: Array
+    rows: Rows
+
+
+@dataclass(frozen=True)
 class Relaxed:
     """What is proven: ``bound`` (*) and the reduced costs behind it, by alpha; ``x`` where the run ended.
 

@@ -51,7 +51,6 @@ import logging
 import math
 import time
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -66,12 +65,10 @@ except ImportError:  # installed without a C compiler
     bounds = loop = None
 
 __all__ = [
-    "AtSupport",
     "Relaxed",
     "Rows",
     "Terms",
     "at_once",
-    "at_support",
     "compiled",
     "minimise",
     "most_iterations",
@@ -141,35 +138,6 @@ def compiled() -> bool:
     if loop is None:
         logger.warning(NOT_COMPILED)
     return loop is not None
-
-
-class AtSupport(NamedTuple):
-    """SUB at a support: value of w (k,) and its b, bound of alpha; v of all rows that the loop was given."""
-
-    value: float
-    b: float
-    bound: float
-    alpha: Array
-    v: Array
-    w: Array
-    iterations: int
-
-
-def at_support(
-    along: tuple[Array, Array], sigma: Array, terms: Terms, tolerance: float, left: float
-) -> AtSupport | None:
-    """Solve SUB as built at ``sigma`` > 0 of shape (k,) by the compiled loop; None where it breaks down."""
-    k, y = sigma.size, terms.y
-    no_rows = Rows(np.empty((0, k)), np.empty(0), np.empty(0, dtype=bool))
-    samples = np.arange(y.size), np.empty(0, dtype=np.int64)  # all take part, none has alpha = C
-    node = loop.Node(*along, np.arange(k), terms, np.zeros(k), no_rows, sigma, sigma, *samples)
-    if not node.advance(tolerance, math.inf, most_iterations(y.size, k, left)):
-        return None
-    alpha, _, w, _, _, _ = node.solution()
-    value, b, bound, alpha, v = bounds.supported(
-        *along, sigma, y, terms.loss.C, alpha, w, terms.loss.squared, terms.loss.free_b
-    )
-    return AtSupport(value, b, bound, alpha, v, w, node.iterations)
 
 
 def most_iterations(samples: int, columns: int, left: float) -> int:

@@ -2,7 +2,7 @@ r"""Sequential minimal optimisation (libsvm) for the SVM of a large support, on 
 
 An interior point costs O(l k^2) at every iteration; K = Z Z' costs O(l^2 k) once, and half of that in single precision.
 From about k = l/8 on this is faster: at l = 1000 and k = 800 20 ms for 150, at 5000 and 10,000 4 s for 20. libsvm stops
-anywhere with 0 <= alpha <= C and y'alpha = 0, so that ``SvmProof`` certifies its answer like any other. What single
+anywhere with 0 <= alpha <= C and y'alpha = 0, so that ``SupportProof`` certifies its answer like any other. What single
 precision or hard data leave open is for the interior point.
 
 Newton's method for the SVM of one support with the squared hinge; symbols are those of ``fsp.oracle``.
@@ -37,8 +37,9 @@ import numpy as np
 from scipy.linalg.blas import dsyrk, ssyrk
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from fsmodels.models.fsp.oracle.support import SupportProof
 from fsmodels.models.libsvm import seconds, svc
-from fsmodels.models.proofs.svm import Array, SvmProof
+from fsmodels.models.proofs.svm import Array
 
 GRAM = "libsvm-gram"
 PRECISION = 1e-6  # relative gaps below this are out of reach in single precision
@@ -69,25 +70,22 @@ def worth_trying(samples: int, features: int, tolerance: float, left: float = ma
     return tolerance >= PRECISION and large and seconds(samples, features) <= left
 
 
-def improve_by_libsvm(proof: SvmProof, columns: Array, root: Array, tolerance: float) -> int:
-    """Offer libsvm's answer to the proof; return its iterations.
-
-    ``columns``: array (l, k). ``root`` (k,): square roots of sigma.
-    """
-    y = proof.y
-    gram = _gram(columns, root)
+def improve_by_libsvm(proof: SupportProof, tolerance: float) -> int:
+    """Try the answer of libsvm; return its iterations."""
+    y, loss, sigma = proof.terms.y, proof.terms.loss, proof.sigma
+    gram = _gram(proof.columns, np.sqrt(sigma))
     if not np.isfinite(gram).all():  # beyond single precision
         return 0
-    k = min(root.size, y.size)
+    k = sigma.size
     most = int(max(2 * y.size, PASSES * k * k / y.size))
     # The gap is about tol times the sum of alpha: separable data, whose value is far below C l, need a smaller tol.
-    share = max(1e-3, proof.bound / proof.at_zero)
+    share = max(1e-3, proof.bound / loss.gained(loss.at_zero(y)))
     tight = min(1e-3, 10 * tolerance * share)
     machine = svc(1.0, strict=False, kernel="precomputed", tol=tight, max_iter=most, cache_size=500)
-    machine.fit(gram, y, sample_weight=proof.loss.C)
+    machine.fit(gram, y, sample_weight=loss.C)
     alpha = np.zeros(y.size)
     alpha[machine.support_] = machine.dual_coef_[0] * y[machine.support_]
-    proof.try_u(proof.try_alpha(alpha))
+    proof.try_point(proof.try_multipliers(alpha, proof.theta), 0.0)
     return int(machine.n_iter_[0])
 
 
@@ -111,15 +109,13 @@ LINE = 60  # steps of a line search
 TINY = 1e-300
 
 
-def improve_by_newton(proof: SvmProof, columns: Array, root: Array, tolerance: float, deadline: float) -> int:
-    """Run from the proof's point until it is good enough or a limit strikes; return the iterations.
-
-    ``columns``: array (l, k). ``root`` (k,): square roots of sigma. ``deadline``: in ``time.perf_counter``'s seconds.
-    """
-    y, C, free_b = proof.y, proof.loss.C, proof.loss.free_b
-    Z = np.multiply(columns, root)
+def improve_by_newton(proof: SupportProof, tolerance: float, deadline: float) -> int:
+    """Run from the best point until the gap is small enough or a limit is reached; return the iterations."""
+    y, C, free_b, root = proof.terms.y, proof.terms.loss.C, proof.terms.loss.free_b, np.sqrt(proof.sigma)
+    Z = np.multiply(proof.columns, root)
     Z *= y[:, None]
-    u, b, shift = proof.u.copy(), proof.b, y if free_b else np.zeros(y.size)
+    u, b = np.zeros(root.size) if proof.w is None else proof.w / root, proof.b
+    shift = proof.terms.shift
     missing = 1 - Z @ u - shift * b
     for iteration in range(1, ITERATION_LIMIT + 1):
         if time.perf_counter() >= deadline:
@@ -135,8 +131,8 @@ def improve_by_newton(proof: SvmProof, columns: Array, root: Array, tolerance: f
         settled = t == 1.0 and bool(np.all((missing > 0)[active])) and np.count_nonzero(missing > 0) == active.size
         if settled or iteration % 5 == 0 or t == 0.0:
             missing = 1 - Z @ u - shift * b  # afresh
-            proof.try_u(u)
-            proof.try_alpha(2 * C * np.maximum(missing, 0.0))
+            proof.try_point(root * u, b)
+            proof.try_multipliers(2 * C * np.maximum(missing, 0.0), proof.theta)
             if proof.gap <= tolerance or settled or t == 0.0:
                 return iteration
     return ITERATION_LIMIT

@@ -14,8 +14,9 @@ import pytest
 import fsmodels as fs
 from fsmodels.errors import ParameterError
 from fsmodels.models.fsp.oracle import SvmOracle, relaxation, svm_solvers
-from fsmodels.models.fsp.oracle.relaxation import Rows
-from fsmodels.models.proofs.svm import Hinge, SvmProof
+from fsmodels.models.fsp.oracle.relaxation import Rows, Terms
+from fsmodels.models.fsp.oracle.support import SupportProof
+from fsmodels.models.proofs.svm import Hinge
 from loops import LOOPS, needs_compiled
 
 
@@ -87,11 +88,16 @@ def test_a_fractional_point_is_solved_too():
 class Failing:
     """A node at which the compiled loop breaks down."""
 
+    offset, iterations = 0.0, 0
+
     def __init__(self, *_):
         pass
 
     def advance(self, *_):
         return False
+
+    def solution(self):
+        return [np.array([np.nan])] * 6
 
 
 @needs_compiled
@@ -225,8 +231,9 @@ def test_prices_of_samples_reach_libsvm():
     X, y = np.random.default_rng(4).normal(size=(60, 40)), np.where(np.arange(60) % 3 == 0, 1.0, -1.0)
     times = np.random.default_rng(3).integers(1, 4, 60)
     X -= X.mean(axis=0)
-    proof = SvmProof(X, np.ones(40), y, Hinge(0.02 * times))
-    assert svm_solvers.improve_by_libsvm(proof, X, np.ones(40), 1e-6) > 0
+    rows = Rows(np.empty((0, 40)), np.empty(0), np.empty(0, bool))
+    proof = SupportProof(X, np.ones(40), Terms.plain(y, Hinge(0.02 * times), 40), rows)
+    assert svm_solvers.improve_by_libsvm(proof, 1e-6) > 0
     assert proof.gap <= 1e-4
     many = SvmOracle(np.repeat(X, times, axis=0), np.repeat(y, times), 0.02)
     assert proof.value == pytest.approx(many.solve(np.ones(40)).value, rel=2e-4)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Terms
-from fsmodels.models.proofs.svm import Hinge, SquaredHinge, SvmProof
+from fsmodels.models.proofs.svm import Hinge, SquaredHinge
 
 bounds = pytest.importorskip("fsmodels.models.fsp.oracle.bounds", reason="installed without a C compiler")
 
@@ -68,25 +68,3 @@ def test_a_row_from_below_has_no_negative_multiplier():
     j = np.zeros(1, np.int64)
     negative, none = (bounds.relaxed(X.T * y, j, j, *words, np.array([t]), False, True)[0] for t in (-5.0, 0.0))
     assert negative == none
-
-
-@pytest.mark.parametrize("seed", range(100))
-def test_value_and_bound_at_a_support(seed):
-    rng = np.random.default_rng(seed)
-    X, y, C = data(rng, one_price=seed % 2 == 0)
-    S = np.sort(rng.choice(X.shape[1], int(rng.integers(1, X.shape[1] + 1)), replace=False))
-    sigma = rng.uniform(0.1, 1, S.size) if seed % 3 else np.ones(S.size)
-    w, alpha = rng.normal(size=S.size) / np.abs(X[:, S]).max(axis=0) * (seed % 7 > 0), multipliers(rng, C)
-    loss = priced(seed, C)
-    proof = SvmProof(X[:, S], np.sqrt(sigma), y, loss)
-    proof.value, proof.bound = np.inf, -np.inf
-    proof.try_u(w / np.sqrt(sigma))
-    proof.try_alpha(alpha)
-    value, b, bound, right, v = bounds.supported(
-        np.ascontiguousarray(X.T) * y, S, sigma, y, C, alpha, w, loss.squared, loss.free_b
-    )
-    assert value == pytest.approx(proof.value, rel=1e-12)
-    assert b == pytest.approx(proof.b, rel=1e-9, abs=1e-9)
-    assert bound == pytest.approx(proof.bound, rel=1e-11, abs=1e-12 * right.sum())
-    np.testing.assert_allclose(right, proof.alpha, rtol=1e-9)
-    np.testing.assert_allclose(v, X.T @ (y * right), atol=1e-10 * np.abs(v).max())

@@ -12,14 +12,14 @@ import pytest
 import scipy.sparse
 
 from fsmodels.models.fsp.oracle import SvmOracle, relaxation
-from fsmodels.models.fsp.oracle.editable import EditableOracle, Edits
-from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Terms
+from fsmodels.models.fsp.oracle.problem import Edits, JointProblem, Rows, Terms
+from fsmodels.models.fsp.oracle.support import SupportProof
 from fsmodels.models.gmeb.norm import Moments
 from fsmodels.models.gmeb.proof import MomentProof
 from fsmodels.models.multivariate.proof import LabellingRows, MarginRows
 from fsmodels.models.proofs.bounds import _product, one_norm_bound, svm_bound, unsquared_bound
 from fsmodels.models.proofs.equilibration import Columns
-from fsmodels.models.proofs.svm import Hinge, LossKind, SquaredHinge, SvmProof
+from fsmodels.models.proofs.svm import Hinge, LossKind, SquaredHinge
 from loops import needs_compiled
 
 
@@ -105,20 +105,17 @@ def test_the_bound_of_a_relaxation_is_not_above_the_exact_one(seed, squared):
 
 @pytest.mark.parametrize("seed", range(61))
 @pytest.mark.parametrize("squared", [False, True])
-@needs_compiled
 def test_the_bound_at_a_support_is_not_above_the_exact_one(seed, squared):
     rng, X, y, C, alpha = instance(seed)
     loss, sigma = (SquaredHinge if squared else Hinge)(C), rng.uniform(0.2, 1, 3)
-    proof = SvmProof(X, np.sqrt(sigma), y, loss)
-    proof.bound = -np.inf
-    proof.try_alpha(alpha)
-    Z = np.ascontiguousarray(X.T) * y
-    compiled = relaxation.bounds.supported(Z, np.arange(3), sigma, y, C, alpha, np.zeros(3), squared, True)
-    for bound, right in ((proof.bound, proof.alpha), (compiled[2], compiled[3])):
-        gained, v = parts(X, y, C, right, squared)
-        value = gained - sum(Fraction(s) * x * x for s, x in zip(sigma, v, strict=True)) / 2
-        size = right.sum() + np.abs(X).T.dot(right) @ np.abs(np.array(v, dtype=float))
-        below(bound, value, 10 * size)
+    rows = Rows(np.empty((0, 3)), np.empty(0), np.empty(0, bool))
+    proof = SupportProof(X, sigma, Terms.plain(y, loss, 3), rows)
+    proof.try_multipliers(alpha, np.zeros(0))
+    gained, v = parts(X, y, C, proof.alpha, squared)
+    value = gained - sum(Fraction(s) * x * x for s, x in zip(sigma, v, strict=True)) / 2
+    below(
+        proof.bound, value, 10 * (proof.alpha.sum() + np.abs(X).T.dot(proof.alpha) @ np.abs(np.array(v, dtype=float)))
+    )
 
 
 @pytest.mark.parametrize("seed", range(61))
@@ -131,7 +128,7 @@ def test_a_cut_is_not_above_the_exact_one_at_any_support(seed, squared):
     if y.size < 1000:
         alpha = oracle.solve(np.array([1.0, 1.0, 0.0]), 1e-6).alpha
     alpha = (SquaredHinge if squared else Hinge)(C).repaired(alpha, y)
-    constant, slopes = oracle.cut(alpha, (X - X.mean(axis=0)).T @ (y * alpha))
+    constant, slopes = oracle.cut(alpha, np.zeros(0), (X - X.mean(axis=0)).T @ (y * alpha))
     gained, v = parts(X, y, C, alpha, squared)
     assert Fraction(constant) <= gained
     assert all(Fraction(s) <= -x * x / 2 for s, x in zip(slopes, v, strict=True))
@@ -151,10 +148,11 @@ def test_the_cut_of_an_edited_problem_is_not_above_the_exact_one(seed, sparse):
         np.array([[0.0, 0, 0], [1.1, 0.3, 0]]), np.array([0.3, 0.7]), np.array([True, False]),
         np.array([[0.0, 0, 0], [0.1, -0.7, 0.3]]), np.array([float(rng.choice([1.0, 0.3])), 0.9]),
     )  # fmt: skip
-    oracle = EditableOracle(scipy.sparse.csc_array(X) if sparse else X, y, C, Edits(need, slope, least, largest, rows))
+    edits = Edits(need, slope, least, largest, rows)
+    oracle = SvmOracle(scipy.sparse.csc_array(X) if sparse else X, y, C, edits=edits)
     shift, theta = slope[-1], np.array([0.0, 10.0 ** rng.integers(-3, 4)])
     theta[0] = ((y * alpha).sum() - rows.offset[1] * theta[1] - shift) / rows.offset[0]
-    constant, slopes = oracle.cut_of(alpha, theta)
+    constant, slopes = oracle.cut(alpha, theta)
     a, t, one = exactly(alpha), exactly(theta), exactly(rows.offset)
     t[0] = ((exactly(y) * a).sum() - one[1] * t[1] - Fraction(shift)) / one[0]
     v = exactly(X).T.dot(exactly(y) * a) - exactly(rows.weights).T.dot(t) - exactly(slope[:-1])

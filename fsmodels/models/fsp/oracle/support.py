@@ -1,24 +1,25 @@
-r"""An edited SUB at one sigma: the terms of ``problem`` with all of x fixed, its best point, and points that clash.
+r"""SUB at one sigma: its best point and its best bound, evaluated on the data, wherever a method stopped.
 
-The bound is that of ``problem``. The value is that of weights within their bounds and rows: an interior point's are
-strictly within the bounds; what they miss of rows by rounding is given back by the least change of (w, b), and the rest
-by going a little towards a point that the rows allow, which a linear program finds. For given w the best b is that of
-the hinges, moved into the interval that the rows leave it, as the sum of hinges is convex in b.
+The bound is that of ``problem`` with all of x fixed. The value is that of weights within their bounds and rows: those
+of an interior point are strictly within the bounds; a violation of rows by rounding is removed by the least change of
+(w, b), and the rest by a step towards a point that the rows allow, which a linear program finds. For given w the best b
+is that of the hinges, moved into the interval that the rows leave for it, as the sum of hinges is convex in b.
 
-Where the rows have no point at sigma, the linear program that minimises the sum of what they are missed by has
-multipliers r, 0 <= r <= 1 (between -1 and 1 where they are equations), with g'r = 0, and
+Where the rows have no point at sigma, the linear program that minimises the sum of the violations has multipliers r,
+0 <= r <= 1 (between -1 and 1 for equations), with g'r = 0, and
 
-.. math:: r^\top S \sigma - r^\top h + \sum_j \sigma_j \min_{l_j \le t \le u_j} (G^\top r)_j t
+.. math::
+    r^\top S \sigma - r^\top h + \sum_j \sigma_j \min_{l_j \le t \le u_j} (G^\top r)_j t
 
 is above 0 there and at most 0 wherever there is a point. A minimum of -inf allows everything with sigma_j = 1: over
-binaries a coefficient that takes away all that the rest can add up to says the same.
+binaries a coefficient that outweighs all other terms states the same.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import scipy
@@ -28,58 +29,57 @@ from fsmodels.models.fsp.oracle.iterates import Iterates
 from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Terms
 from fsmodels.models.proofs.svm import Array, relative
 
-ITERATION_LIMIT, PATIENCE = 150, 15
-FINISHING, NEAR = 12, 1e-7  # steps of Newton's method; what is as good as tight
-HELD = 1e-10  # what rows may be missed by, relative to the sizes of their terms
-CLASHING = 1e-9  # and by how much in sum where they surely clash
+ITERATION_LIMIT, PATIENCE = 200, 15  # measured: 5-35 iterations on all data tried, badly scaled ones included
+EVALUATED = 1e-4  # gaps below this may be rounding in the numbers of an iterate: it is evaluated on the data
+FINISHING, NEAR = 12, 1e-7  # steps of Newton's method; relative slack of a row or bound that counts as tight
+VIOLATION = 1e-10  # allowed violation of rows, relative to the sizes of their terms
+CONTRADICTION = 1e-9  # sum of violations from which on rows have no point
 CANCELLED = 1e-12  # of multipliers that cancel
 
 
-@dataclass(frozen=True)
-class Clash:
-    """No point at a sigma: ``constant + coefficients.x`` is above 0 there, and at most 0 wherever there is one."""
+class SupportProof:
+    """Best point (w, b) and best multipliers of SUB at one support.
 
-    constant: float
-    coefficients: Array
+    ``columns`` (l, k): of the support. ``sigma`` (k,): above 0, or at any value for edited weights. ``rows``: on w and
+    b alone. ``clash``: multipliers that prove that the rows have no point, or None.
+    """
 
-
-@dataclass
-class Best:
-    """The best point and the best bound so far."""
-
-    value: float = math.inf
-    bound: float = -math.inf
-    w: Array | None = None
-    b: float = 0.0
-    alpha: Array | None = None
-    theta: Array | None = None
+    def __init__(self, columns: Array, sigma: Array, terms: Terms, rows: Rows) -> None:
+        self.columns, self.sigma, self.terms, self._rows = columns, sigma, terms, rows
+        self._G, self._g = rows.beside(sigma.size)
+        self.low, self.up = sigma * terms.least, sigma * terms.largest
+        nothing = np.zeros((rows.sides.size, sigma.size))
+        own = replace(rows, matrix=nothing)
+        self.problem = JointProblem(columns, np.arange(sigma.size), terms, np.zeros(sigma.size), own, sigma, sigma)
+        self.value, self.bound = math.inf, -math.inf
+        self.w: Array | None = None
+        self.b = 0.0
+        self.alpha: Array | None = None
+        self.theta = np.zeros(rows.sides.size)
+        self.clash: Array | None = None
+        self._allowed: tuple[Array, float] | None = None
 
     @property
     def gap(self) -> float:
         """Certified relative gap."""
         return relative(self.value, self.bound) if math.isfinite(self.value) else math.inf
 
-
-class EditedQuestion:
-    """One question: ``columns`` (l, k) of a support, its ``sigma``, and ``rows`` on w and b alone."""
-
-    def __init__(self, columns: Array, sigma: Array, terms: Terms, rows: Rows) -> None:
-        self._columns, self._sigma, self._terms, self._rows = columns, sigma, terms, rows
-        self._G, self._g = rows.beside(sigma.size)
-        self.low, self.up = sigma * terms.least, sigma * terms.largest
-        nothing = np.zeros((rows.sides.size, sigma.size))
-        self.problem = JointProblem(
-            columns, np.arange(sigma.size), terms, np.zeros(sigma.size), replace(rows, matrix=nothing), sigma, sigma
-        )
-        self.best = Best()
-        self._allowed: tuple[Array, float] | None = None
-        self.try_multipliers(np.zeros(terms.y.size), np.zeros(rows.sides.size))
+    def start(self) -> None:
+        """Try w = 0 and its multipliers, which are optimal without features; of an edited SUB the multipliers 0."""
+        y, loss = self.terms.y, self.terms.loss
+        if self.terms.edited:
+            self.try_multipliers(np.zeros(y.size), self.theta)
+        else:
+            self.try_point(np.zeros(self.sigma.size), 0.0)
+            self.try_multipliers(loss.at_zero(y), self.theta)
+            if not self.sigma.size:  # both are the same sum
+                self.bound = self.value
 
     def find_allowed(self) -> Array | None:
-        """Find a point that the rows allow; return None where there is one, else the multipliers of their clash."""
+        """Find a point that the rows allow; return None where there is one, else multipliers of a contradiction."""
         if self._allowed is not None or not self._rows.sides.size:
             return None
-        rows, k, count = self._rows, self._sigma.size, self._rows.sides.size
+        rows, k, count = self._rows, self.sigma.size, self._rows.sides.size
         matrix = np.column_stack([self._G, self._g])
         equal, one = rows.equal, np.eye(count)
         answer = scipy.optimize.linprog(
@@ -93,7 +93,7 @@ class EditedQuestion:
         )
         if answer.x is None:
             return None
-        if answer.fun <= CLASHING * max(1.0, float(np.abs(rows.sides).max())):
+        if answer.fun <= CONTRADICTION * max(1.0, float(np.abs(rows.sides).max())):
             self._allowed = np.clip(answer.x[:k], self.low, self.up), float(answer.x[k])
             return None
         r = np.zeros(count)
@@ -113,46 +113,76 @@ class EditedQuestion:
     def try_point(self, w: Array, b: float) -> None:
         """Take the value of weights, put within their bounds and rows, with the best b that the rows leave."""
         w = np.clip(w, self.low, self.up)
+        least, most = -math.inf, math.inf
         if self._rows.sides.size:
             found = self._within_rows(w, b)
             if found is None:
                 return
             w, b = found
-        terms = self._terms
-        scores = np.asarray(self._columns @ w)
-        least, most = self._interval(w)
+            least, most = self._interval(w)
+        terms = self.terms
+        scores = np.asarray(self.columns @ w)
         b = min(max(self._best_b(scores, b), least), most) if least <= most else b
         slacks = np.maximum(terms.need - terms.y * (scores + b), 0.0)
-        value = 0.5 * float((w**2 / self._sigma).sum()) + float(terms.slope[:-1] @ w) + float(terms.slope[-1]) * b
+        value = 0.5 * float((w**2 / self.sigma).sum()) + float(terms.slope[:-1] @ w) + float(terms.slope[-1]) * b
         value += terms.loss.cost(slacks)
-        if value < self.best.value:
-            self.best.value, self.best.w, self.best.b = value, w, b
+        if value < self.value:
+            self.value, self.w, self.b = value, w, b
 
-    def try_multipliers(self, alpha: Array, theta: Array) -> None:
-        """Take the bound of multipliers, repaired."""
+    def try_multipliers(self, alpha: Array, theta: Array) -> Array:
+        """Take the bound of multipliers, repaired, and return the w of the best multiple; SUB as built scales them."""
+        terms, loss, w = self.terms, self.terms.loss, np.zeros(self.sigma.size)
+        if not terms.edited:
+            alpha = loss.repaired(alpha, terms.y)
+            v = self.columns.T @ (terms.y * alpha)
+            t = loss.multiple(alpha, float(self.sigma @ v**2))
+            alpha, w = np.minimum(t * alpha, loss.most), t * self.sigma * v
         bound, alpha, theta, _ = self.problem.proven(alpha, theta)
-        if bound > self.best.bound:
-            self.best.bound, self.best.alpha, self.best.theta = bound, alpha, theta
+        if bound > self.bound:
+            self.bound, self.alpha, self.theta = bound, alpha, theta
+        return w
+
+    def try_compiled(self, along: tuple[Array, Array], tolerance: float, most: int) -> int:
+        """Try the point of the compiled loop after at most so many iterations; return the iterations."""
+        p, samples = self.problem, np.arange(self.terms.y.size)
+        none = np.empty(0, dtype=np.int64)  # no sample has a fixed alpha
+        node = relaxation.loop.Node(*along, p.where, p.terms, p.cost, p.rows, p.lower, p.upper, samples, none)
+        node.advance(0.5 * tolerance, math.inf, most)
+        alpha, _, w, theta, _, _ = node.solution()
+        self._try(alpha, theta, w, node.offset)
+        return int(node.iterations)
 
     def improve(self, tolerance: float, deadline: float) -> int:
-        """Run the interior point in numpy until the best is good enough or a limit strikes; return the iterations."""
-        run = Iterates(self.problem, None, np.arange(self._sigma.size))
-        smallest, patience = math.inf, PATIENCE
-        for iteration in range(ITERATION_LIMIT):
+        """Run the interior point in numpy to a gap of at most ``tolerance`` or a limit; return the iterations."""
+        if self.w is None:
+            self.clash = self.find_allowed()
+            if self.clash is not None:
+                return 0
+        run = Iterates(self.problem, None, np.arange(self.sigma.size))
+        smallest, patience, iteration = math.inf, PATIENCE, 0
+        while True:
             gap = run.gap()
             patience = PATIENCE if gap < 0.9 * smallest else patience - 1
             smallest = min(gap, smallest)
-            last = not math.isfinite(gap) or patience == 0 or time.perf_counter() >= deadline
-            if gap <= tolerance or last:
-                self._take(run)
-                if last or self.best.gap <= tolerance or gap <= 0.01 * tolerance:
-                    self.finish(tolerance)
-                    return iteration
+            last = not math.isfinite(gap) or patience == 0 or iteration == ITERATION_LIMIT
+            last = last or time.perf_counter() >= deadline
+            if last or gap <= max(tolerance, EVALUATED):
+                self._try(run.alpha, run.all_theta(), run.w, float(run.offset))
+                if last or self.gap <= tolerance:
+                    break
             if not run.step():
-                self._take(run)
-                self.finish(tolerance)
-                return iteration
-        return ITERATION_LIMIT
+                self._try(run.alpha, run.all_theta(), run.w, float(run.offset))
+                break
+            iteration += 1
+        self.finish(tolerance)
+        if self.w is None:
+            self.try_point(np.zeros(self.sigma.size), 0.0)
+        return iteration
+
+    def _try(self, alpha: Array, theta: Array, w: Array, b: float) -> None:
+        if all(np.isfinite(found).all() for found in (alpha, theta, w)):
+            self.try_multipliers(alpha, theta)
+            self.try_point(w, b)
 
     def finish(self, tolerance: float) -> None:
         """Take the bound of Newton steps from the best point of a squared loss, where its own leave a gap.
@@ -160,22 +190,22 @@ class EditedQuestion:
         alpha = 2 C xi, and with it v, turns over by the square of the data what w is off: a step on the system of the
         slacks, of weights off their bounds and of rows that are tight ends that, wherever the run broke down.
         """
-        best, terms, equal = self.best, self._terms, self._rows.equal
-        if not terms.loss.squared or best.w is None or best.gap <= tolerance:
+        terms, equal = self.terms, self._rows.equal
+        if not terms.loss.squared or self.w is None or self.gap <= tolerance:
             return
-        w, b, free_b = best.w.copy(), best.b, terms.loss.free_b
+        w, b, free_b = self.w.copy(), self.b, terms.loss.free_b
         size = 1.0 + np.abs(self._rows.sides) + np.abs(self._G) @ np.abs(w) + np.abs(self._g * b)
         tight = equal | (self._G @ w + self._g * b - self._rows.sides >= -NEAR * size)
         edge = NEAR * np.maximum(1e-8, np.abs(w))
         inside = (w - self.low > edge) & (self.up - w > edge)
-        Z, shift = self._columns * terms.y[:, None], terms.shift
+        Z, shift = self.columns * terms.y[:, None], terms.shift
         for _ in range(FINISHING):
             places = np.append(inside, free_b)
             both, beside = np.column_stack([Z, shift])[:, places], np.column_stack([self._G, self._g])
             rows, m, count = beside[tight][:, places], int(places.sum()), int(tight.sum())
             short = terms.need - Z @ w - shift * b
             price = np.where(short > 0, 2.0 * terms.loss.C, 0.0)
-            alpha, ridge = price * short, np.append(1.0 / self._sigma, 0.0)[places]
+            alpha, ridge = price * short, np.append(1.0 / self.sigma, 0.0)[places]
             system = np.zeros((m + count, m + count))
             system[:m, :m] = np.diag(ridge) + (both * price[:, None]).T @ both
             system[:m, m:], system[m:, :m] = rows.T, rows
@@ -193,7 +223,7 @@ class EditedQuestion:
             self.try_multipliers(alpha, theta)
             w, b = w + step[:-1], b + float(step[-1])
             self.try_point(w, b)
-            if best.gap <= tolerance:
+            if self.gap <= tolerance:
                 return
             v = Z.T @ alpha - self._G.T @ theta - terms.slope[:-1]
             over = self._G @ w + self._g * b - self._rows.sides > NEAR * size
@@ -201,18 +231,12 @@ class EditedQuestion:
             inside = np.where(inside, (w > self.low) & (w < self.up), (v > terms.least) & (v < terms.largest))
             w = np.clip(w, self.low, self.up)
 
-    def _take(self, run: Iterates) -> None:
-        if np.isfinite(run.alpha).all() and np.isfinite(run.w).all() and np.isfinite(run.theta).all():
-            found = run.proven(0.0, 0)
-            self.try_multipliers(found.alpha, found.theta)
-            self.try_point(run.w, float(run.offset))
-
     def _within_rows(self, w: Array, b: float) -> tuple[Array, float] | None:
         """Return the nearest point that the rows allow, or one on the way to ``find_allowed``'s; None without one."""
-        both, size = np.column_stack([self._G, self._g]), self._sigma.size
+        both, size = np.column_stack([self._G, self._g]), self.sigma.size
         for _ in range(4):
             missed = self.missed(w, b)
-            if float(missed.max()) <= HELD:
+            if float(missed.max()) <= VIOLATION:
                 return w, b
             active = self._rows.equal | (missed > 0)
             off = (both @ np.append(w, b) - self._rows.sides)[active]
@@ -222,7 +246,7 @@ class EditedQuestion:
             return None
         for t in (1e-8, 1e-6, 1e-4, 1e-2, 0.1, 0.3, 1.0):
             there = (1 - t) * w + t * self._allowed[0], (1 - t) * b + t * self._allowed[1]
-            if float(self.missed(*there).max()) <= max(HELD, 2 * float(self.missed(*self._allowed).max())):
+            if float(self.missed(*there).max()) <= max(VIOLATION, 2 * float(self.missed(*self._allowed).max())):
                 return there
         return None
 
@@ -235,7 +259,7 @@ class EditedQuestion:
 
     def _best_b(self, scores: Array, b: float) -> float:
         """Return the best b for scores, rows aside; the one at hand where it has a price in a squared loss."""
-        terms = self._terms
+        terms = self.terms
         moved, price = scores + terms.y * (1.0 - terms.need), float(terms.slope[-1])
         if not price:
             return float(terms.loss.offset(moved, terms.y)[1])
@@ -247,8 +271,11 @@ class EditedQuestion:
         return float(kinks[order[min(int(np.searchsorted(rises, 0.0)), kinks.size - 1)]])
 
 
-def clash_cut(r: Array, own: Rows, terms: Terms) -> Clash | None:
-    """Return the cut of the multipliers of a clash, over all of x; None where rounding leaves none."""
+def clash_cut(r: Array, own: Rows, terms: Terms) -> tuple[float, Array] | None:
+    """Return ``constant + slopes.x`` of multipliers of a contradiction, at most 0 wherever there is a point.
+
+    None where rounding leaves none.
+    """
     G, g = own.beside(terms.least.size)
     slopes, along_b = G.T @ r, float(g @ r)
     if abs(along_b) > CANCELLED * max(1.0, float(np.abs(g) @ np.abs(r))):
@@ -261,16 +288,4 @@ def clash_cut(r: Array, own: Rows, terms: Terms) -> Clash | None:
     coefficients[: least.size] += finite
     top = constant + float(np.maximum(coefficients, 0.0).sum())
     coefficients[: least.size] = np.where(np.isfinite(least), coefficients[: least.size], -max(top, 1.0))
-    return Clash(constant, coefficients)
-
-
-def ask_loop(along: tuple[Array, Array], sub: EditedQuestion, tolerance: float, iterations: int) -> None:
-    """Offer what the compiled loop finds."""
-    p, terms = sub.problem, sub.problem.terms
-    samples = np.arange(terms.y.size), np.empty(0, dtype=np.int64)  # all take part, none has alpha = C
-    node = relaxation.loop.Node(*along, p.where, terms, p.cost, p.rows, p.lower, p.upper, *samples)
-    node.advance(0.5 * tolerance, math.inf, iterations)
-    alpha, _, w, theta, _, _ = node.solution()
-    if np.isfinite(alpha).all() and np.isfinite(w).all() and np.isfinite(theta).all():
-        sub.try_multipliers(alpha, theta)
-        sub.try_point(w, node.offset)
+    return constant, coefficients
