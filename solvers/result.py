@@ -148,7 +148,7 @@ def verdict(
     if bound is not None:
         bound = min(bound, objective) if minimize else max(bound, objective)
     if claim is SolutionStatus.INFEASIBLE:
-        return Verdict(SolutionStatus.FEASIBLE, bound, f"{who} says infeasible, but there is a point.")
+        return Verdict(SolutionStatus.FEASIBLE, bound, f"{who} reports infeasible, but there is a point.")
     if violation > FEASIBLE:
         words = f"{who}'s point misses the model's rows by {violation:.1e}: not called optimal."
         return Verdict(SolutionStatus.FEASIBLE, bound, words)
@@ -164,7 +164,7 @@ def verdict(
         proven = (
             "it reports no bound that proves it" if distance is None else f"its bound proves it to {distance:.1e} only"
         )
-        words = f"{who} says optimal; {proven}."
+        words = f"{who} reports optimal; {proven}."
     return Verdict(SolutionStatus.FEASIBLE, bound, words)
 
 

@@ -28,11 +28,11 @@ from solvers.model.duals import dual_suffix
 from solvers.model.finite import refuse_nonfinite
 from solvers.model.function import is_convex
 from solvers.model.rewriting import unseen
+from solvers.outcome import trivial_result
 from solvers.reading import ModelReading, read
 from solvers.result import Result
 from solvers.shared_state import put_off
 from solvers.values import fixed, put_back
-from solvers.whole_model.failed import without_solver
 from solvers.whole_model.solve import solve_by_class, solve_whole
 
 _logger = logging.getLogger("solvers")
@@ -91,7 +91,7 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, *, progress: bool = Fals
             with fixed(on):
                 result = _solved(model, solver, options)
         except SolverFailure as failure:
-            found = without_solver(model, solver, failure, options)
+            found = trivial_result(model, solver, failure, options)
             if found is None:
                 raise
             result = found

@@ -40,7 +40,7 @@ def test_what_the_arithmetic_cannot_tell_from_0_has_no_gap():
             {"claim": SolutionStatus.OPTIMAL},
             "feasible",
             0.999,
-            "scip says optimal; its bound proves it to 1.0e-03",
+            "scip reports optimal; its bound proves it to 1.0e-03",
         ),
         (1.0, None, {"claim": SolutionStatus.OPTIMAL}, "feasible", None, "reports no bound"),
         (1.0, None, {"claim": SolutionStatus.STATIONARY}, "stationary", None, ""),

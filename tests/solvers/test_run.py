@@ -99,7 +99,7 @@ def test_optimal_without_a_bound_that_proves_it_is_only_feasible(line, bound):
     result = solvers.solve(line, Fake(2.0, bound))
     assert (result.status, result.objective) == (SolutionStatus.FEASIBLE, 2)
     assert result.bound == (1.0 if bound == 1.0 else None)
-    assert "fake says optimal" in result.message
+    assert "fake reports optimal" in result.message
 
 
 def test_what_a_local_solver_calls_optimal_and_bounded_is_neither(line):

@@ -66,7 +66,7 @@ def test_a_point_outside_the_domain_of_a_row_does_not_satisfy_it():
 
 def test_a_claim_that_is_not_verified_is_one_sentence(monkeypatch):
     monkeypatch.setattr(
-        "solvers.whole_model.solve.verified", lambda *_: (SolutionStatus.NO_SOLUTION, "No ray was found.")
+        "solvers.whole_model.run.verified", lambda *_: (SolutionStatus.NO_SOLUTION, "No ray was found.")
     )
     m = pyo.ConcreteModel()
     m.x = pyo.Var()

@@ -47,7 +47,7 @@ def check(data, name, penalty, price, solver, **options):
     truth = enumerated(data, penalty, price)
     if price:  # only the solver's word, which is no proof
         assert (result.status, result.bound) == (fs.SolutionStatus.FEASIBLE, None)
-        assert f"{solver} says optimal, which is not proven from the data" in result.message
+        assert f"{solver} reports optimal, which is not proven from the data" in result.message
     else:
         assert result.status is fs.SolutionStatus.OPTIMAL
         assert result.bound <= truth * (1 + 1e-6) + 1e-9

@@ -13,7 +13,7 @@ from fsmodels import side_constraints as sides
 from solvers.facts.base import facts_of
 from solvers.interfaces.runner import Answer
 from solvers.model.classes import violation
-from solvers.whole_model.solve import _Whole
+from solvers.whole_model.run import WholeModelRun
 
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 OPTIMAL, FEASIBLE = fs.SolutionStatus.OPTIMAL, fs.SolutionStatus.FEASIBLE
@@ -110,30 +110,30 @@ def test_a_solver_that_calls_the_trivial_point_optimal_is_not_believed(kind, dat
     model = BUILDERS[kind](data, penalty=0.05)
 
     def lying(self, words):
-        facts_of(self.model).certificate.trivial(self.model)
-        self.seen.send()
-        at = pyo.value(self.model.objective)
+        facts_of(self.reading.model).certificate.trivial(self.reading.model)
+        self.visible.send()
+        at = pyo.value(self.reading.model.objective)
         return Answer(fs.StopReason.CONVERGED, OPTIMAL, True, at, "")
 
-    monkeypatch.setattr(_Whole, "run", lying)
+    monkeypatch.setattr(WholeModelRun, "run", lying)
     result = fs.solve(model, "scip")
     truth = fs.solve(BUILDERS[kind](data, penalty=0.05)).objective
     assert result.status is FEASIBLE
     assert result.objective > truth * 1.01
     assert result.bound == pytest.approx(truth, rel=1e-4)
-    assert f"scip says optimal, but branch-and-cut finds {truth:.6g}"[:50] in result.message
+    assert f"scip reports optimal, but branch-and-cut finds {truth:.6g}"[:50] in result.message
     assert result.selected == []
 
 
 @pytest.mark.parametrize("kind", BUILDERS)
 def test_a_bound_of_the_solver_counts_for_nothing(kind, data, monkeypatch):
-    model, honest = BUILDERS[kind](data, penalty=0.05), _Whole.run
+    model, honest = BUILDERS[kind](data, penalty=0.05), WholeModelRun.run
 
     def boasting(self, words):
         answer = honest(self, words)
         return Answer(answer.stop_reason, answer.status, True, 100.0, "")
 
-    monkeypatch.setattr(_Whole, "run", boasting)
+    monkeypatch.setattr(WholeModelRun, "run", boasting)
     result = fs.solve(model, "scip")
     assert result.status is OPTIMAL
     assert result.bound <= result.objective < 2.0
@@ -163,7 +163,7 @@ def test_a_model_that_allows_more_than_was_built_has_no_bound(kind, data):
     model.plane_A[next(iter(model.plane_A))].deactivate()
     result = fs.solve(model, "scip")
     assert (result.status, result.bound) == (FEASIBLE, None)
-    assert "scip says optimal, which is not proven from the data" in result.message
+    assert "scip reports optimal, which is not proven from the data" in result.message
 
 
 def test_fsl_by_its_default_satisfies_its_rows_and_restores_nothing_else(data):

@@ -1,0 +1,91 @@
+"""The result for a point on a model: its objective, the names that it selects, and what is proven of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyomo.environ as pyo
+
+from solvers import interrupt
+from solvers.clock import Clock
+from solvers.errors import SolverFailure, UnsupportedModel
+from solvers.facts.base import facts_of, resolution_of, told_violation
+from solvers.model.classes import single_objective
+from solvers.reading import ModelReading, read
+from solvers.result import DEFAULT_GAP, Result, SolutionStatus, StopReason, verdict
+
+
+def point_result(
+    reading: ModelReading,
+    *,
+    claim: SolutionStatus,
+    stop: StopReason,
+    bound: float | None,
+    violation: float,
+    solver: str,
+    options: dict[str, Any],
+    doubt: str = "",
+) -> Result:
+    """Return the result for the values of a model.
+
+    - ``claim``: the status that the solver reports.
+    - ``bound``: of the objective, in the sense of the model.
+    - ``violation``: of rows and bounds by the values.
+    - ``doubt``: why the point may be inexact; "" if it is exact.
+    """
+    objective, facts = single_objective(reading), facts_of(reading.model)
+    minimize, value = objective.sense == pyo.minimize, float(pyo.value(objective))
+    resolution = resolution_of(reading)
+    judged = verdict(
+        value,
+        bound,
+        minimize=minimize,
+        gap=options.get("gap", DEFAULT_GAP),
+        resolution=resolution,
+        violation=violation,
+        doubt=doubt,
+        claim=claim,
+        who=solver,
+    )
+    return Result(
+        judged.status,
+        stop,
+        objective=value,
+        bound=judged.bound,
+        minimize=minimize,
+        selected=None if facts is None or facts.selected is None else facts.selected(reading.model),
+        seconds=Clock.of_run(None).elapsed,
+        solver=solver,
+        options=options,
+        message=judged.message,
+        resolution=resolution,
+        details={"violation": violation},
+    )
+
+
+def trivial_result(model: Any, solver: Any, failure: SolverFailure, options: dict[str, Any]) -> Result | None:
+    """Return the result for the trivial point of the builder after a failure; None if the model has no such point.
+
+    ``solver``: the solver that the user has named, if any.
+    """
+    facts = facts_of(model)
+    if facts is None or facts.certificate is None or isinstance(failure, UnsupportedModel):
+        return None
+    with interrupt.finishing():
+        reading = read(model)
+        violation = facts.certificate.settle(reading, has_point=False)
+        if violation is None:
+            return None
+        name = solver if isinstance(solver, str) else failure.solver
+        minimize = single_objective(reading).sense == pyo.minimize
+        result = point_result(
+            reading,
+            claim=SolutionStatus.FEASIBLE,
+            stop=StopReason.SOLVER_ERROR,
+            bound=facts.certificate.bound_with(reading, {}, None, minimize=minimize),
+            violation=max(violation, told_violation(model)),
+            solver=name,
+            options=options,
+        )
+        result.message = f"{failure} The point is not {name}'s, but the model's trivial one."
+        return result

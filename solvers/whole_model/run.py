@@ -1,0 +1,414 @@
+"""One run of one solver on a whole model: the units it sees, the repair of its point, and what is proven of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import pyomo.environ as pyo
+
+from solvers import interrupt, progress
+from solvers.clock import Clock
+from solvers.drivers.benders.split import SplitModel
+from solvers.drivers.unbounded import verified
+from solvers.errors import ModelError, SolverError, SolverFailure
+from solvers.facts.base import Dropped, Facts, feasible_value, told_violation, worst_violation
+from solvers.facts.certificate import Certificate
+from solvers.facts.change import Change, Changed
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import SolverSpec, find
+from solvers.interfaces.runner import Answer, Runner, SolveOptions
+from solvers.model.classes import has_integers, single_objective, used_variables, violation
+from solvers.model.conflict import clashing_rows
+from solvers.model.duals import Multipliers, is_constant, why_no_duals
+from solvers.model.linear import hand_over
+from solvers.model.rewriting import Visible
+from solvers.outcome import point_result
+from solvers.reading import ModelReading, read
+from solvers.result import AT_START, DEFAULT_GAP, FEASIBLE, HOPELESS, TOLERANCE, Result, SolutionStatus, StopReason
+from solvers.values import kept, plain_domains, put_back
+from solvers.whole_model.fix_and_polish import CHOICES, Settled, cut_off, never_off, settle
+from solvers.whole_model.proof import EquivalentBound, bound_by_equivalent, without_doubtful_claims
+from solvers.whole_model.units import change_of
+
+ALMOST_INTEGER = 1e-4
+SMALL = 0.1  # an objective in the units of the solver; its absolute tolerance of 1e-6 is a tenth of the usual gap then
+RESCALED = 3  # solves with a multiplied objective
+BEYOND = 10.0  # times the builder's upper bound on the optimum; a larger objective replaces the units
+
+
+@dataclass(frozen=True)
+class WholeModelRun:
+    """A model and one solver for it.
+
+    - ``visible``: what the solver sees: the model, or a clone with everything written as rows.
+    - ``needed``: the capabilities of which the solver needs one.
+    - ``split``: the model by the structure of its builder, where it has one.
+    - ``multipliers``: what the user's suffix ``dual`` is filled with.
+    - ``level``: the objective of an earlier solve whose units did not fit.
+    - ``cuts``: choices of the integers that are excluded, which the solver sees as rows.
+    - ``equivalent``: at most one bound by the equivalent model.
+    """
+
+    reading: ModelReading
+    spec: SolverSpec
+    options: dict[str, Any]
+    clock: Clock
+    visible: Visible
+    needed: list[C]
+    facts: Facts | None
+    split: SplitModel | None
+    multipliers: Multipliers | None
+    level: float | None = None
+    cuts: list[Settled] = field(default_factory=list)
+    equivalent: list[EquivalentBound] = field(default_factory=list)
+
+    def solve(self, options: SolveOptions) -> tuple[Answer, str]:
+        """Solve until the chosen integers have a point that satisfies the rows, and leave it on the model.
+
+        Return the answer, and why the point may be inexact: "" if it is exact.
+        """
+        cuts = self.cuts
+        cuts[:] = never_off(self.split)
+        while True:
+            with cut_off(self.visible, cuts):
+                answer = self.run(options)
+            if not answer.has_point:
+                return answer, ""
+            with interrupt.finishing():
+                _round(self.visible.reading)
+                self.visible.bring_back()
+                settled = settle(self.reading, self.visible, self.split, self.spec, self.clock)
+            if settled.cut is None:
+                return replace(answer, bound=None) if settled.failed else answer, settled.doubt
+            if not settled.cut:  # no other choice is left
+                return replace(answer, has_point=False, status=SolutionStatus.INFEASIBLE, bound=None, message=""), ""
+            stopped = answer.stop_reason is not StopReason.CONVERGED or interrupt.pressed() or self.clock.over
+            if stopped or len(cuts) >= CHOICES:
+                message = "found no point that satisfies the rows at any choice of the integers that it tried"
+                return replace(answer, has_point=False, status=SolutionStatus.NO_SOLUTION, message=message), ""
+            cuts.append(settled)
+
+    def solve_again(self, options: SolveOptions, before: list[tuple[Any, float | None]]) -> Result | None:
+        """Solve once more; restore the values ``before`` and return None if the solver fails."""
+        try:
+            return self.result(*self.solve(options), before)
+        except SolverFailure:
+            put_back(before)
+            return None
+
+    def result(self, answer: Answer, doubt: str, before: list[tuple[Any, float | None]]) -> Result:
+        """Return the result for an answer; restore the values ``before`` if it has no usable point.
+
+        ``doubt``: why the point may be inexact, "" if it is exact.
+        """
+        with progress.doing("proving a bound"):
+            proof = self._bound_by_equivalent()
+        with interrupt.finishing():
+            return self._result(answer, doubt, before, proof)
+
+    def in_time(self, spec: SolverSpec) -> bool:
+        """Return whether the model can be handed to a solver in the time that is left."""
+        return self.clock.left is None or self.clock.left > hand_over(self.reading.model, spec.seconds_per_term)
+
+    def too_small(self, result: Result) -> bool:
+        """Return whether the optimal objective is below the solver's absolute tolerances, without another proof."""
+        facts = self.facts
+        if facts is None or self.spec.local or not result.minimize or not self.in_time(self.spec):
+            return False
+        if facts.equivalent is not None and result.status is SolutionStatus.OPTIMAL:
+            return False
+        if self._proving_rows() and facts.certificate is not None and facts.certificate.untouched(self.reading):
+            return False  # the bound is that of the multipliers alone
+        unit = 1.0 if facts.change is None else min(1.0, _most(facts.change))
+        unit = unit if self.level is None else self.level
+        return result.resolution < (result.objective or 0.0) < SMALL * unit and not interrupt.pressed()
+
+    def too_large(self, result: Result) -> bool:
+        """Return whether the objective is larger than the units of the change of variables assume.
+
+        A builder may choose them by the cost of w = 0. A user's row can exclude w = 0. The weights are then larger, and
+        the coefficients in the new units can be so small that a solver drops them, and with them every feasible point.
+        """
+        change = None if self.facts is None else self.facts.change
+        if change is None or self.level is not None or self.spec.local or not result.minimize:
+            return False
+        if interrupt.pressed() or not self.in_time(self.spec) or _most(change) == math.inf:
+            return False
+        if result.objective is None:
+            return result.status is SolutionStatus.INFEASIBLE
+        return result.objective > BEYOND * _most(change)
+
+    # ------------------------------------------------------------------------------------------------------- solving
+
+    def run(self, options: SolveOptions) -> Answer:
+        """Solve what the solver sees once, in the units of the change of variables."""
+        visible, rows = self.visible, self._rows_with_duals()
+        integer = any(s.cut for s in self.cuts) or has_integers(visible.reading)  # all cuts are on integers
+        change = self._change()
+        view = None if change is None else Changed(visible.model, change)
+        runner, continuous = Runner(self.spec, options), bool(rows) or C.MILP not in self.spec.capabilities
+        target, asked = (visible.reading, rows) if view is None else (read(view.model), view.rows_of(rows))
+        with plain_domains(target.variables, continuous=continuous), progress.doing(f"{self.spec.name} runs"):
+            answer = runner.solve(target, time_limit=self.clock.left, integer=integer, duals=asked)
+        answer = without_doubtful_claims(answer, self.spec, target, options, self.clock.left)
+        if answer.has_point and self._dual_solver is not None:
+            answer = replace(answer, duals=self._duals_by_other(target, view))
+        if not self.spec.in_table and C.LP not in self.needed:
+            answer = runner.without_proof(answer)
+        if view is None:
+            return answer
+        if answer.has_point:
+            view.bring_back()
+        bound = view.bound_of(answer.bound)
+        if view.steepest > self.spec.max_big_m:  # the tolerance on integers admits any weight
+            bound = None
+        return replace(answer, bound=bound, duals=view.duals_of(rows or self._proving_rows(), answer.duals))
+
+    def _change(self) -> Change | None:
+        change = change_of(self.visible.reading)  # the facts of a clone refer to its own variables
+        if self.level is None:
+            return change
+        if change is not None and self.level > _most(change):  # its factors assume a smaller objective
+            change = Change([], change.offset, change.centre)
+        return replace(change or Change([]), most=self.level)
+
+    # ---------------------------------------------------------------------------------------------------- multipliers
+
+    def _rows_with_duals(self) -> list[Any]:
+        """Return the rows whose multipliers are needed: by the user, and for a proof of the bound."""
+        wanted = {} if self.multipliers is None else {id(row): row for row in self.multipliers.rows}
+        if not why_no_duals(self.spec, self.visible, self.needed):
+            wanted |= {id(row): row for row in self._proving_rows()}
+        return list(wanted.values())
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The proof from the data, where the builder has one."""
+        return None if self.facts is None else self.facts.certificate
+
+    @cached_property
+    def _restricted(self) -> bool:
+        """Whether edits have only added restrictions, so that the certificate's bound holds."""
+        built = None if self.certificate is None else self.certificate.built
+        return built is not None and built.restricted(self.reading)
+
+    def _proving_rows(self) -> list[Any]:
+        """Return the rows whose multipliers prove the bound; none if an edit has made the proof void."""
+        certificate = self.certificate
+        if certificate is None or certificate.bound is None or not self._restricted:
+            return []
+        return [row for row in certificate.row_data() if row.active and not is_constant(row)]
+
+    @cached_property
+    def _dual_solver(self) -> SolverSpec | None:
+        """The solver that computes the multipliers for the proof if this run's solver has none."""
+        if not why_no_duals(self.spec, self.visible, self.needed) or not self._proving_rows():
+            return None
+        for spec in map(find, ("highs", "clarabel")):
+            if any(n in spec.capabilities for n in self.needed) and not why_no_duals(spec, self.visible, self.needed):
+                return spec
+        return None
+
+    def _duals_by_other(self, target: ModelReading, view: Changed | None) -> dict[Any, float]:
+        """Return the multipliers of the rows that were solved by another solver; the values stay."""
+        assert self._dual_solver is not None
+        if not self.in_time(self._dual_solver):
+            return {}
+        rows = self._proving_rows() if view is None else view.rows_of(self._proving_rows())
+        try:
+            with kept(target.variables), plain_domains(target.variables, continuous=True):
+                other = Runner(self._dual_solver, SolveOptions())
+                return other.solve(target, time_limit=self.clock.left, duals=rows).duals
+        except (ModelError, SolverError):
+            return {}
+
+    # --------------------------------------------------------------------------------------------------------- result
+
+    def _bound_by_equivalent(self) -> EquivalentBound | None:
+        """Return what the equivalent model proves in the time that is left; None if there is no such model."""
+        facts = self.facts
+        if facts is None or facts.equivalent is None or facts.certificate is None:
+            return None
+        if self.spec.local:  # it claims nothing
+            return EquivalentBound(None, "")
+        if not self.equivalent:
+            gap, limit = self.options.get("gap", DEFAULT_GAP), self.options.get("time_limit")
+            in_time = not self.clock.over and not interrupt.pressed()
+            found = bound_by_equivalent(self.reading.model, facts, gap=0.5 * gap, time_limit=limit, in_time=in_time)
+            self.equivalent.append(found)
+        return self.equivalent[0]
+
+    def _result(
+        self, answer: Answer, doubt: str, before: list[tuple[Any, float | None]], proof: EquivalentBound | None
+    ) -> Result:
+        error, answer = self._violation(answer)
+        trivial = False
+        if error is None:
+            put_back(before)
+            error = self._trivial(answer)
+            trivial = error is not None
+        at_start = error is not None and self._start_is_better(before)
+        if at_start:
+            error, trivial = worst_violation(self.reading), False
+            claim = SolutionStatus.FEASIBLE if answer.status is SolutionStatus.STATIONARY else answer.status
+            answer = replace(answer, status=claim)
+        if error is not None:
+            error = max(error, told_violation(self.reading.model))
+        answer = self._with_bound(replace(answer, has_point=error is not None), proof)
+        result = self._result_without_point(answer) if error is None else self._result_at_point(answer, doubt, error)
+        self._add_dropped(result)
+        if trivial:
+            words = f"The point is not {self.spec.name}'s, but the model's trivial one."
+            result.message = f"{result.message} {words}".strip()
+        if at_start:
+            result.message = f"{AT_START} {result.message}".strip()
+        unproven = answer.status is SolutionStatus.OPTIMAL and result.status is SolutionStatus.FEASIBLE
+        if proof is not None and proof.reason and unproven and not trivial:
+            result.message = f"{self.spec.name} reports optimal, {proof.reason}"
+        if self.multipliers is not None and not at_start:
+            self.multipliers.fill(answer, result)
+        return result
+
+    def _violation(self, answer: Answer) -> tuple[float | None, Answer]:
+        """Repair the solver's point and return its violation; None, and the answer without a point, if too large."""
+        if not answer.has_point:
+            return None, answer
+        if self.certificate is not None:
+            error = self.certificate.settle(self.reading, has_point=True)
+        else:
+            error = max(worst_violation(self.reading), violation(self.visible.reading) if self.visible.pairs else 0.0)
+        if error is None or error <= HOPELESS:
+            return error, answer
+        message = f"its point misses the model's rows by {error:.1e} and is not kept"
+        return None, replace(answer, has_point=False, status=SolutionStatus.NO_SOLUTION, bound=None, message=message)
+
+    def _trivial(self, answer: Answer) -> float | None:
+        """Put the trivial point of the builder on the model and return its violation; None if there is none."""
+        if self.certificate is None:
+            return None
+        if answer.status is SolutionStatus.UNBOUNDED and self.certificate.at_hand(self.reading) is None:
+            return None  # an edited model may be unbounded
+        return self.certificate.settle(self.reading, has_point=False)
+
+    def _start_is_better(self, before: list[tuple[Any, float | None]]) -> bool:
+        """Restore the values before the solve if they are a better point than those on the model."""
+        objective, after = single_objective(self.reading), [(v, v.value) for v, _ in before]
+        sign = 1.0 if objective.sense == pyo.minimize else -1.0
+        least = sign * float(pyo.value(objective))
+        put_back(before)
+        value = feasible_value(self.reading)
+        if value is not None and value < least - TOLERANCE * abs(least):
+            return True
+        put_back(after)
+        return False
+
+    def _with_bound(self, answer: Answer, proof: EquivalentBound | None) -> Answer:
+        """Return the answer with the bound that is proven from the data, where the model has a certificate."""
+        certificate = self.certificate
+        if certificate is None:
+            return answer
+        if proof is None:
+            minimize = single_objective(self.reading).sense == pyo.minimize
+            bound = certificate.bound_with(self.reading, answer.duals, answer.bound, minimize=minimize)
+        else:
+            bound = proof.bound
+        if bound is None and answer.stop_reason is not StopReason.CONVERGED:
+            bound = certificate.at_hand(self.reading)
+        refuted = answer.has_point and answer.status in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED)
+        return replace(answer, bound=bound, status=SolutionStatus.FEASIBLE if refuted else answer.status)
+
+    def _result_at_point(self, answer: Answer, doubt: str, error: float) -> Result:
+        no_bound = answer.status in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED)
+        result = point_result(
+            self.reading,
+            claim=answer.status,
+            stop=answer.stop_reason,
+            bound=None if no_bound else answer.bound,
+            violation=error,
+            solver=self.spec.name,
+            options=self.options,
+            doubt=doubt,
+        )
+        if not result.message:
+            optimal = result.status is SolutionStatus.OPTIMAL
+            told = replace(answer, status=result.status) if optimal else answer
+            result.message = _sentence(self.spec, told, result.gap)
+        return result
+
+    def _result_without_point(self, answer: Answer) -> Result:
+        if answer.status is SolutionStatus.UNBOUNDED or answer.undecided:
+            status, message = verified(self.visible.reading, self.clock.left)
+            if not answer.undecided or status is not SolutionStatus.NO_SOLUTION:
+                answer = replace(answer, status=status, message=message)
+        minimize = single_objective(self.reading).sense == pyo.minimize
+        no_bound = answer.status in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED)
+        if answer.status is SolutionStatus.INFEASIBLE and self.split is not None:
+            runner = Runner(find("highs"), SolveOptions())
+            message = clashing_rows(self.split.master_rows, self.split.master_variables, runner)
+        else:
+            message = _sentence(self.spec, answer, None)
+        return Result(
+            answer.status,
+            answer.stop_reason,
+            bound=None if no_bound else answer.bound,
+            minimize=minimize,
+            seconds=self.clock.elapsed,
+            solver=self.spec.name,
+            options=self.options,
+            message=message,
+        )
+
+    def _add_dropped(self, result: Result) -> None:
+        """Add to the message which facts of the builder were not used because of edits."""
+        dropped, split = Dropped(), self.split
+        dropped.look_at(self.reading)
+        if split is not None and split.structure.oracle is not None and split.structure.built is not None:
+            dropped.add("the builder's oracle", [*split.edits, *split.mixed], quiet=True)
+        result.message = dropped.tell(result.message, result.details)
+
+
+def _most(change: Change) -> float:
+    return float(pyo.value(change.most))
+
+
+def _round(model: ModelReading) -> None:
+    """Round integers, which solvers return within 1e-5, if the rounded point satisfies the rows as well."""
+    integers = {id(v): v for v in used_variables(model) if not v.is_continuous() and not v.fixed}
+    off = [(v, v.value) for v in integers.values() if 0 < abs(v.value - round(v.value)) < ALMOST_INTEGER]
+    if off:
+        error = worst_violation(model)
+        for v, x in off:
+            v.set_value(round(x), skip_validation=True)
+        if worst_violation(model) > max(error, FEASIBLE):
+            put_back(off)
+
+
+_STOPPED = {
+    StopReason.TIME_LIMIT: "stopped at the time limit",
+    StopReason.ITERATION_LIMIT: "stopped at an iteration limit",
+    StopReason.INTERRUPTED: "was interrupted",
+}
+_CONVERGED = {
+    SolutionStatus.OPTIMAL: "",
+    SolutionStatus.STATIONARY: "found a stationary point, which proves nothing about other points",
+    SolutionStatus.INFEASIBLE: "proves that no point satisfies the model",
+    SolutionStatus.UNBOUNDED: "reports an unbounded objective: a bound or a row is missing",
+}
+
+
+def _sentence(spec: SolverSpec, answer: Answer, gap: float | None) -> str:
+    """Return the outcome in a sentence."""
+    if answer.stop_reason in _STOPPED:
+        proven = "" if gap is None else f", with an objective proven within {gap:.1%}"
+        nothing = "" if answer.has_point else f", without a point ({answer.message})"
+        return f"{spec.name} {_STOPPED[answer.stop_reason]}{proven}{nothing}."
+    if answer.stop_reason is StopReason.SOLVER_ERROR:
+        return f"{spec.name} failed: {answer.message}."
+    verified_elsewhere = answer.message if answer.undecided else ""
+    words = verified_elsewhere or _CONVERGED.get(answer.status, answer.message)
+    if words.endswith("."):  # a sentence of its own
+        return words
+    return f"{spec.name} {words}." if words else ""
