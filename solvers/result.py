@@ -1,4 +1,4 @@
-"""What a solve returns: why it stopped, what you hold, and how good that is."""
+"""The result of a solve, and the rules by which a point is called optimal."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ class StopReason(enum.StrEnum):
 
 
 class SolutionStatus(enum.StrEnum):
-    """What is known of the point that came back."""
+    """What is known of the returned point."""
 
-    OPTIMAL = "optimal"  # a valid bound closes the gap to what was asked
-    STATIONARY = "stationary"  # a local solver's answer: nothing proven
-    FEASIBLE = "feasible"  # satisfies the model; the gap says how far it may be from the best
-    INFEASIBLE = "infeasible"  # proven: no point satisfies the model
+    OPTIMAL = "optimal"  # a valid bound closes the gap to the requested one
+    STATIONARY = "stationary"  # the answer of a local solver, without a proof
+    FEASIBLE = "feasible"  # satisfies the model; the gap bounds its distance to the optimum
+    INFEASIBLE = "infeasible"  # proven
     UNBOUNDED = "unbounded"
-    NO_SOLUTION = "no_solution"  # stopped before a point was found
+    NO_SOLUTION = "no_solution"  # no point was found
 
 
 DEFAULT_GAP = 1e-4  # relative
-FEASIBLE = 1e-6  # largest violation of a point called optimal
-HOPELESS = 1e-3  # largest violation of a point worth keeping
-ROUNDING = 1e-9  # relative; no smaller gap is asked of a proof
+FEASIBLE = 1e-6  # largest violation of a point with status optimal
+HOPELESS = 1e-3  # largest violation of a point that is returned
+ROUNDING = 1e-9  # relative; a smaller requested gap counts as this one
 AT_START = "No better point than the start was found: the model's own values are kept."
-TOLERANCE = 1e-6  # relative; what a solver's bound may overstate by its tolerances
+BELOW_TOLERANCES = "The requested gap is below the tolerances of the solvers inside: nothing more can be proven."
+TOLERANCE = 1e-6  # relative; the error of a solver's bound that its tolerances allow
 
 
 def relative_gap(
     objective: float | None, bound: float | None, *, minimize: bool = True, resolution: float = 0.0
 ) -> float | None:
-    """Return ``(objective - bound) / |objective|``, 0 at least, or None where either is unknown.
+    """Return ``(objective - bound) / |objective|``, at least 0, or None if one of them is unknown.
 
-    Two numbers that are both within ``resolution`` of 0 are one to the arithmetic of the instance: their gap is 0. An
-    objective of 0 with another bound has a gap of 1e10.
+    If both are within ``resolution`` of 0 the gap is 0. An objective of 0 with another bound has a gap of 1e10.
 
     >>> relative_gap(10.0, 9.0)
     0.1
@@ -68,7 +68,7 @@ def relative_gap(
 
 
 def is_closed(objective: float | None, bound: float | None, gap: float, resolution: float = 0.0) -> bool:
-    """Return whether a lower bound has met an objective: within the gap asked for, or 1e-9 where that is smaller.
+    """Return whether the gap between an objective and a lower bound is at most the requested one, or 1e-9.
 
     >>> is_closed(1.0, 0.99995, 1e-4), is_closed(1e-7, 0.0, 1e-4), is_closed(1e-7, 0.0, 1e-4, resolution=1e-6)
     (True, False, True)
@@ -80,9 +80,9 @@ def is_closed(objective: float | None, bound: float | None, gap: float, resoluti
 def contradicts(
     objective: float | None, bound: float | None, gap: float, *, minimize: bool = True, resolution: float = 0.0
 ) -> bool:
-    """Return whether a bound lies beyond an attained objective by more than rounding: one of the two is wrong.
+    """Return whether a bound is beyond an attained objective by more than rounding, so that one of them is wrong.
 
-    What a solver's tolerances let it overstate (1e-6, relative) is rounding where a larger gap was asked for.
+    If a larger gap was requested, an excess of 1e-6 (relative) is allowed for the tolerances of solvers.
 
     >>> contradicts(1.0, 1.001, 1e-4), contradicts(1.0, 1.0 + 1e-8, 1e-4), contradicts(1.0, 0.5, 1e-4)
     (True, False, False)
@@ -96,14 +96,14 @@ def contradicts(
 
 @dataclass(frozen=True)
 class Verdict:
-    """What may be said of a point: its status, the bound that stands, and a sentence where a claim was not believed."""
+    """The status of a point, the bound that is proven, and the reason if a claim of the solver was rejected."""
 
     status: SolutionStatus
     bound: float | None
     message: str = ""
 
 
-UNPROVEN = Verdict(SolutionStatus.FEASIBLE, None)  # what may be said of a heuristic that minimises nothing
+UNPROVEN = Verdict(SolutionStatus.FEASIBLE, None)  # for the point of a heuristic
 
 
 def verdict(
@@ -118,37 +118,37 @@ def verdict(
     claim: SolutionStatus | None = None,
     who: str = "The solver",
 ) -> Verdict:
-    """Say what is proven of a point; nothing else in the package may call one optimal.
+    """Return the status and the bound that are proven for a point; the only function that returns "optimal".
 
-    - ``objective``: the model's own, recomputed at the point; None without a point.
-    - ``bound``: said to be a bound on the best objective.
-    - ``gap``: relative, as asked for.
-    - ``resolution``: absolute: what the instance's arithmetic tells from 0.
-    - ``violation``: the largest by which the point misses a row.
-    - ``doubt``: why the point may be feasible by tolerances only, "" where it is not.
-    - ``claim``: what the solver or driver says. "optimal" counts for nothing without a bound that closes the gap;
-      "stationary" stands where none does.
-    - ``who``: whose claim it is, for the sentence.
+    - ``objective``: recomputed from the model at the point; None without a point.
+    - ``bound``: of the optimum, as the solver or driver reports it.
+    - ``gap``: the requested relative gap.
+    - ``resolution``: the largest objective that counts as 0 in the arithmetic of the instance.
+    - ``violation``: the largest violation of a row by the point.
+    - ``doubt``: why the point may be feasible to tolerances only; "" if it is exact.
+    - ``claim``: the status that the solver or driver reports. "optimal" counts only with a bound that closes the gap,
+      "stationary" only without such a bound.
+    - ``who``: the name of the solver, for the message.
 
     >>> verdict(1.0, 0.99999).status.value, verdict(1.0, 0.5).status.value, verdict(1.0, 1.1).status.value
     ('optimal', 'feasible', 'feasible')
     """
-    nothing = (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED, SolutionStatus.NO_SOLUTION)
+    without_point = (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED, SolutionStatus.NO_SOLUTION)
     if claim is SolutionStatus.UNBOUNDED:
         return Verdict(claim, None)
     if objective is None:
-        status = claim if claim in nothing else SolutionStatus.NO_SOLUTION
+        status = claim if claim in without_point else SolutionStatus.NO_SOLUTION
         return Verdict(status, bound if status is SolutionStatus.NO_SOLUTION else None)
     if violation > HOPELESS:
         return Verdict(SolutionStatus.NO_SOLUTION, bound, f"{who}'s point misses the model's rows by {violation:.1e}.")
     if contradicts(objective, bound, gap, minimize=minimize, resolution=resolution):
         side = "above" if minimize else "below"
-        words = f"The bound {bound:.9g} lies {side} the objective {objective:.9g} that is attained: nothing is proven."
+        words = f"The bound {bound:.9g} is {side} the objective {objective:.9g} of a feasible point: nothing is proven."
         return Verdict(SolutionStatus.FEASIBLE, None, words)
     if bound is not None:
         bound = min(bound, objective) if minimize else max(bound, objective)
     if claim is SolutionStatus.INFEASIBLE:
-        return Verdict(SolutionStatus.FEASIBLE, bound, f"{who} reports infeasible, but there is a point.")
+        return Verdict(SolutionStatus.FEASIBLE, bound, f"{who} reports infeasible, but a point satisfies the rows.")
     if violation > FEASIBLE:
         words = f"{who}'s point misses the model's rows by {violation:.1e}: not called optimal."
         return Verdict(SolutionStatus.FEASIBLE, bound, words)
@@ -182,11 +182,11 @@ class Result:
     iterations : pandas.DataFrame
         One row an iteration of a driver: Iter, Step, Objective, Bound, Incumbent, Gap, Cuts, ``|S|``, Time (s).
     message : str
-        One sentence for a person: what came out, or which rows clash.
+        The outcome in a sentence, or the rows that have no common solution.
     resolution : float
-        Objective and bound that are both within this of 0 are one number to the arithmetic of the instance.
+        If objective and bound are both at most this far from 0 the gap is 0.
     details : dict
-        Facts of the solver or driver, for example seconds spent in the subproblem.
+        Further data of the solver or driver, for example the seconds spent in the subproblem.
     """
 
     status: SolutionStatus
@@ -205,12 +205,12 @@ class Result:
 
     @property
     def gap(self) -> float | None:
-        """Relative distance between objective and bound; None where either is unknown."""
+        """Relative distance between objective and bound; None if one of them is unknown."""
         return relative_gap(self.objective, self.bound, minimize=self.minimize, resolution=self.resolution)
 
     @property
     def has_solution(self) -> bool:
-        """Whether the model holds a point worth reading."""
+        """Whether the model holds a point."""
         return self.objective is not None
 
     def __str__(self) -> str:
@@ -232,12 +232,12 @@ class Result:
 
     @property
     def sentence(self) -> str:
-        """What is known of the best objective, for somebody who does not know duality."""
+        """What is known of the optimal objective, for readers who do not know duality."""
         side, better = ("below", "lower") if self.minimize else ("above", "higher")
         if not self.has_solution:
             words = {
                 SolutionStatus.INFEASIBLE: "Proven: no point satisfies the model.",
-                SolutionStatus.UNBOUNDED: "There is no best point: the objective has no end.",
+                SolutionStatus.UNBOUNDED: "The objective is unbounded: there is no best point.",
             }
             return words.get(self.status, f"No point was found ({self.stop_reason.value}).")
         if self.gap is None:
@@ -273,19 +273,19 @@ class Result:
         return html.paragraph(self.sentence) + html.table(rows) + remark
 
     def plot(self, over: str = "seconds", ax: Axes | None = None, *, label: str = "") -> Axes:
-        """Draw how the best objective found and the proven bound meet: what lies between them is left to doubt.
+        """Draw the incumbent and the proven bound over the run.
 
-        Several results go onto the same axes one after the other, each in its own colour and with its ``label``. Of a
-        solver that reports no iterations the end of the run is drawn.
+        Several results can be drawn on the same axes, each in its own colour and with its ``label``. For a solver that
+        reports no iterations only the end of the run is drawn.
 
         Parameters
         ----------
         over : {"seconds", "iterations"}
-            What runs to the right.
+            Horizontal axis.
         ax : matplotlib.axes.Axes, optional
-            Where to draw; by default on a new figure.
+            By default those of a new figure.
         label : str
-            Named in the legend; empty for a single run, whose status and gap are the title.
+            Entry of the legend. Without one, status and gap are the title.
 
         Returns
         -------
@@ -296,12 +296,12 @@ class Result:
         return draw_result(self, over, ax, label)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what lives in this process only, such as a solver or a memory given as an option."""
+        """Leave out objects of this process, such as a solver or a memory that was given as an option."""
         return {**self.__dict__, "options": _travelling(self.options), "details": _travelling(self.details)}
 
 
 def _travelling(value: Any) -> Any:
-    """Return a value with objects that are no plain data replaced by their type's name."""
+    """Return a value whose objects other than plain data are replaced by the names of their types."""
     if isinstance(value, Mapping):
         return {key: _travelling(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set):
@@ -310,16 +310,17 @@ def _travelling(value: Any) -> Any:
     return value if value is None or isinstance(value, plain) else f"<{type(value).__name__}>"
 
 
-def reread(result: Result, objective: float, *, doubt: str = "", moved: bool = False) -> Verdict:
-    """Say what stands of a result where a reader has recomputed the objective of its point: never more than it says.
+def recomputed_verdict(result: Result, objective: float, *, doubt: str = "", moved: bool = False) -> Verdict:
+    """Return the verdict on a result with an objective recomputed from the data; it never claims more than the result.
 
-    ``result``: Result. ``objective``: recomputed from the data that the model was made of. ``doubt``: why that is not
-    the objective that the solver proved something about, "" where it is. ``moved``: whether the reader holds another
-    point, which is not stationary.
+    ``doubt``: why this objective is not the one of the proof; "" if it is. ``moved``: whether the point was changed, so
+    that it is not stationary.
 
     >>> proven = Result(SolutionStatus.OPTIMAL, StopReason.CONVERGED, objective=1.0, bound=0.99995)
-    >>> reread(proven, 1.0 + 1e-9).status.value, reread(proven, 1.5, doubt="another number").status.value
-    ('optimal', 'feasible')
+    >>> recomputed_verdict(proven, 1.0 + 1e-9).status.value
+    'optimal'
+    >>> recomputed_verdict(proven, 1.5, doubt="another objective").status.value
+    'feasible'
     """
     bound, claim = result.bound, result.status
     if bound is not None and not doubt:  # attained, so any excess of the bound is the solver's rounding

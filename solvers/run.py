@@ -28,11 +28,11 @@ from solvers.model.duals import dual_suffix
 from solvers.model.finite import refuse_nonfinite
 from solvers.model.function import is_convex
 from solvers.model.rewriting import unseen
-from solvers.outcome import trivial_result
 from solvers.reading import ModelReading, read
 from solvers.result import Result
 from solvers.shared_state import put_off
 from solvers.values import fixed, put_back
+from solvers.whole_model.outcome import trivial_result
 from solvers.whole_model.solve import solve_by_class, solve_whole
 
 _logger = logging.getLogger("solvers")

@@ -53,7 +53,7 @@ from fsmodels.weights import column_sizes, used
 from fsmodels.words import listed
 from solvers import Result, SolutionStatus, facts_of, solve
 from solvers.clock import one_clock
-from solvers.result import reread
+from solvers.result import recomputed_verdict
 from solvers.values import inactive, put_back
 
 __all__ = ["derivatives", "suppress"]
@@ -150,7 +150,7 @@ def _suppressed(
     if dropped:
         claimed, second.bound = second.status, first.bound
         assert second.objective is not None
-        judged = reread(second, second.objective)
+        judged = recomputed_verdict(second, second.objective)
         second.status, second.bound = judged.status, judged.bound
         if judged.status is not claimed:
             second.message = "A heuristic: the bound is that of all features."

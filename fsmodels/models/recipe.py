@@ -24,7 +24,7 @@ from fsmodels.models.svm import C_MEANING
 from fsmodels.weights import column_sizes, used
 from fsmodels.words import listed
 from solvers import Result, SolutionStatus, interrupt, solve
-from solvers.result import reread
+from solvers.result import recomputed_verdict
 
 __all__ = ["AGREEMENT", "STEPS", "Given", "Ladder", "Linear", "Objective", "Reading", "Recipe"]
 
@@ -211,7 +211,7 @@ class Linear(Recipe):
         objective, theirs, mismatch = self.objective(c, given, model), result.objective, ""
         if theirs is not None and abs(theirs - objective) > AGREEMENT * abs(objective) + result.resolution:
             mismatch = f"{result.solver} reports {theirs:.9g}; its weights give {objective:.9g}."
-        judged = reread(result, objective, doubt=mismatch)
+        judged = recomputed_verdict(result, objective, doubt=mismatch)
         selected, uses = set(c.selected), used(c.w, sizes)
         idle = [j for j, is_used in zip(data.features, uses, strict=True) if j in selected and not is_used]
         notes = [

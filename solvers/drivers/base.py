@@ -29,6 +29,7 @@ from solvers.options import TABLE, Config, check_limits, check_types, listed
 from solvers.reading import ModelReading
 from solvers.result import (
     AT_START,
+    BELOW_TOLERANCES,
     ROUNDING,
     TOLERANCE,
     Result,
@@ -246,78 +247,95 @@ class Driver:
 
     def _result(self, stop: StopReason, status: SolutionStatus | None) -> Result:
         """Load the incumbent, and return the result with what is proven."""
-        c, minimize = self.config, self.sign > 0
-        self._load()
-        if self._kept is not None and self.reading.written is not None:
-            self.reading.written.bring_back()
-        objective = None if self._kept is None else self._kept[1]
-        facts, selected = facts_of(self.model), None
-        stated = facts is None or not facts.implicit
-        if objective is not None and put_on_bounds(self.reading.variables) and stated:
-            objective = self.sign * float(pyo.value(single_objective(self.reading)))
-        error = 0.0 if objective is None else worst_violation(self.reading)
-        if error > ROUNDING and facts is not None and facts.certificate is not None:  # an edited subproblem's solver's
-            facts.certificate.settle(self.reading, has_point=True)
-            objective = self.sign * float(pyo.value(single_objective(self.reading)))
-            error = worst_violation(self.reading)
-        if objective is not None:
-            error = max(error, told_violation(self.model))
+        facts = facts_of(self.model)
+        objective, error = self._load_incumbent(facts)
         if status is None and objective is not None and not self.late and not self.at_start:
             status = self.claim()
-        if status is SolutionStatus.UNBOUNDED and (objective is None or abs(objective) < INFINITE):
-            status, words = verified(self.model, self.clock.left)
-            self.message = words or self.message
-        claimed = status is SolutionStatus.INFEASIBLE and objective is None and stated and not self.assumed
-        if claimed and point_exists(self.reading, self.clock.left):
-            status, self.bound = SolutionStatus.NO_SOLUTION, None
-            self.message = f"{REFUTED} Solve the model whole, or scale its columns."
+        status = self._checked_claim(status, objective, facts)
         judged = self._verdict(objective, status, error)
         if self.assumed:
             judged = self._without_assumption(judged)
         if judged.status is SolutionStatus.NO_SOLUTION:
             objective = None
-        bound, message = judged.bound, judged.message or self.message
-        if objective is not None and judged.status is not SolutionStatus.OPTIMAL:
-            said = [LIMITS.get(stop, ""), AT_START if self.at_start else "", message]
-            message = " ".join(words for words in said if words)
-        if judged.status is SolutionStatus.INFEASIBLE and not judged.message:
-            message = self.why_infeasible()
-        if judged.status is SolutionStatus.NO_SOLUTION and not message:
-            message = "Stopped before the first incumbent: give it more time or iterations."
-        unproven = stop is StopReason.CONVERGED and judged.status is SolutionStatus.FEASIBLE and status is None
-        if unproven and not message and self._kept == self._least():
-            message = "The gap asked for is below what the solvers inside resolve: nothing more can be proven."
-        if facts is not None and facts.selected is not None and objective is not None:
-            selected = facts.selected(self.model)
+        selects = None if facts is None or objective is None else facts.selected
         details = self.details | {"seconds": dict(self.seconds), "inside": self.inside()}
         if objective is not None:
             details["violation"] = error
-            if dual_suffix(self.model) is not None:
-                message = f"{message} No multipliers in model.dual: {self.name} solves no single problem that has them."
-                message = f"{message.strip()} Fix its choice and solve the model whole for those there."
-        if self._kept is not None and getattr(c, "validation", None) is not None:
-            best = self._signed(self.best)
-            words = f"Chosen by its validation error among the points met; the best objective met is {best:.9g}."
-            message = f"{words} {message}".strip()
+        if self._kept is not None and getattr(self.config, "validation", None) is not None:
             details["validation_error"] = self._kept[0]
-            details["best_objective"] = best  # the bound is about this one
+            details["best_objective"] = self._signed(self.best)  # the bound is of this one
+        message = self._message(stop, status, judged, objective)
         self.dropped.look_at(self.reading)
-        message = self.dropped.tell(message, details)
         return Result(
             status=judged.status,
             stop_reason=stop,
             objective=self._signed(objective),
-            bound=self._signed(bound),
-            minimize=minimize,
-            selected=selected,
+            bound=self._signed(judged.bound),
+            minimize=self.sign > 0,
+            selected=None if selects is None else selects(self.model),
             iterations=self.trace.table(),
             seconds=self.clock.elapsed,
             solver=self.name,
             options=self.options,
-            message=message,
+            message=self.dropped.tell(message, details),
             resolution=self.resolution,
             details=details,
         )
+
+    def _load_incumbent(self, facts: Facts | None) -> tuple[float | None, float]:
+        """Put the incumbent on the model, and return its objective and its violation; None and 0 if there is none."""
+        self._load()
+        if self._kept is None:
+            return None, 0.0
+        if self.reading.written is not None:
+            self.reading.written.bring_back()
+        objective = self._kept[1]
+        if put_on_bounds(self.reading.variables) and (facts is None or not facts.implicit):
+            objective = self._objective_value()
+        error = worst_violation(self.reading)
+        if error > ROUNDING and facts is not None and facts.certificate is not None:  # an edited subproblem's solver's
+            facts.certificate.settle(self.reading, has_point=True)
+            objective, error = self._objective_value(), worst_violation(self.reading)
+        return objective, max(error, told_violation(self.model))
+
+    def _objective_value(self) -> float:
+        """Return the objective of the model's values, to be minimised."""
+        return self.sign * float(pyo.value(single_objective(self.reading)))
+
+    def _checked_claim(
+        self, status: SolutionStatus | None, objective: float | None, facts: Facts | None
+    ) -> SolutionStatus | None:
+        """Return the status after a check of the claims that the model is unbounded or infeasible."""
+        if status is SolutionStatus.UNBOUNDED and (objective is None or abs(objective) < INFINITE):
+            status, words = verified(self.model, self.clock.left)
+            self.message = words or self.message
+        if status is not SolutionStatus.INFEASIBLE or objective is not None or self.assumed:
+            return status
+        if (facts is None or not facts.implicit) and point_exists(self.reading, self.clock.left):
+            self.bound, self.message = None, f"{REFUTED} Solve the model whole, or scale its columns."
+            return SolutionStatus.NO_SOLUTION
+        return status
+
+    def _message(self, stop: StopReason, claim: SolutionStatus | None, judged: Verdict, objective: float | None) -> str:
+        """Return the message of the result, without the facts that were not used."""
+        message = judged.message or self.message
+        if objective is not None and judged.status is not SolutionStatus.OPTIMAL:
+            parts = [LIMITS.get(stop, ""), AT_START if self.at_start else "", message]
+            message = " ".join(part for part in parts if part)
+        if judged.status is SolutionStatus.INFEASIBLE and not judged.message:
+            message = self.why_infeasible()
+        if judged.status is SolutionStatus.NO_SOLUTION and not message:
+            message = "Stopped before the first incumbent: give it more time or iterations."
+        unproven = stop is StopReason.CONVERGED and judged.status is SolutionStatus.FEASIBLE and claim is None
+        if unproven and not message and self._kept == self._least():
+            message = BELOW_TOLERANCES
+        if objective is not None and dual_suffix(self.model) is not None:
+            message = f"{message} No multipliers in model.dual: {self.name} solves no single problem that has them."
+            message = f"{message.strip()} Fix its choice and solve the model whole for those there."
+        if self._kept is not None and getattr(self.config, "validation", None) is not None:
+            best = f"the best objective is {self._signed(self.best):.9g}"
+            message = f"Chosen by the validation error among all incumbents; {best}. {message}".strip()
+        return message
 
     def start_value(self) -> float | None:
         """Return the objective of the model's values, to be minimised; None where they are no feasible point."""
@@ -350,7 +368,7 @@ class Driver:
             or facts.certificate.settle(self.reading, has_point=False) is None
         ):
             return
-        self.offer(self.sign * float(pyo.value(single_objective(self.reading))), self.reading.variables, lambda: None)
+        self.offer(self._objective_value(), self.reading.variables, lambda: None)
         self.record("trivial", self.best, cuts=0, support=None)
         said = self._signed(self.bound)
         proven = facts.certificate.bound_with(self.reading, {}, said, minimize=self.sign > 0)

@@ -25,11 +25,11 @@ from solvers.model.conflict import clashing_rows
 from solvers.model.duals import Multipliers, is_constant, why_no_duals
 from solvers.model.linear import hand_over
 from solvers.model.rewriting import Visible
-from solvers.outcome import point_result
 from solvers.reading import ModelReading, read
 from solvers.result import AT_START, DEFAULT_GAP, FEASIBLE, HOPELESS, TOLERANCE, Result, SolutionStatus, StopReason
 from solvers.values import kept, plain_domains, put_back
 from solvers.whole_model.fix_and_polish import CHOICES, Settled, cut_off, never_off, settle
+from solvers.whole_model.outcome import point_result
 from solvers.whole_model.proof import EquivalentBound, bound_by_equivalent, without_doubtful_claims
 from solvers.whole_model.units import change_of
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import solvers
 from solvers import Result, SolutionStatus, StopReason
-from solvers.result import relative_gap, reread, verdict
+from solvers.result import recomputed_verdict, relative_gap, verdict
 
 FINITE = st.floats(-1e6, 1e6)
 
@@ -47,22 +47,29 @@ def test_what_the_arithmetic_cannot_tell_from_0_has_no_gap():
         (1.0, 1.0, {"claim": SolutionStatus.STATIONARY}, "optimal", 1.0, ""),
         (1.0, 1.0, {"violation": 1e-5}, "feasible", 1.0, "misses the model's rows by 1.0e-05"),
         (1.0, 1.0, {"violation": 1e-2}, "no_solution", 1.0, "misses the model's rows"),
-        (1.0, 1.001, {"claim": SolutionStatus.OPTIMAL}, "feasible", None, "lies above the objective"),
+        (1.0, 1.001, {"claim": SolutionStatus.OPTIMAL}, "feasible", None, "is above the objective"),
         (
             1.0,
             0.999,
             {"minimize": False, "claim": SolutionStatus.OPTIMAL},
             "feasible",
             None,
-            "lies below the objective",
+            "is below the objective",
         ),
         (1.0, 1.0 + 1e-8, {}, "optimal", 1.0, ""),
-        (1.0, 1.0 + 1e-8, {"gap": 0.0}, "feasible", None, "lies above"),  # what was asked for is finer than that
+        (1.0, 1.0 + 1e-8, {"gap": 0.0}, "feasible", None, "is above"),  # what was asked for is finer than that
         (1e-9, 0.0, {}, "feasible", 0.0, ""),
         (1e-9, 0.0, {"resolution": 1e-8}, "optimal", 0.0, ""),
         (None, 1.0, {"claim": SolutionStatus.OPTIMAL}, "no_solution", 1.0, ""),
         (None, 1.0, {"claim": SolutionStatus.INFEASIBLE}, "infeasible", None, ""),
-        (1.0, None, {"claim": SolutionStatus.INFEASIBLE}, "feasible", None, "infeasible, but there is a point"),
+        (
+            1.0,
+            None,
+            {"claim": SolutionStatus.INFEASIBLE},
+            "feasible",
+            None,
+            "but a point satisfies the rows",
+        ),
         (-1e9, None, {"claim": SolutionStatus.UNBOUNDED}, "unbounded", None, ""),
     ],
 )
@@ -102,7 +109,7 @@ def test_a_reader_never_says_more_than_the_solver(status, objective, said, expec
     result = Result(
         SolutionStatus(status), StopReason.CONVERGED, objective=sign, bound=sign * (1.0 - 1e-9), minimize=minimize
     )
-    judged = reread(result, sign * objective, **said)
+    judged = recomputed_verdict(result, sign * objective, **said)
     assert judged.status.value == expected
     assert judged.bound == (None if bound is None else sign * bound)
 

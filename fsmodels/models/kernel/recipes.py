@@ -23,7 +23,7 @@ from fsmodels.words import listed
 from solvers import Result, StopReason, facts_of
 from solvers.clock import Clock
 from solvers.facts import OracleBlocks
-from solvers.result import reread
+from solvers.result import recomputed_verdict
 
 __all__ = ["RECIPES"]
 
@@ -72,7 +72,7 @@ class WithKernel(Recipe):
             c = classifier(model)
             moved = not _is_still(model, problem, point, result.details.get("tolerance"))
         objective, theirs, notes = _omega(c, given), result.objective, [result.message]
-        judged = reread(result, objective, moved=moved)
+        judged = recomputed_verdict(result, objective, moved=moved)
         if theirs is not None and abs(theirs - objective) > AGREEMENT * abs(objective) + result.resolution:
             how = " with the SVM solved again" if again else ""
             notes.insert(0, f"Omega is {objective:.9g}{how}; {result.solver} reports {theirs:.9g}.")

@@ -43,7 +43,7 @@ from solvers.interfaces.runner import Answer, Runner
 from solvers.model.classes import needs
 from solvers.model.conflict import clashing_rows
 from solvers.options import SolverObject
-from solvers.result import SolutionStatus, StopReason
+from solvers.result import BELOW_TOLERANCES, SolutionStatus, StopReason
 
 EASE, SHARE = 1e-2, 0.1  # the gap of masters while cuts say little: at most, and of the gap that is left
 
@@ -178,7 +178,7 @@ class Benders(DecompositionDriver):
         if (stop := self.stopped()) is not None:
             return stop, None
         if key in self._visited and not self._at_ease:
-            self.message = "The gap asked for is below what the solvers inside resolve: nothing more can be proven."
+            self.message = BELOW_TOLERANCES
             return StopReason.CONVERGED, None
         if c.patience is not None and c.validation is not None and self._stale >= c.patience:
             return StopReason.CONVERGED, None

@@ -37,7 +37,7 @@ from solvers.lp.mixed import MixedAnswer, MixedProgram, mixed_solver
 from solvers.model.classes import has_integers
 from solvers.model.conflict import clashing_rows
 from solvers.model.linear import power_of_two
-from solvers.result import ROUNDING, SolutionStatus, StopReason, relative_gap
+from solvers.result import BELOW_TOLERANCES, ROUNDING, SolutionStatus, StopReason, relative_gap
 
 SLOW = 1e-3  # relative rise of the LP's optimum in PATIENCE rounds, below which it is worth less than branching
 PATIENCE = 3
@@ -195,7 +195,7 @@ class MixedCuttingPlane(CuttingPlane):
             self._sharp = True
             return None
         if not self._binary:
-            self.message = "The gap asked for is below what the solvers inside resolve: nothing more can be proven."
+            self.message = BELOW_TOLERANCES
             return StopReason.CONVERGED, None
         self._excluded = min(self._excluded, self._known[choice.tobytes()])
         row = sparse.csr_array(
