@@ -1,4 +1,4 @@
-"""The clock of a run, which counts from what the user called."""
+"""The clock of a run. It starts with the function that the user has called."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _start: ContextVar[float | None] = ContextVar("start", default=None)
 
 @contextmanager
 def one_clock() -> Iterator[None]:
-    """Let the clocks of all runs inside count from here, or from where an outer one of these began.
+    """Start one clock for all runs inside, unless an outer context has started one.
 
-    A limit is of what the user called: reading, building, and every solve of a procedure of several.
+    A time limit applies to the whole call of the user, with reading, building and all solves.
     """
     token = _start.set(time.perf_counter()) if _start.get() is None else None
     try:
@@ -26,7 +26,7 @@ def one_clock() -> Iterator[None]:
 
 @contextmanager
 def own_clock() -> Iterator[None]:
-    """Let the clocks of the runs inside count from here, whatever began outside: a limit is of each run of several."""
+    """Start a new clock for the runs inside, so that a time limit applies to each of several runs."""
     token = _start.set(time.perf_counter())
     try:
         yield
@@ -35,7 +35,7 @@ def own_clock() -> Iterator[None]:
 
 
 class Clock:
-    """Seconds since the start of a run, and what is left of its limit."""
+    """Seconds since the start of a run, and the time that is left."""
 
     def __init__(self, limit: float | None, start: float | None = None) -> None:
         self.limit, self._start = limit, time.perf_counter() if start is None else start

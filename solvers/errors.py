@@ -1,16 +1,16 @@
-"""The errors that solvers and drivers raise on purpose.
+"""The errors that solvers and drivers raise for invalid input and failures of solvers.
 
-Every message says what was wrong, the value, what is allowed and the next step. ``Error`` is the common root of both
-packages, so that a program can catch them all at once and let genuine bugs through.
+Each message contains the problem, the value, the allowed values and the next step. ``Error`` is the base class in both
+packages, so that a program can catch all of them and nothing else.
 """
 
 from __future__ import annotations
 
 
 class Error(Exception):
-    """Root of the errors raised on purpose by ``solvers`` and ``fsmodels``.
+    """Base class of the errors of ``solvers`` and ``fsmodels``.
 
-    ``parameter``: the parameter or option that the error is about, None where there is no single one.
+    ``parameter``: the name of the parameter or option in question, or None.
     """
 
     parameter: str | None = None
@@ -21,7 +21,7 @@ class Error(Exception):
 
 
 class ModelError(Error, ValueError):
-    """The model, as it stands, cannot be treated this way; the message names the component."""
+    """The model cannot be solved this way; the message names the component."""
 
 
 class OptionError(Error, ValueError):
@@ -37,14 +37,14 @@ class LicenceError(SolverError):
 
 
 class SolverFailure(SolverError):
-    """A solver took a model and did not solve it; ``solver`` is its name, the message its own words."""
+    """A solver has failed on a model; ``solver`` is its name, the message is that of the solver."""
 
     def __init__(self, message: str, solver: str) -> None:
         super().__init__(message)
         self.solver = solver
 
     def __reduce__(self) -> tuple[type[SolverFailure], tuple[str, str]]:
-        """Pickle with the solver's name, for another process."""
+        """Pickle with the name of the solver."""
         return type(self), (str(self), self.solver)
 
 

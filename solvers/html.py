@@ -20,12 +20,12 @@ def escaped(text: Any) -> str:
     >>> escaped("a < b for $5")
     'a &lt; b for <span>$</span>5'
     """
-    told = escape(str(text)).replace("$", "<span>$</span>")  # MathJax looks for a pair within one element
-    return told.replace(r"\(", r"\<span>(</span>").replace(r"\[", r"\<span>[</span>")
+    text = escape(str(text)).replace("$", "<span>$</span>")  # MathJax looks for a pair within one element
+    return text.replace(r"\(", r"\<span>(</span>").replace(r"\[", r"\<span>[</span>")
 
 
 def paragraph(text: Any, bold: str = "") -> str:
-    """Return a paragraph, its lines parted; ``bold`` comes first."""
+    """Return a paragraph with line breaks; it starts with ``bold``."""
     head = f"<b>{escaped(bold)}</b> " if bold else ""
     return f"<p>{head}{escaped(text)}</p>".replace("\n", "<br>")
 

@@ -1,6 +1,7 @@
-"""Hooks: drivers enter Pyomo's factories by name, and IPython shows models that carry facts.
+"""Hooks that register the drivers in Pyomo's factories, and the display of models in IPython.
 
-Importing ``solvers`` imports neither Pyomo nor a driver: where Pyomo is not there yet, its factory is met as it comes.
+Importing ``solvers`` imports neither Pyomo nor a driver. If Pyomo is not imported yet, an import hook registers the
+drivers when it is.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from typing import Any
 
 from solvers.lazy import DRIVER_NAMES, PREFIX
 
-FACTORY = "pyomo.contrib.solver.common.factory"  # of the second generation, which knows the first one's
+FACTORY = "pyomo.contrib.solver.common.factory"  # of the second generation; it imports that of the first
 SCIPY = "scipy"
 MODEL = ("pyomo.core.base.PyomoModel", "ConcreteModel")  # by name: Pyomo need not be imported yet
 
 
 def enter() -> None:
-    """Enter every driver in both of Pyomo's factories, now or once Pyomo is imported, and the page in IPython."""
+    """Register each driver in both factories of Pyomo, now or when Pyomo is imported, and the display in IPython."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if (formatter := getattr(shell, "display_formatter", None)) is not None:
         formatter.formatters["text/html"].for_type_by_name(*MODEL, _page)
@@ -35,7 +36,7 @@ def enter() -> None:
 
 
 def _page(model: Any) -> str | None:
-    """Return the page of a model that carries facts; None leaves another model to IPython."""
+    """Return the display of a model with facts; None for other models, which IPython displays."""
     from solvers.facts.base import facts_of
     from solvers.model_page import show
 
@@ -43,7 +44,7 @@ def _page(model: Any) -> str | None:
 
 
 def _enter(pyomo: ModuleType) -> None:
-    """Enter a stand-in for each name that is not taken."""
+    """Register a placeholder for each name that is not taken."""
     second, first = pyomo.SolverFactory, pyomo.LegacySolverFactory
     for name in (PREFIX + driver for driver in DRIVER_NAMES):
         if name not in second:
@@ -53,7 +54,7 @@ def _enter(pyomo: ModuleType) -> None:
 
 
 def _stand_in(factory: Any, name: str) -> Callable[..., Any]:
-    """Return what a factory calls for a solver of that name: it puts the drivers themselves into its place."""
+    """Return the constructor of a placeholder: it registers the drivers themselves and calls the right one."""
 
     def make(*arguments: Any, **words: Any) -> Any:
         from solvers.plugin import register_drivers
@@ -65,12 +66,12 @@ def _stand_in(factory: Any, name: str) -> Callable[..., Any]:
 
 
 class _Waiting(MetaPathFinder):
-    """Finds nothing itself; the factory's module, once imported, is told of the drivers."""
+    """A finder that finds nothing, and registers the drivers when the module of the factory is imported."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec that the other finders have, with one more step at its end."""
+        """Return the spec of the other finders, with one more step at the end of the import."""
         if fullname != FACTORY:
             return None
         sys.meta_path.remove(self)

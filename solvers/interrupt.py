@@ -1,16 +1,16 @@
-"""Ctrl-C, in one place: who hears of it, and what becomes of it.
+"""The handling of Ctrl-C.
 
-A process has one handler of Ctrl-C, and only its main thread hears of it: everywhere else all of this does nothing.
-Within a ``run`` the handler is ours, and what a press does depends on where it meets the run:
+A process has one handler of Ctrl-C, which runs in its main thread; in other threads this module does nothing. Within a
+``run`` this module installs the handler. The effect of Ctrl-C depends on the context:
 
 - in ``raising``, it raises ``KeyboardInterrupt``, as Python does;
-- in ``noticing``, it sets an event that a solver's callbacks, or whoever waits for it, read: an exception raised inside
-  them would lose the point, or itself;
-- in ``finishing``, where an incumbent is brought home, it waits;
-- anywhere else in a run it waits for the next of the first two.
+- in ``noticing``, it sets an event that the callbacks of a solver read, because an exception inside them would be lost,
+  or the incumbent with it;
+- in ``finishing``, while an incumbent is loaded, it is delayed;
+- elsewhere in a run it is delayed until the next of the first two.
 
-People press twice. Presses within ``GRACE`` seconds of one that counted are ignored, so that the second does not
-destroy what the first has saved; a later one breaks off whatever is going on.
+Presses within ``GRACE`` seconds of an accepted one are ignored, so that a second press does not destroy the incumbent.
+A later press stops everything.
 
 SIGTERM and SIGHUP are treated alike where a program set ``signal.default_int_handler`` for them. Where SIGINT is
 ignored, as in a background job of a shell script, it stays ignored.
@@ -177,7 +177,7 @@ def noticing() -> Iterator[threading.Event]:
 
 @contextmanager
 def finishing() -> Iterator[None]:
-    """Let Ctrl-C wait, whatever is called inside: what was found is brought home."""
+    """Delay Ctrl-C while an incumbent is loaded."""
     if not _hears():
         yield
         return
@@ -188,7 +188,7 @@ def finishing() -> Iterator[None]:
 
 
 def pressed() -> bool:
-    """Return whether Ctrl-C was pressed in this run: where an exception was lost in a callback, this remains."""
+    """Return whether Ctrl-C was pressed in this run, also if an exception was lost in a callback."""
     return _watch is not None and _hears() and _watch.last is not None
 
 
@@ -198,9 +198,9 @@ def in_new_thread(work: Callable[[], None]) -> None:
 
 
 class Crew:
-    """Threads that are used again and again, for programs that count the threads they ever saw.
+    """A pool of threads for libraries that limit the number of threads over the life of a process.
 
-    ``size``: the most at a time; who comes later waits.
+    ``size``: the number of threads; further work waits.
     """
 
     def __init__(self, size: int) -> None:
@@ -214,7 +214,7 @@ class Crew:
         self._room = threading.Semaphore(self.size)
 
     def start(self, work: Callable[[], None]) -> None:
-        """Start a function in a thread that has nothing to do."""
+        """Start a function in an idle thread."""
         self._room.acquire()
         try:
             tasks = self._idle.pop()
@@ -237,12 +237,11 @@ def attended(
     meanwhile: Callable[[], Any] | None = None,
     start: Callable[[Callable[[], None]], None] = in_new_thread,
 ) -> None:
-    """Do ``work``, which Python cannot interrupt, in a thread of its own; ``stop`` it when Ctrl-C is pressed.
+    """Call ``work``, which Python cannot interrupt, in another thread; call ``stop`` when Ctrl-C is pressed.
 
-    - ``work``: it must let other threads run. What it raises comes through.
-    - ``stop``: asks the work to end; called again and again until it does.
-    - ``noticed``: of a ``noticing`` around this; otherwise there is one here, and ``KeyboardInterrupt`` where it was
-      set.
+    - ``work``: must release the interpreter lock. Its exceptions are raised here.
+    - ``stop``: requests the end of the work; called repeatedly until it ends.
+    - ``noticed``: the event of an outer ``noticing``. Without it, this function raises ``KeyboardInterrupt``.
     - ``meanwhile``: called many times a second, and once at the end.
     - ``start``: starts a function in another thread: a new one, or one of a ``Crew``.
     """

@@ -1,10 +1,11 @@
 """Public names that are imported when they are first used (PEP 562), so that importing a package costs nothing.
 
-The one list of them is the stub beside ``__init__.py``: its imports say where each name lives, its ``__all__`` which
-are public, and type checkers and editors read the same file. (``lazy_loader``, the library for this, knows neither
-names of another package nor modules of sub-packages.)
+The names are listed once, in the stub next to ``__init__.py``: its imports give the module of each name, its
+``__all__`` the public names. Type checkers and editors read the same file. (The library ``lazy_loader`` supports
+neither names of another package nor modules of sub-packages.)
 
-The drivers' names, known before any of them is imported; ``solvers.drivers.catalogue`` says what they stand for.
+The module also holds the names of the drivers, which are needed before a driver is imported. Their classes are in
+``solvers.drivers.catalogue``.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ def attach(
         if name in homes:
             module, own = homes[name]
             held = importlib.import_module(module)
-            said = module != package and hasattr(held, own)  # of the package itself that is what is asked here
-            found = getattr(held, own) if said else importlib.import_module(f"{module}.{own}")
-            setattr(importlib.import_module(package), name, found)  # not asked for again
+            defined = module != package and hasattr(held, own)  # the package itself would call this function again
+            found = getattr(held, own) if defined else importlib.import_module(f"{module}.{own}")
+            setattr(importlib.import_module(package), name, found)  # next time without this function
             return found
         if removed and name in removed:
             raise AttributeError(f"{package}.{name} was removed: {removed[name]}.", name=name, obj=None)

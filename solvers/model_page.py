@@ -58,7 +58,7 @@ class Equation:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ShownModel:
-    """A model as it stands: a line for each component.
+    """The display of a model: a line for each component.
 
     Attributes
     ----------

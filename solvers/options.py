@@ -66,7 +66,7 @@ _KINDS: dict[Any, tuple[Any, str]] = {
 
 
 def check_types(config: type, options: dict[str, Any]) -> None:
-    """Refuse options whose value is not of the type that a dataclass of options says; None where it is a default.
+    """Reject options whose value is not of the type in a dataclass of options; None is allowed if it is the default.
 
     Raises OptionError, with the value and what is allowed.
     """
@@ -82,15 +82,15 @@ def _check(option: str, value: Any, hint: Any) -> None:
     wanted = [part for part in parts if part is not types.NoneType]
     if Any in wanted:
         return
-    asked = []
+    allowed = []
     for part in wanted:
         kind = typing.get_origin(part) or part
         fits, what = _KINDS.get(kind) or (_instance(kind), f"a {kind.__module__.split('.')[0]}.{kind.__name__}")
         if fits(value):
             return
-        asked.append("the name of a solver" if kind is str and option.endswith("solver") else what)
+        allowed.append("the name of a solver" if kind is str and option.endswith("solver") else what)
     left_out = ", or leave it out" if types.NoneType in parts else ""
-    raise OptionError(f"{option}={value!r} is not allowed: give {' or '.join(asked)}{left_out}.", parameter=option)
+    raise OptionError(f"{option}={value!r} is not allowed: give {' or '.join(allowed)}{left_out}.", parameter=option)
 
 
 def _instance(kind: type) -> Callable[[Any], bool]:

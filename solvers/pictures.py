@@ -1,4 +1,4 @@
-"""The picture of a certificate: bound and incumbent as they meet. matplotlib is imported when something is drawn."""
+"""The picture of bound and incumbent over a run. matplotlib is imported when something is drawn."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["axes", "clipped", "draw_result", "numbers"]
 
 OVER = {"seconds": ("Time", "seconds"), "iterations": ("Iter", "iteration")}
-NAME = 28  # characters of a name beside an axis
-FAR = 1.5  # sizes of the final objective: what lies farther from it is outside the picture
+NAME = 28  # characters of a name at an axis
+FAR = 1.5  # times the final objective: the largest distance from it inside the picture
 
 
 def axes(ax: Axes | None, height: float = 3.4, error: type[Exception] = OptionError) -> Axes:
@@ -37,7 +37,7 @@ def axes(ax: Axes | None, height: float = 3.4, error: type[Exception] = OptionEr
 
 
 def clipped(name: Any, width: int = NAME) -> str:
-    """Return a name that fits beside an axis, cut in its middle; no dollar sign begins mathematics.
+    """Return a name that fits at an axis, shortened in its middle; no dollar sign begins mathematics.
 
     >>> clipped("mean_texture"), clipped("serum concentration of the first marker", 17)
     ('mean_texture', 'serum c... marker')
@@ -50,7 +50,7 @@ def clipped(name: Any, width: int = NAME) -> str:
 
 
 def draw_result(result: Any, over: str, ax: Axes | None, label: str) -> Axes:
-    """Draw what ``Result.plot`` says."""
+    """Draw the picture of ``Result.plot``."""
     if over not in OVER:
         raise OptionError(f"over={over!r} is not allowed: use {' or '.join(OVER)}.")
     table = result.iterations

@@ -154,17 +154,17 @@ class DriverPlugin(SolverBase):
         results = self._results(model, result, values, config)
         times = results.timing_info
         times.start_timestamp, times.wall_time, times.timer = began, time.perf_counter() - start, timer
-        said = f'"{self.driver.name}" ended {result.status.value} ({result.stop_reason.value}). {result.message}'
+        outcome = f'"{self.driver.name}" ended {result.status.value} ({result.stop_reason.value}). {result.message}'
         if config.raise_exception_on_nonoptimal_result and result.status is not SolutionStatus.OPTIMAL:
-            raise NoOptimalSolutionError(f"{said} {NoOptimalSolutionError.default_message}")
+            raise NoOptimalSolutionError(f"{outcome} {NoOptimalSolutionError.default_message}")
         if config.load_solutions:
             if values is None:
-                raise NoFeasibleSolutionError(f"{said} {NoFeasibleSolutionError.default_message}")
+                raise NoFeasibleSolutionError(f"{outcome} {NoFeasibleSolutionError.default_message}")
             results.solution_loader.load_solution()
         return results
 
     def _options(self, config: Any) -> dict[str, Any]:
-        """Return a driver's options. Raises OptionError for a word that means nothing to it, or is given twice."""
+        """Return the options of the driver. Raises OptionError for an option without effect, or one given twice."""
         for word in ("abs_gap", "working_dir"):
             if getattr(config, word) is not None:
                 instead = "give rel_gap" if word == "abs_gap" else "no file is written"
@@ -197,7 +197,7 @@ class DriverPlugin(SolverBase):
         return results
 
     def available(self) -> Availability:
-        """Return whether the driver runs here: what it cannot do without is installed."""
+        """Return whether the solvers that the driver needs are installed."""
         needed = getattr(self.driver.options_type, "master_solver", None)
         if not isinstance(needed, str) or needed not in SOLVERS:
             return Availability.FullLicense
@@ -208,7 +208,7 @@ class DriverPlugin(SolverBase):
         return made.available() if isinstance(made, SolverBase) else Availability.FullLicense
 
     def version(self) -> tuple[int, ...]:
-        """Return the version of the distribution; () where it is not installed but run from its sources."""
+        """Return the version of the distribution; () if the package is not installed."""
         try:
             return tuple(int(part) for part in metadata.version(PREFIX.rstrip(".")).split(".") if part.isdigit())
         except metadata.PackageNotFoundError:
@@ -216,7 +216,7 @@ class DriverPlugin(SolverBase):
 
 
 def _shown(streams: list[Any], own: Callable[[dict[str, Any]], Any] | None) -> Callable[[dict[str, Any]], Any]:
-    """Return a callback that writes each row of the table to streams, and asks the user's own."""
+    """Return a callback that writes each row of the table to streams and calls the callback of the user."""
 
     def callback(row: dict[str, Any]) -> Any:
         line = "  ".join(f"{name} {x:.6g}" if isinstance(x, float) else f"{name} {x}" for name, x in row.items())

@@ -1,9 +1,8 @@
-"""A model's components, read once and handed on: who has a reading of a model walks it no more.
+"""The components of a model, read once for all functions of a solve.
 
-A reading says which rows, variables and other components there are. What they say, expressions, values, bounds,
-domains and what is fixed, is theirs, and is looked up where it counts. So it holds while nothing is added, deleted,
-activated or deactivated; a clone, a view, and the same model at another solve are read anew. Functions that look at a
-whole model take either.
+A ``ModelReading`` lists the rows, variables and other components of a model. It does not store expressions, values,
+bounds, domains or fixed variables. It is valid until a component is added, deleted, activated or deactivated; a clone,
+a view, and the model at the next solve are read again. Functions on a whole model take the model or its reading.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from solvers.values import INSIDE
 
 @dataclass(frozen=True, eq=False)
 class ModelReading:
-    """What a model holds; every list is made when it is first asked for.
+    """The components of a model; each list is made when it is first used.
 
-    ``written``: rows, and variables in them, that say what other components of the model do; they count as its own.
+    ``written``: rows, with their variables, that state other components of the model; they count as rows of the model.
     """
 
     model: Any
@@ -37,18 +36,18 @@ class ModelReading:
 
     @cached_property
     def components(self) -> list[Any]:
-        """The active components, those of disjuncts too."""
+        """The active components, including those of disjuncts."""
         return list(self.model.component_objects(active=True, descend_into=INSIDE))
 
     @cached_property
     def variables(self) -> list[Any]:
-        """All variables, those of deactivated blocks too."""
+        """All variables, including those of deactivated blocks."""
         held = list(self.model.component_data_objects(pyo.Var, descend_into=INSIDE))
         return held if self.written is None else [*held, *self.written.variables]
 
     @property
     def rows(self) -> list[Any]:
-        """The active rows, but for those of disjuncts, which belong to their disjunction."""
+        """The active rows outside disjuncts."""
         stated = self.stated(pyo.Constraint)
         return stated if self.written is None else [*stated, *self.written.rows]
 
@@ -74,7 +73,7 @@ class ModelReading:
 
 
 def read(model: Any) -> ModelReading:
-    """Return the reading that somebody has handed on, or a new one of a model."""
+    """Return a new reading of a model, or the reading itself."""
     return model if isinstance(model, ModelReading) else ModelReading(model)
 
 
@@ -93,7 +92,7 @@ _WORDS = {pyo.Var: "variable", pyo.Constraint: "constraint", Disjunction: "disju
 def named(
     option: str, given: Any, model: Any, kinds: tuple[type, ...] = (pyo.Var,), *, whole: bool = False
 ) -> list[Any]:
-    """Return the components, or their data, that an option holds, in order.
+    """Return the components, or their data, in the value of an option, in order.
 
     - ``option``: for messages.
     - ``given``: component, slice, or an iterable of them.
@@ -101,8 +100,7 @@ def named(
     - ``kinds``: tuple of component types.
     - ``whole``: whether one member of an indexed component is refused.
 
-    Raises OptionError: for text, numbers and whatever else is no such component, for those of another model, and for
-    none at all.
+    Raises OptionError for a value that is no such component or none of this model, and for an empty list.
     """
     found = list(flat(given))
     words = " or ".join(_WORDS[kind] for kind in kinds)
@@ -124,7 +122,7 @@ def named(
 
 
 def flat(given: Any) -> Iterable[Any]:
-    """Yield what an option holds, without the lists and slices around it."""
+    """Yield the items in the value of an option, from lists and slices."""
     if isinstance(given, IndexedComponent_slice):
         yield from given
     elif isinstance(given, str | bytes) or hasattr(given, "ctype") or not isinstance(given, Iterable):

@@ -45,15 +45,16 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, *, progress: bool = Fals
     ----------
     model : pyo.ConcreteModel
     solver : str or Pyomo solver object, optional
-        A name of ``solvers.available()``, any other name that Pyomo knows, or a solver object. Default: what the
-        model's structure names, or where that refuses an edited model, or nothing is named, by the model's class
-        (highs, clarabel, pounce, scip); the message then says why. What you name is never replaced.
+        A name in ``solvers.available()``, another name in Pyomo's factory, or a solver object. A named solver is never
+        replaced. By default the solver that the builder of the model recommends. If it rejects an edited model, or
+        there is no recommendation, the solver is chosen by the class of the model (highs, clarabel, pounce, scip), and
+        the message gives the reason.
     progress : bool
-        Show how things stand while they change, in a terminal and in Jupyter; elsewhere a line every ten seconds goes
-        to standard error. ``tee=True`` shows a driver's iteration table, a solver's own log.
+        Show a status line in a terminal or in Jupyter; elsewhere write a line to standard error every ten seconds.
+        ``tee=True`` prints the iteration table of a driver, or the log of a solver.
     **options
-        ``time_limit`` (s, whole run), ``gap`` (relative, default 1e-4), ``threads``, ``seed``, ``tee``, and the
-        driver's or solver's own.
+        ``time_limit`` (s, whole run), ``gap`` (relative, default 1e-4), ``threads``, ``seed``, ``tee``, and options of
+        the driver or solver.
 
     Returns
     -------
@@ -63,12 +64,12 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, *, progress: bool = Fals
     Raises
     ------
     SolverError
-        If the solver is unknown, not installed, cannot solve this class of model, or fails and the model's builder
-        knows no feasible point to return in its place.
+        If the solver is unknown, not installed, or cannot solve this class of model. If it fails, unless the builder
+        of the model provides a feasible point, which is returned then.
     OptionError
-        If an option is unknown, or its value not allowed.
+        If an option is unknown, or its value is not allowed.
     ModelError
-        If the model cannot be treated this way; the row is named.
+        If the model cannot be solved this way. The message names the row.
 
     Examples
     --------
@@ -114,10 +115,10 @@ def _solved(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> R
 
 
 def _otherwise(model: pyo.ConcreteModel, facts: Facts, options: dict[str, Any], refusal: Error) -> Result:
-    """Solve by the model's class where the solver that its builder names refuses it, for an edit or an installation.
+    """Solve by the class of the model if the recommended solver rejects it, or is not installed.
 
-    What the builder leaves to a driver no other solver sees; options that only the driver has were meant for it. What
-    has an equivalent model is a choice, which a solver with ordered sets makes, and a local one does not.
+    Raise the rejection if rows are left to the driver, or if the options are those of the driver only. A model with an
+    equivalent model has complementarities, which need a solver with ordered sets.
     """
     if facts.implicit:
         raise refusal
@@ -133,7 +134,7 @@ def _otherwise(model: pyo.ConcreteModel, facts: Facts, options: dict[str, Any], 
 
 
 def _valued(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Result:
-    """Solve, for the values of a penalty where the model leaves one to be found."""
+    """Solve the model; if it has a penalty to be chosen, for the values of the penalty."""
     penalty = penalty_of(model)
     if penalty is None:
         return _once(model, solver, options)
@@ -144,7 +145,7 @@ def _once(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Res
     if isinstance(solver, str) and solver.removeprefix(PREFIX) in DRIVERS:
         return _driven(model, DRIVERS[solver.removeprefix(PREFIX)], options)
     clock = Clock.of_run(options.get("time_limit"))
-    logs = bool(options.get("tee"))  # which are better than what could be shown beside
+    logs = bool(options.get("tee"))  # a log replaces the status line
     with put_off(), watching.paused(logs), watching.doing("whole model", left=lambda: clock.left):
         reading = ModelReading(model)
         refuse_nonfinite(reading)
@@ -154,17 +155,17 @@ def _once(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Res
 
 
 def _driven(model: pyo.ConcreteModel, driver: type[Driver], options: dict[str, Any]) -> Result:
-    """Solve by a driver; by its equivalent model what the driver cannot take apart as it is."""
+    """Solve by a driver, on the equivalent model if a decomposition driver cannot decompose the model itself."""
     target, equivalent = model, _equivalent(facts_of(model))
     if equivalent is not None and _declared(model, options):
         equivalent = None
-    with put_off():  # while the model is taken apart
+    with put_off():  # while the model is decomposed
         if equivalent is not None and issubclass(driver, DecompositionDriver):
             target = equivalent.exact(model, built_of(model))
             if (stale := dual_suffix(model)) is not None:
                 stale.clear()
-                target.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)  # for what is said of it
-        with watching.doing(f"{driver.name}: taking the model apart"):
+                target.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)  # the message explains why it stays empty
+        with watching.doing(f"{driver.name}: decomposing the model"):
             run = driver.kind_for(target, options)(target, **options)
     result = run.solve()
     if equivalent is not None and target is not model and result.has_solution:
@@ -173,30 +174,30 @@ def _driven(model: pyo.ConcreteModel, driver: type[Driver], options: dict[str, A
 
 
 def _declared(model: pyo.ConcreteModel, options: dict[str, Any]) -> bool:
-    """Return whether the user says how to take a model apart."""
+    """Return whether the user has stated how to decompose the model."""
     given = any(options.get(option) is not None for option in ("complicating", "blocks"))
     return given or stages_of(model) is not None
 
 
 def _equivalent(facts: Facts | None) -> EquivalentModel | None:
-    """Return the equivalent model by which decomposition drivers solve a model that has no structure of its own."""
+    """Return the equivalent model, on which decomposition drivers solve a model without structure; None without one."""
     return None if facts is None or isinstance(facts, Structure) else facts.equivalent
 
 
 @dataclass(frozen=True)
 class Takers:
-    """Who can solve a model, installed here or not.
+    """The solvers and drivers for a model, installed or not.
 
     Attributes
     ----------
     default : str
-        Who solves it where nobody is named.
+        The default.
     drivers : list of str
-        That take it apart without being told how.
+        Drivers that can decompose it without further options.
     whole : list of str
-        Solvers of its class; none where the model leaves rows to a driver.
+        Solvers of its class; none if the model leaves rows to a driver.
     local : list of str
-        The same, without a proof of optimality.
+        Solvers of its class without a proof of optimality.
     """
 
     default: str
@@ -206,7 +207,7 @@ class Takers:
 
 
 def takers(model: Any) -> Takers:
-    """Return who can solve a model.
+    """Return the solvers and drivers for a model.
 
     Examples
     --------
@@ -225,7 +226,7 @@ def takers(model: Any) -> Takers:
 
 
 def _takes(name: str, model: Any) -> bool:
-    """Return whether a driver takes a model apart; it solves nothing."""
+    """Return whether a driver can decompose a model; nothing is solved."""
     try:
         DRIVERS[name].kind_for(model, {})(model)
     except Error:
@@ -234,7 +235,7 @@ def _takes(name: str, model: Any) -> bool:
 
 
 def _classes(model: Any) -> list[C]:
-    """Return what a solver of the whole model must be able to do, as alternatives."""
+    """Return the capabilities of which a solver of the whole model needs one."""
     reading = read(model)
     hidden = unseen(reading)
     if hidden:

@@ -1,4 +1,4 @@
-"""Variables as they stand: what restricts them, and values that are given, fixed for a while, and put back."""
+"""Bounds, domains and values of variables: to compare, fix for a while, and restore."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ from pyomo.gdp import Disjunct
 from solvers.interrupt import finishing
 from solvers.result import HOPELESS
 
-INSIDE = (pyo.Block, Disjunct)
-# where the components of a model are looked for
+INSIDE = (pyo.Block, Disjunct)  # blocks whose components belong to the model
 
 
 def state(variable: Any) -> tuple[Any, ...]:
-    """Return what restricts a variable: bounds, domain and the value it is fixed at.
+    """Return the bounds, the domain and the fixed value of a variable.
 
-    A bound that is an expression of parameters is that expression: it may follow them.
+    A bound that is an expression of parameters is returned as the expression, since it changes with them.
     """
     fixed_at = variable.value if variable.fixed else None
     return (variable.lower, variable.upper, variable.domain, variable.fixed, fixed_at)
 
 
 def same(now: tuple[Any, ...], before: tuple[Any, ...]) -> bool:
-    """Compare states without comparing expressions by value, which Pyomo would turn into a relation."""
+    """Return whether two states are equal; expressions are equal only if they are the same object."""
     numbers = (int, float, type(None))
     return all(
         a is b or (isinstance(a, numbers) and isinstance(b, numbers) and a == b)
@@ -39,14 +38,14 @@ def same(now: tuple[Any, ...], before: tuple[Any, ...]) -> bool:
 
 
 def put_back(values: Iterable[tuple[Any, float | None]]) -> None:
-    """Give variables values that they had, whatever their domains and bounds say of them."""
+    """Restore values of variables, without a check of domains and bounds."""
     for v, value in values:
         v.set_value(value, skip_validation=True)
 
 
 @contextmanager
 def kept(variables: Iterable[Any]) -> Iterator[None]:
-    """Put variables' values back at the end, whatever was done with them."""
+    """Restore the values of variables at the end."""
     before = [(v, v.value) for v in variables]
     try:
         yield
@@ -56,13 +55,13 @@ def kept(variables: Iterable[Any]) -> Iterator[None]:
 
 
 def bounds_of(v: Any) -> tuple[float, float]:
-    """Return a variable's bounds, infinite where it has none."""
+    """Return the bounds of a variable, infinite if it has none."""
     lower, upper = v.bounds
     return -math.inf if lower is None else lower, math.inf if upper is None else upper
 
 
 def may_be_zero(v: Any) -> bool:
-    """Return True if a variable's bounds, or the value it is fixed at, allow 0."""
+    """Return whether the bounds of a variable, or its fixed value, allow 0."""
     if v.fixed:
         return bool(v.value == 0.0)
     low, up = bounds_of(v)
@@ -70,10 +69,9 @@ def may_be_zero(v: Any) -> bool:
 
 
 def put_on_bounds(variables: Iterable[Any]) -> bool:
-    """Move values that are beyond a bound by a tolerance onto it; return whether any was.
+    """Move values that violate a bound by a tolerance onto the bound; return whether there was one.
 
-    A value 1e-8 beyond its bound counts for 1e8 times as much where it multiplies another: r v with r = 1 + 1e-8. What
-    is farther off no tolerance explains: it stays, and is a violation.
+    In a product r v with r = 1 + 1e-8 the error is multiplied by v. Larger violations stay as they are.
     """
     moved = False
     for v in variables:

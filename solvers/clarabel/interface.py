@@ -224,10 +224,10 @@ class Clarabel(SolverBase):
         results = Results()
         results.solver_name, results.solver_version, results.solver_config = self.name, self.version(), config
         results.termination_condition = _MEANING.get(ending.status, TerminationCondition.unknown)
-        said = f"Clarabel: {ending.status}"
+        message = f"Clarabel: {ending.status}"
         if program.contradiction:
-            said = f"{program.contradiction} is false whatever its variables are"
-        results.extra_info.solver_message, results.extra_info.iteration_count = said, ending.iterations
+            message = f"{program.contradiction} is false whatever its variables are"
+        results.extra_info.solver_message, results.extra_info.iteration_count = message, ending.iterations
         results.objective_bound = -program.sense * math.inf
         if ending.solved:
             results.solution_status = SolutionStatus.optimal
@@ -235,10 +235,10 @@ class Clarabel(SolverBase):
             results.objective_bound = program.bound_from(ending.x, ending.z)
         results.solution_loader = ConicSolution(self._model.model, self._model.walker.variables, program, ending)
         if config.raise_exception_on_nonoptimal_result and not ending.solved:
-            raise NoOptimalSolutionError(f"{said}. {NoOptimalSolutionError.default_message}")
+            raise NoOptimalSolutionError(f"{message}. {NoOptimalSolutionError.default_message}")
         if config.load_solutions:
             if not ending.solved:
-                raise NoFeasibleSolutionError(f"{said}. {NoFeasibleSolutionError.default_message}")
+                raise NoFeasibleSolutionError(f"{message}. {NoFeasibleSolutionError.default_message}")
             results.solution_loader.load_solution()
         times = results.timing_info
         times.start_timestamp, times.timer, times.clarabel_time = began, config.timer, ending.seconds

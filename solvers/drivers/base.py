@@ -1,4 +1,4 @@
-"""Base of all drivers: options, clock, table, incumbent, and restoring the user's model."""
+"""Base class of the drivers: options, clock, iteration table, incumbent, and the values of the model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 
 from solvers import interrupt, progress
 from solvers.clock import Clock
-from solvers.drivers.trace import Trace, told
+from solvers.drivers.trace import Trace, state_of_run
 from solvers.drivers.unbounded import point_exists, verified
 from solvers.errors import OptionError, SolverFailure
 from solvers.facts.base import Dropped, Facts, facts_of, feasible_value, resolution_of, told_violation, worst_violation
@@ -49,15 +49,15 @@ LIMITS = {
     StopReason.INTERRUPTED: "Interrupted.",
 }
 
-INFINITE = 1e20  # what solvers write for infinity: a feasible point beyond it needs no ray
+INFINITE = 1e20  # the infinity of solvers: a feasible point beyond it proves an unbounded objective
 
 
 class OutOfTime(Exception):
-    """The limit has passed, or Ctrl-C was pressed, before the run could start."""
+    """Raised if the time limit is reached, or Ctrl-C was pressed, before the run has started."""
 
 
 class Ended(Exception):
-    """Ends the run from inside a round; the driver's loop catches it."""
+    """Raised to end the run from inside a round; the loop of the driver catches it."""
 
     def __init__(self, stop: StopReason, status: SolutionStatus | None = None) -> None:
         super().__init__(stop.value)
@@ -93,10 +93,8 @@ class Driver:
     name: ClassVar[str]
     title: ClassVar[str]
     options_type: ClassVar[type[Config]]
-    facts_type: ClassVar[
-        type[Facts] | tuple[()]
-    ] = ()  # facts that replace rows of a model, where the driver needs them
-    writes_logic: ClassVar[bool] = False  # whether ``self.reading`` has rows over binaries in place of logic
+    facts_type: ClassVar[type[Facts] | tuple[()]] = ()  # facts that the driver needs in place of rows
+    writes_logic: ClassVar[bool] = False  # whether ``self.reading`` states logic as rows
     config: Config
     sign: float  # -1 for a model that maximises
 
@@ -119,16 +117,16 @@ class Driver:
         self.bound: float | None = None
         self._kept: tuple[float, float] | None = None  # (validation error, objective) of what will be loaded
         self._load: Callable[[], None] = lambda: None
-        self._contradiction: tuple[float, float] | None = None  # (objective, bound) that cannot both be right
-        self.at_start = False  # whether the incumbent is the point that the model held before the run
+        self._contradiction: tuple[float, float] | None = None  # (objective, bound) that contradict each other
+        self.at_start = False  # whether the incumbent is the point on the model before the run
         self.stop = StopReason.CONVERGED  # why ``rounds`` has ended
         self.message = ""
         self.details: dict[str, Any] = {}
         self.dropped = Dropped()
-        self.assumed: list[str] = []  # rows and terms assumed convex by the user: then no bound is proven
+        self.assumed: list[str] = []  # rows and terms assumed to be convex: no bound is proven
         self.seconds = {"prepare": 0.0, "master": 0.0, "subproblem": 0.0}
-        self._busy: tuple[str, float] | None = None  # what is timed now, and since when
-        self.late = False  # whether time was up before the model was split
+        self._busy: tuple[str, float] | None = None  # the step that is timed now, and its start
+        self.late = False  # whether the time limit was reached before the model was split
         try:
             with self.timing("prepare"):
                 self.prepare()
@@ -184,17 +182,17 @@ class Driver:
         return None
 
     def inside(self) -> list[str]:
-        """Return the solvers that ran inside: HiGHS for linear programs, unless an option names another."""
+        """Return the solvers inside: HiGHS for linear programs, unless an option names another."""
         options = vars(self.config)
         named = [called(value) for key, value in options.items() if key.endswith("_solver") and value is not None]
         return list(dict.fromkeys([*named, *([] if options.get("master_solver") else ["highs"])]))
 
     def why_infeasible(self) -> str:
-        """Return rows that have no solution together, in words, for a model proven infeasible."""
+        """Return a sentence with rows that have no common solution, for an infeasible model."""
         return ""
 
     def solve(self) -> Result:
-        """Run; a limit, Ctrl-C or a callback that stops the run returns the incumbent and the bound."""
+        """Run the driver; at a limit or Ctrl-C, or if a callback stops it, return the incumbent and the bound."""
         with interrupt.run(), progress.doing(self.name, facts=self.standing, left=lambda: self.clock.left):
             with progress.paused(bool(self.config.tee) and not self.config.shows(TABLE)):
                 stop, status = self._looped()
@@ -205,19 +203,19 @@ class Driver:
                 return self._result(stop, status)
 
     def standing(self) -> list[str]:
-        """Return the state of the run in words; may be called by another thread at any time."""
-        return told(
+        """Return the state of the run as text; another thread may call it at any time."""
+        return state_of_run(
             self._signed(self.best), self._signed(self.bound), self.sign, self.counted(), self._busy, self.clock
         )
 
     def counted(self) -> list[str]:
-        """Return the work done so far in words; may be called as ``standing``."""
+        """Return the work done so far as text; another thread may call it at any time."""
         return [f"{len(self.trace.rows)} rounds"] if self.trace.rows else []
 
     def _looped(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the loop, then restore the values of the model."""
         c = self.config
-        self.reading = ModelReading(self.model, self.reading.written)  # may have been edited since this was made
+        self.reading = ModelReading(self.model, self.reading.written)  # the model may have been edited since
         before = [(v, v.value) for v in self.reading.variables]
         if (stale := dual_suffix(self.model)) is not None:
             stale.clear()
@@ -338,14 +336,13 @@ class Driver:
         return message
 
     def start_value(self) -> float | None:
-        """Return the objective of the model's values, to be minimised; None where they are no feasible point."""
+        """Return the objective of the model's values, to be minimised; None if they are not feasible."""
         return feasible_value(self.reading)
 
     def _offer_start(self) -> bool:
         """Offer the point that the model held before the run, if it is better than the incumbent; return whether it is.
 
-        A score other than the objective cannot be compared with it, and a bound that has met the incumbent leaves
-        nothing better.
+        Nothing is offered if incumbents are chosen by another score, or if the gap is closed.
         """
         if self._kept is None or getattr(self.config, "validation", None) or self.closed(self.config.gap):
             return False
@@ -360,7 +357,7 @@ class Driver:
         return True
 
     def _offer_trivial(self) -> None:
-        """Offer the feasible point that the model's builder knows, where the run has ended without any."""
+        """Offer the trivial point of the builder if the run has found no point."""
         facts = facts_of(self.model)
         if (
             facts is None
@@ -370,12 +367,12 @@ class Driver:
             return
         self.offer(self._objective_value(), self.reading.variables, lambda: None)
         self.record("trivial", self.best, cuts=0, support=None)
-        said = self._signed(self.bound)
-        proven = facts.certificate.bound_with(self.reading, {}, said, minimize=self.sign > 0)
+        bound = self._signed(self.bound)
+        proven = facts.certificate.bound_with(self.reading, {}, bound, minimize=self.sign > 0)
         self.raise_bound(self._signed(proven))
 
     def _bound_at_hand(self) -> float | None:
-        """Return a bound that holds whatever the run has come to."""
+        """Return a bound that needs no solve, or None."""
         facts = facts_of(self.model)
         return (
             None
@@ -384,11 +381,11 @@ class Driver:
         )
 
     def _least(self) -> tuple[float, float] | None:
-        """Return what would be kept without validation."""
+        """Return the score and objective of the best incumbent without validation."""
         return None if self.best is None else (0.0, self.best)
 
     def _verdict(self, objective: float | None, claim: SolutionStatus | None, error: float) -> Verdict:
-        """Return the verdict; a point and a bound that contradict each other prove nothing."""
+        """Return the verdict on the incumbent."""
         bound = self.bound
         if self._contradiction is not None:
             objective_then, bound = self._contradiction
@@ -482,7 +479,7 @@ class Driver:
         return better
 
     def forget(self) -> None:
-        """Discard incumbent and bound, of a model without an optimum."""
+        """Discard incumbent and bound, for a model without an optimum."""
         self.best, self.bound, self._kept, self._contradiction = None, None, None, None
         self._load = lambda: None
 
@@ -502,7 +499,7 @@ class Driver:
         )
 
     def closed(self, gap: float) -> bool:
-        """Return whether the gap is closed."""
+        """Return whether the relative gap is at most ``gap``."""
         return is_closed(self.best, self.bound, gap, self.resolution)
 
     def stopped(self) -> StopReason | None:

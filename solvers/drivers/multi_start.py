@@ -291,7 +291,7 @@ class MultiStart(Driver):
 
     def _conclude(self) -> None:
         """Use the nearly feasible point where there is no other, and write the closing message."""
-        said = [self.message]
+        sentences = [self.message]
         if self._best_run is None and self._nearly is not None:
             self._best_run, values = self._nearly
             assert self._best_run.objective is not None
@@ -299,15 +299,15 @@ class MultiStart(Driver):
                 v.set_value(x, skip_validation=True)
             self.offer(self._best_run.objective, self._mine, lambda: None)
             missed = self._best_run.violation
-            said.append(f"No start satisfies the rows; the point misses them by {missed:.1e}.")
+            sentences.append(f"No start satisfies the rows; the point misses them by {missed:.1e}.")
         ends = [run.objective for run in self.runs if run.status is SolutionStatus.STATIONARY]
-        said.append(spread([end for end in ends if end is not None], self.sign))
+        sentences.append(spread([end for end in ends if end is not None], self.sign))
         failed = [run for run in self.runs if run.failure]
         if failed:
             first = next((run for run in failed if run is self._best_run), failed[0])
             more = f" ({len(failed)} of {len(self.runs)} starts failed)" if len(self.runs) > 1 else ""
-            said.append(f'Start "{first.start}": {first.failure.rstrip(".")}{more}.')
-        self.message = " ".join(s for s in said if s)
+            sentences.append(f'Start "{first.start}": {first.failure.rstrip(".")}{more}.')
+        self.message = " ".join(s for s in sentences if s)
         if (suffix := dual_suffix(self.model)) is not None:
             suffix.clear()  # some interfaces write into it, and it would be of the last start
         columns = ["start", "objective", "status", "violation", "seconds"]

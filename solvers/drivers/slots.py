@@ -48,8 +48,8 @@ def master_words(config: Config, spec: SolverSpec, needed: dict[str, Any] | None
                     f"master_options {name}={own[name]!r} is not allowed: the driver needs {held}={value!r}. Leave it "
                     "out."
                 )
-    told = {name.lower() for name in own}
-    tight = {name: value for name, value in {**spec.tight_options, **needed}.items() if name.lower() not in told}
+    given = {name.lower() for name in own}
+    tight = {name: value for name, value in {**spec.tight_options, **needed}.items() if name.lower() not in given}
     return SolveOptions(
         gap=config.gap / 10,
         threads=config.threads,

@@ -100,11 +100,11 @@ def cells(row: dict[str, Any]) -> list[str]:
     ]
 
 
-LONG = 2.0  # s after which one solve inside is worth a word
-NAMES = {"prepare": "taking the model apart", "master": "master problem", "subproblem": "subproblem"}
+LONG = 2.0  # s after which the current step is shown
+NAMES = {"prepare": "decomposing the model", "master": "master problem", "subproblem": "subproblem"}
 
 
-def told(
+def state_of_run(
     best: float | None,
     bound: float | None,
     sign: float,
@@ -112,9 +112,9 @@ def told(
     busy: tuple[str, float] | None,
     clock: Clock,
 ) -> list[str]:
-    """Return the state of a run in words: the current step if it is long, incumbent, bound, gap and counts.
+    """Return the state of a run as text: the current step if it is long, incumbent, bound, gap and counts.
 
-    ``sign``: -1 where the model maximises. ``busy``: the step that is timed, and its start.
+    ``sign``: -1 if the model maximises. ``busy``: the step that is timed, and its start.
     """
     gap = relative_gap(best, bound, minimize=sign > 0)
     since = 0.0 if busy is None else clock.elapsed - busy[1]

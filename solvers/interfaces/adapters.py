@@ -1,8 +1,7 @@
-"""What particular solvers need beside their Pyomo interface: how they are found and made, and what keeps them honest.
+"""Adapters of single solvers: how they are found and constructed, and corrections of their Pyomo interfaces.
 
-Small functions and classes that the registry's table names; nothing here is looked up by a solver's name. Each one
-guards against something measured (Pyomo 6.10.1, highspy 1.15.1, pyscipopt 6.3, cyipopt 1.7.0 with Ipopt 3.11.9,
-glpsol 5.0, cbc 2.10.8).
+The table of solvers refers to these functions and classes. Each correction was found necessary by a measurement (Pyomo
+6.10.1, highspy 1.15.1, pyscipopt 6.3, cyipopt 1.7.0 with Ipopt 3.11.9, glpsol 5.0, cbc 2.10.8).
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ from solvers.shared_state import search_path_only
 
 _INVALID_OPTION = -12  # Ipopt's return code
 _QUIET: dict[str, Container[Any]] = {"print_level": range(6), "print_options_documentation": ["no"]}
-_CONSTANT_ROW = 1e-8  # what a row without free variables may be violated by: Ipopt's tolerance
+_CONSTANT_ROW = 1e-8  # allowed violation of a row without free variables: the tolerance of Ipopt
 
 # ---------------------------------------------------------------------------------------------------- found and made
 
@@ -75,7 +74,7 @@ def package(module: str, distribution: str) -> Callable[[], str | None]:
 
 
 def executable(command: str, flag: str, pattern: str) -> Callable[[], str | None]:
-    """Return a function that tells the version of a program on the PATH, or None."""
+    """Return a function that returns the version of a program on the PATH, or None."""
 
     def version() -> str | None:
         path = shutil.which(command)
@@ -90,7 +89,7 @@ def executable(command: str, flag: str, pattern: str) -> Callable[[], str | None
 
 @cache
 def _output(path: str, flag: str) -> str | None:
-    """Run a program once in a process's life, and return what it says."""
+    """Run a program once per process, and return its output."""
     try:
         done = subprocess.run([path, flag], capture_output=True, text=True, timeout=10, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired):
@@ -99,7 +98,7 @@ def _output(path: str, flag: str) -> str | None:
 
 
 def cyipopt_version() -> str | None:
-    """Find cyipopt together with its ASL library: without the library Pyomo says available, and solving raises."""
+    """Return the version of cyipopt if its ASL library is found, without which solving fails."""
     version = package("cyipopt", "cyipopt")()
     if version is None:
         return None
@@ -109,7 +108,7 @@ def cyipopt_version() -> str | None:
 
 
 class _Square:
-    """Minimise x**2, as cyipopt wants a problem: to try options on."""
+    """The problem min x**2 in the form of cyipopt, to try options."""
 
     def objective(self, x: Any) -> float:
         return float(x[0] ** 2)
@@ -131,7 +130,7 @@ class _Square:
 
 
 def cyipopt_accepts(name: str, value: Any) -> Any:
-    """Return an option's value as Ipopt takes it: a whole number where it wants a real one becomes one.
+    """Return the value of an option in the type of Ipopt: an integer becomes a float for a real option.
 
     cyipopt says neither which option Ipopt refuses nor why; Ipopt prints that, for an unusable linear solver as late as
     in the solve. So the option is tried on a problem of one variable. cyipopt keeps the GIL, so what Ipopt prints must
@@ -166,10 +165,10 @@ def classic(name: str, *, module: str = "pyomo.environ") -> Callable[[], Any]:
 
 
 def pounce() -> Any:
-    """Make POUNCE, which Pyomo knows only once its package is imported."""
+    """Make POUNCE, which is registered in Pyomo when its package is imported."""
     import pyomo_pounce  # noqa: F401
 
-    # Pyomo reads POUNCE's log as Ipopt's, and warns at each solve whose lines it counts otherwise.
+    # Pyomo parses the log of POUNCE as that of Ipopt, and warns at each solve.
     logging.getLogger("pyomo.contrib.solver.solvers.ipopt").addFilter(_no_count_of_lines)
     return SolverFactoryV2("pounce")
 
@@ -182,7 +181,7 @@ def highs_silent() -> Any:
     """Make HiGHS without Pyomo's capture of the process's output."""
     from solvers.interfaces.highs import Highs, QuietHighs
 
-    # Pyomo does not know what Ctrl-C makes of HiGHS's trees and interior points, and warns.
+    # Pyomo warns about the status of HiGHS after Ctrl-C.
     logging.getLogger(Highs.__module__).addFilter(_no_interrupt)
     return QuietHighs()
 
@@ -212,7 +211,7 @@ class Gurobi(GurobiPersistent):
 
 
 def _is_zero(expression: Any) -> bool:
-    """Return whether an expression is 0 by a factor that is the number 0, whatever its parameters and variables are."""
+    """Return whether an expression has the number 0 as a factor."""
     if type(expression) in native_numeric_types:
         return bool(expression == 0)
     if isinstance(expression, ProductExpression):
@@ -220,7 +219,7 @@ def _is_zero(expression: Any) -> bool:
     return isinstance(expression, SumExpression | NegationExpression) and all(map(_is_zero, expression.args))
 
 
-_scip_threads = interrupt.Crew(32)  # CppAD in SCIP has room for 48 in a process's life, and crashes past them
+_scip_threads = interrupt.Crew(32)  # CppAD in SCIP crashes after 48 threads in the life of a process
 
 
 IPOPT_OPTFILE, COLUMN_ORDER = "nlpi/ipopt/optfile", "propagating/symmetry/orbitopalreduction/columnordering"
@@ -248,7 +247,7 @@ class Scip(ScipDirect):
             super()._add_constraint(con)
 
     def solve(self, model: Any, **words: Any) -> Any:
-        """Solve a model; the words are those of Pyomo's interface."""
+        """Solve a model; the arguments are those of Pyomo's interface."""
         clock = Clock(words.get("time_limit"))
         config = self.config(value=words, preserve_implicit=True)
         StaleFlagManager.mark_all_as_stale()
@@ -289,7 +288,7 @@ class Scip(ScipDirect):
 
 
 def _copied(file: Any, streams: list[Any]) -> None:
-    """Show what has come to a file."""
+    """Print the new lines of a file."""
     text = file.read()
     for stream in streams if text else ():
         stream.write(text)
@@ -297,7 +296,7 @@ def _copied(file: Any, streams: list[Any]) -> None:
 
 
 class Glpk(GLPKSHELL):
-    """Pyomo's ``glpk``, with its answer taken from what it says.
+    """Pyomo's ``glpk``, with the termination condition taken from the log.
 
     The solution file calls an infeasible LP "unbounded" or "undefined", and a time limit "feasible".
     """
@@ -389,7 +388,7 @@ def glpk_options() -> list[str]:
 
 @dataclass
 class Attempt:
-    """One call of a solver: the time limit as the solver counts it, and whether Ctrl-C was pressed meanwhile."""
+    """One call of a solver: the time limit in the type of the solver, and whether Ctrl-C was pressed."""
 
     limit: float | None
     pressed: threading.Event = field(default_factory=threading.Event)
@@ -397,14 +396,14 @@ class Attempt:
 
 @contextmanager
 def plain(solver: Any, model: Any, options: Any, limit: float | None, integer: bool) -> Iterator[Attempt]:
-    """Do nothing around a solve but let Ctrl-C raise: the interface is well behaved."""
+    """Raise on Ctrl-C; the interface needs no correction."""
     with interrupt.raising():
         yield Attempt(limit)
 
 
 @contextmanager
 def _told(solver: Any, pressed: threading.Event) -> Iterator[None]:
-    """Let our interfaces, which wait for their solver, look at an event."""
+    """Pass the event of Ctrl-C to our own interfaces."""
     if hasattr(solver, "noticed"):
         solver.noticed = pressed
     yield
@@ -412,14 +411,14 @@ def _told(solver: Any, pressed: threading.Event) -> Iterator[None]:
 
 @contextmanager
 def scip(solver: Any, model: Any, options: Any, limit: float | None, integer: bool) -> Iterator[Attempt]:
-    """Let Ctrl-C stop SCIP and keep the incumbent."""
+    """Stop SCIP at Ctrl-C and keep the incumbent."""
     with interrupt.noticing() as pressed, _told(solver, pressed):
         yield Attempt(limit, pressed)
 
 
 @contextmanager
 def cyipopt(solver: Any, model: Any, options: Any, limit: float | None, integer: bool) -> Iterator[Attempt]:
-    """Stop cyipopt by the clock, and hide rows from it that would leave it without a single derivative.
+    """Stop cyipopt at the time limit, and hide rows without derivatives.
 
     Ipopt before 3.14 counts only CPU seconds, and Pyomo does not know the status of a wall-clock limit of 3.14. Ctrl-C
     raised inside a callback loses the point, so it only sets a flag. A model whose rows have no free variable at all is
@@ -451,7 +450,7 @@ def cyipopt(solver: Any, model: Any, options: Any, limit: float | None, integer:
 
 @contextmanager
 def highs(solver: Any, model: Any, options: Any, limit: float | None, integer: bool) -> Iterator[Attempt]:
-    """Undo what HiGHS keeps from one solve to the next, and let Ctrl-C keep the incumbent.
+    """Reset what HiGHS keeps between solves, and keep the incumbent at Ctrl-C.
 
     An option outlives its solve; an LP's time limit counts from the first solve of the object; a wrong value is one
     line in the log.
@@ -477,11 +476,11 @@ def highs(solver: Any, model: Any, options: Any, limit: float | None, integer: b
 
 @contextmanager
 def _in_this_thread(native: Any, pressed: threading.Event, ours: bool) -> Iterator[None]:
-    """Let HiGHS, where Pyomo's interface runs it, ask by callback whether to stop, and end its pool of threads.
+    """Stop HiGHS in Pyomo's interface by callback at Ctrl-C, and end its pool of threads.
 
     The pool of a run before would make it refuse another number of threads, without a word; its own, the next run.
     """
-    if ours:  # it has a thread of its own, and asks there
+    if ours:  # it runs in a thread of its own, with the callback there
         yield
         return
     import highspy

@@ -1,12 +1,12 @@
-"""HiGHS as a Pyomo solver that leaves the process alone, and how HiGHS is run so that Ctrl-C stops it.
+"""HiGHS as a Pyomo solver without redirected output, and runs of HiGHS that Ctrl-C stops.
 
-Pyomo's interface redirects the process's output while HiGHS runs, which deadlocks threads and swallows what they
-print, and its own handling of Ctrl-C prints. Here HiGHS is silent, or its log comes by callback.
+Pyomo's interface redirects the output of the process while HiGHS runs, which deadlocks threads and loses their output.
+Its handling of Ctrl-C prints. Here HiGHS is silent, or writes its log by callback.
 
-HiGHS has one pool of threads for each thread that calls it, and refuses another number of them while that pool lives:
-each solve has a thread of its own, and ends its pool. Most of HiGHS reads its time limit where it stands, presolve and
-simplex too, so that a limit of 0 stops a run within milliseconds, without a callback at each iteration; interior
-points, and the linear programs inside a tree, are asked by callback.
+HiGHS has one pool of threads for each thread that calls it, and rejects another number of threads while the pool
+exists. Each solve therefore runs in a thread of its own and ends its pool. Most parts of HiGHS read the time limit
+during the run, so that a limit of 0 stops it within milliseconds. Interior points, and linear programs in a tree, are
+stopped by callback.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from solvers import interrupt
 
 class _Quiet(highspy.Highs):
     def enableCallbacks(self) -> None:  # noqa: N802 - highspy's name for the first call of its constructor
-        """Turn output off first: highspy 1.16 prints who it is with the first call, whatever is asked later."""
+        """Turn output off first, because highspy 1.16 prints its banner with the first call."""
         self.setOptionValue("output_flag", False)
         super().enableCallbacks()
 
@@ -102,7 +102,7 @@ class QuietHighs(Highs):
         if config.tee:
             highs.cbLogging.subscribe(show)
             highs.setOptionValue("output_flag", True)
-            highs.setOptionValue("log_to_console", True)  # which the callback stands in for
+            highs.setOptionValue("log_to_console", True)  # the callback writes the log
         config.timer.start("optimize")
         try:
             run(highs, self.noticed)

@@ -55,8 +55,8 @@ def for_cones() -> str:
 def find(name: str, besides: Iterable[str] = ()) -> SolverSpec:
     """Return the installed solver of a name; messages also name ``besides``, other names that are allowed.
 
-    Raises SolverError if neither the table nor Pyomo knows the name, or the solver is not installed; the message lists
-    the installed ones.
+    Raises SolverError if the name is neither in the table nor in Pyomo, or the solver is not installed; the message
+    lists the installed solvers.
     """
     spec = SOLVERS.get(name)
     if spec is not None and spec.version() is not None:
@@ -168,12 +168,12 @@ def _version_of(make: Callable[[], Any]) -> Callable[[], str | None]:
         solver = make()
         try:
             runs = solver.available() if isinstance(solver, SolverBase) else solver.available(exception_flag=False)
-            said = solver.version() if runs else None
+            version = solver.version() if runs else None
         except Exception:  # any error of another program
             return None
         if not runs:
             return None
-        return ".".join(map(str, said)) if isinstance(said, tuple) and said else "unknown"
+        return ".".join(map(str, version)) if isinstance(version, tuple) and version else "unknown"
 
     return version
 
@@ -219,10 +219,10 @@ def refuse_unpassed(spec: SolverSpec, options: Mapping[str, Any]) -> None:
 def refused_option(spec: SolverSpec, name: str, value: Any, words: str = "") -> OptionError:
     """Return the error for an unknown option or a rejected value, with the message of the solver."""
     known = spec.option_names() if spec.option_names else []
-    said = f" It says: {words}" if words else ""
+    reply = f" Its message: {words}" if words else ""
     if name in known:
-        return OptionError(f"{name}={value!r} is not allowed by {spec.name}.{said}")
-    return OptionError(f'Option "{name}" is not one of {spec.name}.{nearest(name, [*COMMON, *known])}{said}')
+        return OptionError(f"{name}={value!r} is not allowed by {spec.name}.{reply}")
+    return OptionError(f'Option "{name}" is not one of {spec.name}.{nearest(name, [*COMMON, *known])}{reply}')
 
 
 def listed(solver: Any) -> SolverSpec:

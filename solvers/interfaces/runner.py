@@ -1,9 +1,9 @@
-"""One way to run any Pyomo solver: the same option words in, one answer out.
+"""Run any Pyomo solver with common options, and return a common answer.
 
-Pyomo has two generations of solver interfaces with different words for options, statuses, bounds and duals. A
-``Runner`` hides that, stays alive between solves where the interface is persistent, and guards what was measured to
-go wrong: unknown options swallowed, multipliers of the opposite sign, infinite bounds reported as numbers, bounds
-that prove nothing, limits reported as failures. What is particular to one solver is in its registry entry.
+Pyomo has two generations of solver interfaces with different options, statuses, bounds and duals. A ``Runner`` has one
+form for both. It keeps persistent solvers between solves, and corrects defects that were measured: unknown options that
+are ignored, multipliers of the opposite sign, infinite bounds reported as numbers, invalid bounds, limits reported as
+failures. Data of single solvers are in the table of solvers.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _EITHER = (StopReason.CONVERGED, SolutionStatus.NO_SOLUTION)  # infeasible or un
 _TIME = (StopReason.TIME_LIMIT, SolutionStatus.FEASIBLE)
 _ITERATIONS = (StopReason.ITERATION_LIMIT, SolutionStatus.FEASIBLE)
 _INTERRUPTED = (StopReason.INTERRUPTED, SolutionStatus.FEASIBLE)
-_UNCLEAR = (StopReason.SOLVER_ERROR, SolutionStatus.FEASIBLE)  # an incumbent counts, if there is one
+_UNCLEAR = (StopReason.SOLVER_ERROR, SolutionStatus.FEASIBLE)  # an incumbent is used, if there is one
 
 MEANING = {
     Termination.convergenceCriteriaSatisfied: _OPTIMAL,
@@ -74,23 +74,23 @@ MEANING = {
     Legacy.userInterrupt: _INTERRUPTED,
 }
 _POINT = (SolutionStatus.OPTIMAL, SolutionStatus.FEASIBLE, SolutionStatus.STATIONARY)
-_STOPPED = (StopReason.SOLVER_ERROR, StopReason.INTERRUPTED)  # past its end a solve was stopped by its limit
+_STOPPED = (StopReason.SOLVER_ERROR, StopReason.INTERRUPTED)  # after the time limit: stopped by it
 _UNDECIDED = (Termination.infeasibleOrUnbounded, Legacy.infeasibleOrUnbounded)
 _EXPLAINED = {
     Termination.locallyInfeasible: "found no feasible point near its start, which does not prove that there is none",
     Termination.infeasibleOrUnbounded: "cannot tell infeasible from unbounded: bound the variables and solve again",
     Legacy.infeasibleOrUnbounded: "cannot tell infeasible from unbounded: bound the variables and solve again",
 }
-SECONDS = 5.0  # of the check of a search's claim of infeasibility
-_turn = Turn()  # of interfaces that redirect the output of the whole process
+SECONDS = 5.0  # for the check of a reported infeasibility
+_turn = Turn()  # lock for interfaces that redirect the output of the process
 NO_LICENCE, TOO_LARGE = 10009, 10010  # codes of gurobipy.GRB.Error
 _HUGE = 1e20  # what solvers write for infinity
-_held: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # persistent solver -> who gave it which model
+_held: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # persistent solver -> the runner and the model that it holds
 
 
 @dataclass(frozen=True)
 class SolveOptions:
-    """The words every solver and driver understands, and the solver's own options."""
+    """The options that all solvers and drivers have, and the options of one solver."""
 
     time_limit: float | None = None  # s
     gap: float | None = None  # relative
@@ -102,7 +102,7 @@ class SolveOptions:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a solver said. The model holds the values when ``has_point``."""
+    """The answer of a solver. If ``has_point``, the model holds its values."""
 
     stop_reason: StopReason
     status: SolutionStatus
@@ -110,12 +110,12 @@ class Answer:
     bound: float | None
     message: str
     duals: dict[Any, float] = field(default_factory=dict)
-    undecided: bool = False  # infeasible or unbounded: the solver cannot tell which
+    undecided: bool = False  # infeasible or unbounded
 
 
 @dataclass
 class _Native:
-    """An answer in the solver's words, its values loaded."""
+    """The answer in the terms of the interface, with the values on the model."""
 
     condition: Any
     has_point: bool
@@ -125,7 +125,7 @@ class _Native:
 
 
 class Runner:
-    """Runs one solver, again and again on the same model where that pays."""
+    """Runs one solver, repeatedly on the same model if its interface is persistent."""
 
     def __init__(self, spec: SolverSpec, options: SolveOptions) -> None:
         self.spec, self.options = spec, replace(options, own=check_options(spec, options.own))
@@ -139,7 +139,7 @@ class Runner:
     def solve(
         self, model: Any, *, time_limit: float | None = None, integer: bool = False, duals: Sequence[Any] = ()
     ) -> Answer:
-        """Solve the model as it stands and load the values.
+        """Solve the model and load the values.
 
         ``time_limit``: seconds for this solve; the smaller of this and the option counts. With none left the solver is
         not called. ``integer``: whether the model has integer variables. ``duals``: rows whose multipliers are wanted,
@@ -168,9 +168,9 @@ class Runner:
         return {**self.spec.required_options, **self.spec.certificate_options}
 
     def _checked(
-        self, reading: ModelReading, end: float | None, said: Answer, integer: bool, duals: Sequence[Any]
+        self, reading: ModelReading, end: float | None, answer: Answer, integer: bool, duals: Sequence[Any]
     ) -> Answer:
-        """Keep a claim of infeasibility unless rows with slacks contradict it; else try once more; values stay."""
+        """Check a reported infeasibility by the elastic program, and solve again if that contradicts it."""
         interior = self.spec.interior
         by = end if interior else min(time.perf_counter() + SECONDS, math.inf if end is None else end)
 
@@ -178,24 +178,24 @@ class Runner:
             return self._attempt(read(model), by, integer, (), self.spec.required_options).status
 
         if surely_infeasible(reading, solved, interior=interior):
-            return said
+            return answer
         again = self._attempt(reading, end, integer, duals, self._certifying)
         if again.has_point:
             return again
-        words = "reports the model as infeasible, but a solve with slacks in the rows found a feasible point"
-        return replace(said, status=SolutionStatus.NO_SOLUTION, message=words, undecided=True)
+        message = "reports the model as infeasible, but a solve with slacks in the rows found a feasible point"
+        return replace(answer, status=SolutionStatus.NO_SOLUTION, message=message, undecided=True)
 
-    def without_proof(self, said: Answer) -> Answer:
-        """Return an answer without its bound and claims, for a solver that is not trusted on this class of model."""
+    def without_proof(self, answer: Answer) -> Answer:
+        """Return the answer without bound and proof, for a solver that is not trusted on this class of model."""
         status = {
             SolutionStatus.OPTIMAL: SolutionStatus.FEASIBLE,
             SolutionStatus.INFEASIBLE: SolutionStatus.NO_SOLUTION,
         }
-        if said.status not in status:
-            return replace(said, bound=None)
+        if answer.status not in status:
+            return replace(answer, bound=None)
         able = ", ".join(n for n in names(C.MILP) if not SOLVERS[n].untrusted)
-        words = f"reports {said.status.value} without a proof: {self.spec.untrusted}. Solvers that prove it: {able}"
-        return replace(said, status=status[said.status], bound=None, message=words)
+        message = f"reports {answer.status.value} without a proof: {self.spec.untrusted}. Solvers that prove it: {able}"
+        return replace(answer, status=status[answer.status], bound=None, message=message)
 
     def _attempt(
         self, reading: ModelReading, end: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
@@ -218,12 +218,12 @@ class Runner:
             return Answer(StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION, False, None, "killed at its limit")
         except Error:
             raise
-        except Exception as error:  # a foreign program: whatever it raises becomes one kind of error with its words
+        except Exception as error:  # any exception of a solver becomes a SolverFailure with its message
             _held.pop(self.solver, None)
             raise self._explained(error) from error
         self._ran = True
         endless = native.has_point and any(not math.isfinite(v.value or 0.0) for v in reading.variables)
-        if endless:  # of Gurobi, where the objective has no end
+        if endless:  # from Gurobi on an unbounded model
             native.has_point = False
         if native.has_point:
             put_back(held)  # scip and gurobi return a fixed value of 1e-10 as 0
@@ -246,17 +246,19 @@ class Runner:
         refused = isinstance(error, NotImplementedError | IncompatibleModelError)
         if refused or type(error).__name__ == "DegreeError":  # each direct interface of Pyomo has a class of this name
             why, able = text.splitlines()[0].partition(":")[0].rstrip("."), " or ".join(names(C.NLP))
-            said = f"{self.spec.name} cannot take this model: {why}. Use {able}, or name no solver."
-            return UnsupportedModel(said, self.spec.name)
+            message = f"{self.spec.name} cannot take this model: {why}. Use {able}, or name no solver."
+            return UnsupportedModel(message, self.spec.name)
         given = f" with its options {own}" if own and self.spec.option_names is None else ""
-        said = f"{self.spec.name} failed{given}: {text.rstrip('.!')}."
+        message = f"{self.spec.name} failed{given}: {text.rstrip('.!')}."
         code = getattr(error, "errno", None)
         if code == TOO_LARGE:
-            return LicenceError(f"{said} Without a licence gurobi takes 2000 rows and columns: use scip, or a driver.")
-        return LicenceError(said) if code == NO_LICENCE else SolverFailure(said, self.spec.name)
+            return LicenceError(
+                f"{message} Without a licence gurobi takes 2000 rows and columns: use scip, or a driver."
+            )
+        return LicenceError(message) if code == NO_LICENCE else SolverFailure(message, self.spec.name)
 
     def _own_options(self, **words: Any) -> dict[str, Any]:
-        """Return the solver's own options, the common words among them in its language."""
+        """Return the options of the solver, with the common options under the names of the solver."""
         own = {
             self.spec.common_options[k]: v for k, v in words.items() if v is not None and k in self.spec.common_options
         }
@@ -273,7 +275,7 @@ class Runner:
             words["threads"] = o.threads
         if "writer_config" in self.solver.config:  # Pyomo's presolve loses multipliers, and fails on contradictions
             words["writer_config"] = {"linear_presolve": False}
-        # A wrapper in the first generation's manners keeps options between solves: its inside does not.
+        # The wrapper for the first generation keeps options between solves; the wrapped solver does not.
         wrapped = isinstance(self.solver, LegacySolverWrapper)
         solve = super(LegacySolverWrapper, self.solver).solve if wrapped else self.solver.solve  # type: ignore[misc]
         native = solve(
@@ -284,7 +286,7 @@ class Runner:
             **words,
         )
         condition, loader = native.termination_condition, native.solution_loader
-        if condition is Termination.emptyModel:  # nothing to load: the model holds the point
+        if condition is Termination.emptyModel:  # the model holds the point
             return _Native(condition, True, native.objective_bound, {})
         log = str(native.solver_log or "")
         if condition is Termination.error and (name := _named(o.own, log)) is not None and not self._ran:
@@ -335,7 +337,7 @@ class Runner:
     def _run_appsi(
         self, reading: ModelReading, limit: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
     ) -> _Native:
-        """Run an interface of APPSI's without its first generation's manners.
+        """Run an interface of APPSI without the wrapper for the first generation.
 
         In these it takes rows named "slack" or "dual" for suffixes, and asks objects of the user's for methods.
         """
@@ -377,7 +379,7 @@ class Runner:
         _held[solver] = ref(self), model
 
     def _answer(self, native: _Native, *, late: bool, pressed: bool, integer: bool, reading: ModelReading) -> Answer:
-        """Judge a solver's words: what it may claim, and what its bound is worth."""
+        """Return the answer for the status that the interface reports, with its bound if that is valid."""
         spec = self.spec
         stop, status = MEANING.get(native.condition, _UNCLEAR)
         if pressed and status is not SolutionStatus.OPTIMAL:
@@ -390,10 +392,10 @@ class Runner:
             if status is SolutionStatus.OPTIMAL and native.has_point:
                 bound = pyo.value(
                     reading.objectives[0], exception=False
-                )  # None: a variable that the solver has dropped
+                )  # None for a variable that the solver has dropped
         if bound is not None and not abs(bound) < _HUGE:
             bound = None
-        if stop is StopReason.SOLVER_ERROR:  # of a run that failed, the point can be checked, the bound cannot
+        if stop is StopReason.SOLVER_ERROR:  # the bound of a failed run cannot be verified
             bound = None
         if spec.local:
             bound = None
@@ -410,10 +412,10 @@ class Runner:
 
 
 def _named(options: dict[str, Any], text: str) -> str | None:
-    """Return the first option whose name is a word of a text."""
+    """Return the first option whose name occurs in a text."""
     return next((name for name in options if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)), None)
 
 
 def _doubtful(answer: Answer) -> bool:
-    """Return whether an answer has no point, and no limit is why."""
+    """Return whether an answer has no point although no limit was reached."""
     return not answer.has_point and answer.stop_reason in (StopReason.CONVERGED, StopReason.SOLVER_ERROR)

@@ -101,12 +101,12 @@ class HighsProgram(HighsArrays):
             highs.setSolution(len(start), self._integer.astype(np.int32), start)
         with interrupt.noticing() as pressed:
             run(highs, pressed)
-        said = highs.getModelStatus()
-        if said == highspy.HighsModelStatus.kUnboundedOrInfeasible:  # the linear program alone has an end
-            said = highspy.HighsModelStatus.kInfeasible
-        if said not in _MEANING and start is not None and not pressed.is_set():  # a start can make HiGHS 1.16 fail
+        reported = highs.getModelStatus()
+        if reported == highspy.HighsModelStatus.kUnboundedOrInfeasible:  # the linear program alone has an end
+            reported = highspy.HighsModelStatus.kInfeasible
+        if reported not in _MEANING and start is not None and not pressed.is_set():  # a start can make HiGHS 1.16 fail
             return self.solve(gap, time_limit, None)
-        stop, status = _MEANING.get(said, _UNCLEAR)
+        stop, status = _MEANING.get(reported, _UNCLEAR)
         if pressed.is_set() and status is not SolutionStatus.OPTIMAL:
             stop, status = StopReason.INTERRUPTED, SolutionStatus.FEASIBLE
         info = highs.getInfo()
@@ -117,7 +117,7 @@ class HighsProgram(HighsArrays):
             status if has_point or status is SolutionStatus.INFEASIBLE else SolutionStatus.NO_SOLUTION,
             has_point,
             bound if abs(bound) < INFINITY and status is not SolutionStatus.INFEASIBLE else None,
-            highs.modelStatusToString(said),
+            highs.modelStatusToString(reported),
         )
         return answer, np.array(highs.getSolution().col_value) if has_point else None
 
@@ -128,7 +128,7 @@ REDUCED_COSTS = 1e-9  # what they may miss in ``tight`` solvers
 
 @dataclass(frozen=True)
 class MixedAnswer:
-    """What a solver said; ``point`` over the columns, integers rounded, ``objective`` there; ``bound`` is proven."""
+    """The answer; ``point`` over the columns, integers rounded, ``objective`` there; ``bound`` is proven."""
 
     answer: Answer
     point: np.ndarray | None

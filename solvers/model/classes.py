@@ -1,4 +1,4 @@
-"""What class of model this is, and whether a point satisfies it."""
+"""The class of a model, and the violation of its rows by a point."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from solvers.model.linear import KnownRows, bodies_of, known_of
 from solvers.reading import read
 from solvers.values import value_or_none
 
-SMOOTH, NONCONVEX, GENERAL = 2, 3, 4  # quadratic and perhaps convex; quadratic and surely not; anything else
+SMOOTH, NONCONVEX, GENERAL = 2, 3, 4  # quadratic, perhaps convex; quadratic, not convex; other
 
 
 def needs(model: Any) -> list[C]:
-    """Return what a solver must be able to do, as alternatives: any one of them is enough.
+    """Return the capabilities of which a solver needs one.
 
     Convexity is not decided here, but for a quadratic row with two sides, which cannot be convex: a convex solver that
     meets any other nonconvex row names it.
@@ -67,7 +67,7 @@ def refuse_integers(model: Any, who: str, capability: C) -> None:
 
 
 def used_variables(model: Any) -> Iterator[Any]:
-    """Yield the variables of the objective and the active rows and sets, fixed ones too, some of them repeatedly."""
+    """Yield the variables of the objective and the active rows and sets, with fixed ones and repetitions."""
     model = read(model)
     for objective in model.objectives:
         yield from variables(objective.expr)
@@ -167,7 +167,7 @@ def _row_violation(row: Any, known: dict[int, float]) -> float:
 def _short(side: float, body: float, sign: float) -> float:
     off = sign * (side - body)
     off = off / max(1.0, abs(side)) if math.isfinite(side) else off
-    return off if off == off else float("inf")  # nan satisfies nothing
+    return off if off == off else float("inf")  # nan violates every row
 
 
 def _outside(v: Any) -> float:
@@ -181,7 +181,7 @@ def _outside(v: Any) -> float:
 
 
 def _sos_violation(ordered: Any) -> float:
-    """Return how far an ordered set is from at most ``level`` neighbours that are not 0."""
+    """Return the violation of an ordered set: at most ``level`` neighbours are not 0."""
     by_weight = sorted(ordered.get_items(), key=lambda item: item[1])
     sizes = [abs(v.value or 0.0) for v, _ in by_weight]
     starts = range(max(1, len(sizes) - ordered.level + 1))

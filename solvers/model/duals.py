@@ -64,11 +64,11 @@ class Multipliers:
         self.suffix.clear()  # some interfaces have written into it
         if not result.has_solution:
             return
-        said = self.why_not
-        if not said and answer.status not in _CONVERGED:
-            said = f"{result.solver} has not converged"
-        if said:
-            result.message = f"{result.message} No multipliers in model.dual: {said}.".strip()
+        reason = self.why_not
+        if not reason and answer.status not in _CONVERGED:
+            reason = f"{result.solver} has not converged"
+        if reason:
+            result.message = f"{result.message} No multipliers in model.dual: {reason}.".strip()
             return
         for row in self.constant:
             self.suffix[row] = 0.0
@@ -77,8 +77,8 @@ class Multipliers:
         missing = [row.name for row in self.rows if row not in answer.duals]
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            said = f'{result.solver} gives no multiplier of row "{missing[0]}"{more}.'
-            result.message = f"{result.message} {said}".strip()
+            reason = f'{result.solver} gives no multiplier of row "{missing[0]}"{more}.'
+            result.message = f"{result.message} {reason}".strip()
 
 
 def is_constant(row: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Taking Pyomo expressions apart: the terms of a sum, and which variables they hold."""
+"""The terms of a Pyomo expression, and its variables."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def terms(expression: Any, atoms: Sequence[Any] = ()) -> Iterator[Any]:
 
 
 def _factor(expression: Any, atoms: Sequence[Any]) -> tuple[Any, Any] | None:
-    """Split ``c * sum``, ``sum / c`` or ``-sum`` into factor and sum; None where there is nothing to distribute."""
+    """Split ``c * sum``, ``sum / c`` or ``-sum`` into factor and sum; None for other expressions."""
     kind = type(expression)
     if kind is NegationExpression:
         factor, inner = -1.0, expression.args[0]
@@ -69,9 +69,9 @@ def _is_constant(expression: Any) -> bool:
 
 
 def variables(expression: Any) -> Iterator[Any]:
-    """Yield the variables of an expression, fixed ones too; a dense row is read, not walked."""
+    """Yield the variables of an expression, with fixed ones; a dense row is read without a walk."""
     if type(expression) is LinearExpression:
-        for term in expression.args:  # whoever looks for the first of a kind need not read all
+        for term in expression.args:  # a generator, since some callers need only the first
             if type(term) is MonomialTermExpression:
                 yield term.args[1]
             else:

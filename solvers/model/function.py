@@ -332,8 +332,8 @@ class SmoothFunction:
             found = differentiate(self.rest, wrt_list=self._held, mode=Modes.reverse_numeric)
             slope = self._sign * np.array(found, dtype=float)
         except (DifferentiationException, ArithmeticError, ValueError, TypeError, KeyError) as error:
-            said = str(error) or type(error).__name__
-            raise ModelError(f"{self.name} cannot be differentiated: {said}. It must be smooth.") from error
+            reason = str(error) or type(error).__name__
+            raise ModelError(f"{self.name} cannot be differentiated: {reason}. It must be smooth.") from error
         if not np.all(np.isfinite(slope)):
             raise ModelError(f"{self.name} has an infinite slope at a point within the rows: it must be smooth.")
         return slope

@@ -29,7 +29,7 @@ from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
 from solvers.values import put_back
 
-KNOWN = "known rows of solvers"  # an attribute that nobody can write after a dot; clone and pickle copy it
+KNOWN = "known rows of solvers"  # an attribute that is no identifier; clone and pickle copy it
 
 
 @dataclass
@@ -56,7 +56,7 @@ class KnownRows:
                 yield k, row
 
     def changed(self) -> Iterator[str]:
-        """Name the active rows that say something else than what was built: they are walked."""
+        """Return the names of active rows whose expression was changed; these are read as expressions."""
         for row, expression in zip(self.rows, self.expressions, strict=True):
             if row.active and row.parent_component() is not None and row.expr is not expression:
                 yield row.name
@@ -85,12 +85,12 @@ def keep(component: Any, matrix: Any, variables: Sequence[Any]) -> None:
 
 
 def known_of(model: Any) -> list[KnownRows]:
-    """Return what a model's builder has kept."""
+    """Return the known rows of a model."""
     return list(vars(model).get(KNOWN, ()))
 
 
 def hand_over(model: Any, pace: float) -> float:
-    """Return the seconds that an interface takes for the known rows, which nobody can break off; ``pace`` s a term."""
+    """Return the seconds that an interface takes for the known rows, without interruption; ``pace``: s per term."""
     return pace * sum(known.matrix.nnz for known in known_of(model))
 
 
@@ -160,7 +160,7 @@ class LinearRows:
         sides: list[Any] = [None] * len(rows)
         with unfixed(variables):
             for r in walked:
-                lower_side, body, upper_side = rows[r].to_bounded_expression()  # once: it may be made anew each time
+                lower_side, body, upper_side = rows[r].to_bounded_expression()  # made at each call
                 sides[r] = lower_side, upper_side
                 constants[r], pairs = _affine(body, rows[r], column)
                 columns += [column[id(v)] for _, v in pairs]
@@ -194,7 +194,7 @@ class LinearRows:
         )
 
     def scaled(self) -> LinearRows:
-        """Return the rows in units that solvers tell from rounding; the variables and the objective stay.
+        """Return the rows in units that solvers distinguish from rounding; variables and objective stay.
 
         Raises ModelError, naming a row whose coefficients span too much.
         """
@@ -274,7 +274,7 @@ def unfixed(variables: Sequence[Any]) -> Iterator[None]:
 
 SMALL, LARGE = 1e-4, 1e7
 SPAN = 1e12
-NOISE = 1e-12  # of the least side: what a sum of floats leaves where it should have left 0
+NOISE = 1e-12  # relative to the smallest side: rounding of a sum that should be 0
 
 
 def power_of_two(size: float) -> float:
@@ -283,7 +283,7 @@ def power_of_two(size: float) -> float:
 
 
 def row_unit(coefficients: np.ndarray, sides: np.ndarray, most: np.ndarray) -> tuple[float, float] | None:
-    """Return what to divide a row by, and up to which size a coefficient is noise; None for a row that spans too much.
+    """Return the divisor of a row, and the largest coefficient that is rounding; None if the row spans too much.
 
     ``coefficients``: array (n,). ``sides``: its finite sides. ``most`` (n,): the largest absolute value that each
     variable can take; inf where there is none.

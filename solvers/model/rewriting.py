@@ -1,14 +1,13 @@
-"""Components that solvers and drivers do not see, such as disjunctions: refused by name, or written as plain rows.
+"""Components such as disjunctions that solvers and drivers do not support: written as plain rows, or rejected by name.
 
 All solvers and drivers read active rows, one objective, and the bounds and integrality of variables. Pyomo's solvers
-skip what they do not know and still report "optimal". Therefore anything else that restricts a model is either taken by
-a driver that declares it (``Driver.sees``), written as rows, or refused by name; a kind of component that this file
-does not know counts as unseen.
+ignore other components and still report "optimal". Therefore any other component that restricts a model is supported by
+a driver that declares it (``Driver.sees``), or written as rows, or rejected by name. So are unknown kinds of component.
 
 - ``visible``: for a solver. The rows are written on a clone, and the values are mapped back to the user's model, whose
   components and active flags stay as they are.
-- ``written_rows``: for a driver. What is new on the clone is stated once more on the model's own variables, beside the
-  binaries that the transformations have added.
+- ``written_rows``: for a driver. The new rows of the clone are stated on the variables of the model, with the binaries
+  that the transformations have added.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from solvers.model.expressions import variables
 from solvers.reading import ModelReading, read
 from solvers.values import INSIDE
 
-# Components that some solvers skip in silence, and then say "optimal"; others than these nobody here can write as rows.
+# Components that some solvers ignore; only these can be written as rows.
 UNSEEN = {Disjunction: "Disjunction", pyo.LogicalConstraint: "LogicalConstraint", Complementarity: "Complementarity"}
 UNSEEN |= {pyo.SOSConstraint: "SOSConstraint"}
 _HARMLESS = {pyo.Var, pyo.Constraint, pyo.Objective, pyo.Block, pyo.Expression, pyo.Suffix, pyo.BooleanVar, Disjunct}
@@ -49,13 +48,13 @@ def unseen(model: Any) -> list[str]:
 
 
 def others(model: Any, sees: Callable[[Any], bool]) -> list[str]:
-    """Name what ``sees`` does not take of what is neither row, objective nor variable, unknown components first."""
+    """Return the names of other components than rows, objectives and variables that ``sees`` rejects."""
     model = read(model)
     return [*unknown_components(model, sees), *_hidden(model, sees)]
 
 
 def unknown_components(model: ModelReading, sees: Callable[[Any], bool] = lambda component: False) -> list[str]:
-    """Name what nobody here can write as rows: a network's arcs, undiscretised derivatives, domains with gaps.
+    """Return the names of components that cannot be written as rows: arcs, derivatives, domains with gaps.
 
     Disjuncts whose indicator is fixed at True are among these if no active disjunction contains them, because nothing
     reads their rows.
@@ -80,7 +79,7 @@ def _has_rows(block: Any) -> bool:
 
 
 def refuse_unseen(model: Any, who: str, sees: Callable[[Any], bool], remedy: str = "") -> None:
-    """Refuse a model with an active component that ``who`` does not see.
+    """Reject a model with an active component that ``who`` does not support.
 
     ``model``: pyo.ConcreteModel. ``who``: the driver's name. ``sees``: component -> whether the driver takes it.
     ``remedy``: what to do instead, where the model does not state its rows. Raises ModelError, naming the components,
@@ -109,16 +108,16 @@ def _hidden(model: ModelReading, sees: Callable[[Any], bool]) -> Iterator[str]:
 
 
 class Attached:
-    """Base class of what a model carries besides its components."""
+    """Base class of data that are attached to a model."""
 
     def follow(self, model: Any, clone: Any, copies: dict[int, Any], rows: dict[int, Any]) -> None:
-        """Attach to the clone what it keeps; ``copies``, ``rows``: of variables and rows by the id of the model's."""
+        """Attach these data to a clone; ``copies``, ``rows``: its variables and rows by the id of the originals."""
 
 
 def clone_of(model: Any) -> Any:
-    """Return a clone of a model, to which each ``Attached`` object attaches what the clone keeps."""
+    """Return a clone of a model with its attached data."""
     attached = {name: value for name, value in vars(model).items() if isinstance(value, Attached)}
-    with finishing():  # Ctrl-C waits until the model has its attributes again
+    with finishing():  # delay Ctrl-C until the model has its attributes again
         try:
             for name in attached:
                 delattr(model, name)
@@ -141,7 +140,7 @@ def _pairs(model: Any, clone: Any, kind: Any, active: bool | None = None) -> lis
 
 @dataclass
 class Visible:
-    """A model of which the solver sees all rows: the user's own, or a clone of it with everything written as rows.
+    """A model whose restrictions are all rows: that of the user, or a clone with other components written as rows.
 
     ``written``: kinds of components that became rows. ``pairs``, ``logical``: each variable of the user with its copy.
     """
@@ -158,7 +157,7 @@ class Visible:
 
     @classmethod
     def of(cls, reading: ModelReading) -> Visible:
-        """Return a model as it is."""
+        """Return the model itself as what the solver sees."""
         seen = cls(reading.model)
         seen.reading = reading
         return seen
@@ -170,7 +169,7 @@ class Visible:
         return cls(clone, written, _pairs(model, clone, pyo.Var), _pairs(model, clone, pyo.BooleanVar))
 
     def copy_of(self, v: Any) -> Any:
-        """Return the variable that stands for a user's, itself where the model is the user's own."""
+        """Return the copy of a variable of the user; the variable itself without a clone."""
         return self._copies.get(id(v), v)
 
     @cached_property
@@ -178,12 +177,12 @@ class Visible:
         return {id(v): copy for v, copy in self.pairs}
 
     def send(self) -> None:
-        """Put the user's values on the copy."""
+        """Copy the values of the user's model to the clone."""
         for v, copy in self.pairs:
             copy.set_value(v.value, skip_validation=True)
 
     def bring_back(self) -> None:
-        """Put the copy's values on the user's model, truth values too."""
+        """Copy the values of the clone to the user's model, with truth values."""
         for v, copy in self.pairs:
             v.set_value(copy.value, skip_validation=True)
         self.set_truth_values()
@@ -202,23 +201,23 @@ def _transform(clone: Any, steps: Mapping[str, str], what: str, hint: str = "") 
     Raises ModelError if one fails; ``what`` begins the message and ``hint`` ends it.
     """
     try:
-        for kind, transformation in steps.items():  # the first may leave disjunctions, the last rows only
+        for kind, transformation in steps.items():  # the first may create disjunctions
             if kind in unseen(clone):
                 pyo.TransformationFactory(transformation).apply_to(clone)
     except (PyomoException, ValueError, KeyError) as error:
-        said = " ".join(str(error).split())
+        reason = " ".join(str(error).split())
         raise ModelError(
-            f"{what}, {transformation} failed: {said} Bound the variables in it, "
+            f"{what}, {transformation} failed: {reason} Bound the variables in it, "
             f"or apply a transformation of your own before solving.{hint}"
         ) from error
 
 
 def visible(model: Any, spec: SolverSpec, sizes: Mapping[int, float] | None = None) -> Visible:
-    """Return a model that the solver sees all of.
+    """Return the model in a form that the solver supports.
 
     ``sizes``: sizes of variables by their id, 1 for those that are missing; new variables are of the same sizes.
 
-    Raises ModelError if a component is of a kind nobody here knows, or cannot be transformed, for example a disjunction
+    Raises ModelError if a component is of an unknown kind, or cannot be transformed, for example a disjunction
     of variables without bounds for its big-M.
     """
     reading = read(model)
@@ -274,7 +273,7 @@ def _as_ordered_sets(clone: Any, size: Mapping[int, float]) -> None:
 
 
 def _distance(row: tuple[Any, ...]) -> Any:
-    """Return the expression that is at least 0 in a row with one bound; None where it has none, two, or is equal."""
+    """Return the expression that is at least 0 in a row with one side; None for other rows."""
     if len(row) != 3 or (row[0] is None) == (row[2] is None):
         return None
     lower, body, upper = row
