@@ -232,7 +232,7 @@ def test_the_page_of_the_house_names_files_that_exist():
 
 def test_the_run_enters_the_files_that_the_page_names(tmp_path):
     text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    (life,) = re.findall(r"## The life of(.*?)\n## ", text, re.DOTALL)
+    (life,) = re.findall(r"## The steps of(.*?)\n## ", text, re.DOTALL)
     named = set(re.findall(r"`((?:fsmodels|solvers)/[\w/]+\.py)`", life))
     entered = set()
 
