@@ -96,7 +96,7 @@ def test_a_path_is_kept_where_ctrl_c_comes_in_its_folds(monkeypatch):
     def pressed(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fsmodels.selection.path._Walk.again", pressed)
+    monkeypatch.setattr("fsmodels.selection.path._of_fold", pressed)
     found = fs.path(fs.load_dataset("bupa"), max_features=[1, 2], folds=3)
     assert len(found) == 2
     assert found.errors is None
