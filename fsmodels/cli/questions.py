@@ -117,7 +117,7 @@ def _report(args: SimpleNamespace) -> None:
         what_ifs=args.what_if, time_limit=args.time_limit, n_jobs=args.n_jobs,
     )  # fmt: skip
     origin = Provenance.read(
-        shlex.join(["fsmodels", *args.words]), files, of_shell=True, target=task.facts["target"],
+        shlex.join(["fsmodels", *args.words]), files, target=task.facts["target"],
         dropped=tuple(task.facts["dropped"]), notes=tuple(task.notes),
         concepts=None if task.embedding is None else task.embedding.concepts,
     )  # fmt: skip

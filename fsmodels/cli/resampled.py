@@ -27,26 +27,24 @@ WIDTH = 140  # of a printed table
 
 def run(args: SimpleNamespace) -> None:
     """Solve, write, draw and report."""
-    check(args)
+    picture = _checked_picture(args)
     if args.command == "compare" and args.bags is not None:
         raise ParameterError("--bags makes features of the instances of all bags, those held out too: leave it out.")
     command = {"path": _path, "stability": _stability, "compare": _compare}[args.command]
-    command(request.read(args))
+    command(request.read(args), picture)
 
 
-def check(args: SimpleNamespace) -> None:
-    """Raise ParameterError before the run for a picture that cannot be drawn, or a rule without folds."""
-    file = args.picture
-    if file is not None:
-        if file.suffix.lower() not in PICTURES:
-            raise ParameterError(f'--picture "{file}" cannot be drawn: give a {", ".join(PICTURES)} file.')
-        args.drawn = ResultFile(file, [] if args.json is None else [args.json], option="--picture")
-    rule = getattr(args, "choose", None)
+def _checked_picture(args: SimpleNamespace) -> ResultFile | None:
+    """Return the file of --picture. Raises ParameterError: it cannot be drawn, or --choose has no folds."""
+    rule, file = getattr(args, "choose", None), args.picture
+    if file is not None and file.suffix.lower() not in PICTURES:
+        raise ParameterError(f'--picture "{file}" cannot be drawn: give a {", ".join(PICTURES)} file.')
     if rule in ("one-se", "best") and args.folds is None:
         raise ParameterError(f"--choose {rule} needs held-out errors: give --folds 5 with it.")
+    return None if file is None else ResultFile(file, [args.json] if args.json else [], option="--picture")
 
 
-def _path(task: Task) -> None:
+def _path(task: Task, picture: ResultFile | None) -> None:
     args = task.args
     task.announce("each point")
     found = path(task.data, args.model, folds=args.folds, n_jobs=args.n_jobs, progress=task.shows, **task.given)
@@ -59,7 +57,7 @@ def _path(task: Task) -> None:
     content = found.to_dict()
     if chosen is not None:
         content["chosen"] = {"rule": args.choose, **chosen.to_dict()}
-    _write(task, content, found, solved)
+    _write(task, content, picture, found, solved)
     if not solved:
         raise NoSelection(f"no point has a solution. The first: {report.headline(found.points[0])}")
     if args.quiet:
@@ -89,7 +87,7 @@ def _ends(found: SelectionPath) -> str:
     )
 
 
-def _stability(task: Task) -> None:
+def _stability(task: Task, picture: ResultFile | None) -> None:
     args, given = task.args, dict(task.given)
     task.announce("each run")
     seed = given.pop("seed", None)
@@ -97,7 +95,7 @@ def _stability(task: Task) -> None:
         task.data, args.model, folds=args.folds, bootstraps=args.bootstraps, n_jobs=args.n_jobs,
         seed=0 if seed is None else seed, progress=task.shows, **given,
     )  # fmt: skip
-    _write(task, found.to_dict(), found)
+    _write(task, found.to_dict(), picture, found)
     show(found.sentence)
     if not args.quiet:
         table = found.table().fillna({"frequency": 0.0})
@@ -106,7 +104,7 @@ def _stability(task: Task) -> None:
         task.show_files()
 
 
-def _compare(task: Task) -> None:
+def _compare(task: Task, picture: ResultFile | None) -> None:
     args = task.args
     models = [name.strip() for name in (args.models or COMPARED).split(",") if name.strip()]
     given = dict(task.given)
@@ -120,7 +118,7 @@ def _compare(task: Task) -> None:
             max_features=min(BUDGET, task.data.n_features) if most is None else most, C=1.0 if C is None else C,
         )  # fmt: skip
     solved = bool(found.table()["folds"].sum())
-    _write(task, found.to_dict(), found, solved)
+    _write(task, found.to_dict(), picture, found, solved)
     if not solved:
         raise NoSelection(found.sentence)
     show(found.sentence)
@@ -129,11 +127,11 @@ def _compare(task: Task) -> None:
         task.show_files()
 
 
-def _write(task: Task, content: dict[str, Any], found: Any, solved: bool = True) -> None:
+def _write(task: Task, content: dict[str, Any], picture: ResultFile | None, found: Any, solved: bool = True) -> None:
     """Write the file, and the picture of solved models. Raises ParameterError: one of them cannot be written."""
     task.write(content | {"data_file": task.facts}, solved=solved)
-    if task.args.picture is not None and solved:
-        _draw(found, task.args.drawn)
+    if picture is not None and solved:
+        _draw(found, picture)
 
 
 def _draw(found: Any, file: ResultFile) -> None:

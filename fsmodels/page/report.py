@@ -342,7 +342,7 @@ def _provenance(done: Findings, origin: Provenance) -> Section:
     solver = ", ".join([done.found.result.solver, *(f"{k} = {v}" for k, v in options.items())])
     versions = ", ".join(f"{what} {version}" for what, version in software(done.found).items())
     files = origin.files or [("values and labels in memory", None, origin.values)]
-    where = "command, in the folder where it was run," if origin.of_shell else "call"
+    where = "command, in the folder where it was run," if origin.command.startswith("fsmodels ") else "call"
     return Section(
         "provenance", "Provenance", [f"This {where} makes the same report again."],
         [
@@ -360,14 +360,13 @@ ALWAYS = ("scipy", "pandas", "scikit-learn", "matplotlib")  # packages that ever
 class Provenance:
     """The origin of a report, apart from the data themselves.
 
-    ``command``: what makes the same report again; of the command line if ``of_shell``. ``files``: path, size in bytes
-    and SHA-256 of the data file and of others that were read; without any, ``values`` is the hash of the data in
-    memory. ``target``, ``dropped``: columns. ``notes``: remarks on the data. ``concepts``: returns the selected
+    ``command``: the command or call that makes the same report again. ``files``: path, size in bytes and SHA-256 of
+    the data file and of others that were read; without any, ``values`` is the hash of the data in memory.
+    ``target``, ``dropped``: columns. ``notes``: remarks on the data. ``concepts``: returns the selected
     instances if samples are bags.
     """
 
     command: str
-    of_shell: bool = False
     files: tuple[tuple[str, int, str], ...] = ()
     values: str = ""
     target: str | None = None
