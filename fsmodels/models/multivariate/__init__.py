@@ -24,7 +24,7 @@ Dual and bounds
 
     both from the data alone; a row of the iteration table shows them, and the result is called optimal where they meet.
     The bound also holds for the best w with at most B features, where Omega(w) = 1/2 w.w: (5) is a relaxation of that
-    problem (Lemma 2), so it says how far a selection with ``max_features`` (``strict``) is from the best possible.
+    problem (Lemma 2), so it says how far a selection with ``max_features`` (``recipes``) is from the best possible.
 Rows on d
     With linear rows R on d, and on variables of the user's own, the first bound takes the largest ``1/2 sum d_j c_j^2``
     over D and R, a linear program, and the second the least ``1/2 sum w_j^2 / d_j`` there, by the d that a point has
@@ -60,7 +60,6 @@ May import ``fsmodels.models`` and ``fsmodels.models.proofs``, ``fsmodels.datase
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -74,7 +73,7 @@ from fsmodels.datasets.checks import as_given, dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.models.components import changeable, few_enough, rows_of, signed
-from fsmodels.models.multivariate.extended import add_scores, program_of, why_lazy
+from fsmodels.models.multivariate.extended import Program, add_scores, program_of, why_lazy
 from fsmodels.models.multivariate.groups import (
     OFFSET,
     Groups,
@@ -269,12 +268,24 @@ def _built(
 ) -> pyo.ConcreteModel:
     if isinstance(form, str) and form == "explicit":
         raise ParameterError('form="explicit" was removed: form="extended" states the same problem, of any size.')
-    note = ""
+    measure, note = loss_of(loss), ""
     if choice("form", form, FORMS) == "auto":
-        why = why_lazy(loss_of(loss), data)
+        why = why_lazy(measure, data)
         form = "lazy" if why else "extended"
         note = f"An oracle finds the rows on labellings: {why}." if why else ""
-    model = BUILD[form](name, data, B, C, loss, offset, sigma=sigma)
+    X = _matrix(data, offset)
+    first = measure.most_violated(data.y, np.zeros(data.n_samples))  # rejects a k beyond the data
+    if sigma or form != "lazy":
+        few_enough("FSmulti with sigma" if form == "lazy" else "FSmulti", data)
+    model = pyo.ConcreteModel(name=f"{name}, {measure.name}{', but for its labellings' if form == 'stated' else ''}")
+    rows = Labellings(X, data.y.astype(np.int8), measure)
+    program = program_of(measure, rows.y) if form == "extended" else None
+    _parameters(model, data, B, C, offset)
+    facts = {"selected": chosen if sigma else partial(used_features, data), "resolution": _resolution(X, first)}
+    if program is not None:
+        _extended(model, rows, program, facts, sigma=sigma)
+    else:
+        (_lazy if form == "lazy" else _stated)(model, rows, facts, sigma=sigma)
     model.structure.note = note
     return model
 
@@ -315,18 +326,9 @@ def _weights(model: pyo.ConcreteModel, *, sigma: bool = False) -> None:
         model.switch = pyo.Constraint(model.features, rule=lambda m, j: m.d[j] <= m.sigma[j], doc=doc)
 
 
-def _lazy(
-    name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: bool, *, sigma: bool = False
-) -> pyo.ConcreteModel:
-    """Return a model of which the driver knows the rest."""
-    measure = loss_of(loss)
-    first = measure.most_violated(
-        data.y, np.zeros(data.n_samples)
-    )  # refuses a k beyond the data here, not in the solve
-    model = pyo.ConcreteModel(name=f"{name}, {measure.name}")
-    _parameters(model, data, B, C, offset)
+def _lazy(model: pyo.ConcreteModel, rows: Labellings, facts: dict[str, Any], *, sigma: bool) -> None:
+    """State w, d, Omega and xi; the driver knows the rows."""
     if sigma:
-        few_enough("FSmulti with sigma", data)
         model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SIGMA)
     model.w = pyo.Var(model.features, dense=sigma, doc="(5) weight of feature j; 0 where it does not exist")
     model.d = pyo.Var(
@@ -335,25 +337,15 @@ def _lazy(
     model.omega = pyo.Var(domain=pyo.NonNegativeReals, doc="(3) Omega(w) = least 1/2 sum_j w_j^2 / d_j over D")
     model.xi = pyo.Var(domain=pyo.NonNegativeReals, doc="(5) slack: the risk R(w)")
     model.objective = pyo.Objective(expr=model.omega + model.C * model.xi, doc=rf"{RISK} \(\Omega(w) + C \xi\)")
-
-    X = _matrix(data, offset)
-    told = {"selected": _selected(data, sigma), "resolution": _resolution(X, first)}
+    worst = partial(_worst, rows.loss, rows.y.astype(float))
     if sigma:
-        pool = RowPool(X, partial(_worst, measure, data.y), 1.0 / data.n_samples)
-        unstated = {"implicit": "an oracle for labellings, by sigma=True"}
-        unstated["remedy"] = 'build it with form="extended" or "stated", and sigma=True'
-        selection(model, pool, put_lazy, others=[], **told, **unstated).seal(model)
-        return model
-    composite(
-        model,
-        X,
-        partial(_worst, measure, data.y),
-        load=partial(load_lazy, model, tuple(model.features)),
-        implicit='an oracle for labellings, by form="lazy"',
-        remedy='build it with form="extended" or form="stated"',
-        **told,
-    ).seal(model)
-    return model
+        facts["implicit"] = "an oracle for labellings, by sigma=True"
+        facts["remedy"] = 'build it with form="extended" or "stated", and sigma=True'
+        selection(model, RowPool(rows.X, worst, 1.0 / len(rows.y)), put_lazy, **facts).seal(model)
+        return
+    facts["implicit"] = 'an oracle for labellings, by form="lazy"'
+    facts["remedy"] = 'build it with form="extended" or form="stated"'
+    composite(model, rows.X, worst, load=partial(load_lazy, model, tuple(model.features)), **facts).seal(model)
 
 
 def _worst(measure: Loss, y: FloatArray, scores: FloatArray) -> RiskRow:
@@ -361,66 +353,37 @@ def _worst(measure: Loss, y: FloatArray, scores: FloatArray) -> RiskRow:
     return RiskRow(found.coefficients, found.delta)
 
 
-def _stated(
-    name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: bool, *, sigma: bool = False
-) -> pyo.ConcreteModel:
-    """Return the cone program without its rows on labellings, which the driver asks for."""
-    measure, X = loss_of(loss), _matrix(data, offset)
-    rows = Labellings(X, data.y.astype(np.int8), measure)
-    first = measure.most_violated(data.y, np.zeros(data.n_samples))  # refuses a k beyond the data
-    few_enough("FSmulti", data)
-    model = pyo.ConcreteModel(name=f"{name}, {measure.name}, but for its labellings")
-    _parameters(model, data, B, C, offset)
+def _stated(model: pyo.ConcreteModel, rows: Labellings, facts: dict[str, Any], *, sigma: bool) -> None:
+    """State the cone program without its rows on labellings, which the driver separates."""
     _weights(model, sigma=sigma)
     model.xi = pyo.Var(domain=pyo.NonNegativeReals, doc="(5) slack: the risk")
     model.objective = pyo.Objective(
         expr=0.5 * pyo.quicksum(model.t.values()) + model.C * model.xi, doc=rf"{RISK} \(\tfrac12 \sum_j t_j + C \xi\)"
     )
-    told = {"selected": _selected(data, sigma), "resolution": _resolution(X, first)}
-    told |= {"switches": [(model.sigma[j], w) for j, w in model.w.items()] if sigma else []}
-    separable(model, rows, **told).seal(model)
-    return model
+    facts["switches"] = [(model.sigma[j], w) for j, w in model.w.items()] if sigma else []
+    separable(model, rows, **facts).seal(model)
 
 
 def _extended(
-    name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: bool, *, sigma: bool = False
-) -> pyo.ConcreteModel:
-    """Return the complete cone program, with the rows of ``extended``."""
-    measure, X = loss_of(loss), _matrix(data, offset)
-    first = measure.most_violated(data.y, np.zeros(data.n_samples))  # checks k
-    y = data.y.astype(np.int8)
-    program = program_of(measure, y)
-    few_enough("FSmulti", data)
-    model = pyo.ConcreteModel(name=f"{name}, {measure.name}")
-    _parameters(model, data, B, C, offset)
+    model: pyo.ConcreteModel, rows: Labellings, program: Program, facts: dict[str, Any], *, sigma: bool
+) -> None:
+    """State the complete cone program, with the rows of ``extended``."""
     _weights(model, sigma=sigma)
     model.xi = pyo.Var(domain=pyo.NonNegativeReals, doc="(5) slack: the risk R(w)")
     model.omega = pyo.Expression(expr=0.5 * pyo.quicksum(model.t.values()), doc="(3) Omega(w)")
     model.objective = pyo.Objective(
         expr=model.omega + model.C * model.xi, doc=rf"{RISK} \(\tfrac12 \sum_j t_j + C \xi\)"
     )
-    add_scores(model, X)
+    add_scores(model, rows.X)
     proving = program.state(model)
-    worst = Labellings(X, y, measure)
-    told = {"selected": _selected(data, sigma), "resolution": _resolution(X, first)}
-    told |= {"change": change(model, worst, near=NEAR), "remedy": "solve it whole by name, such as clarabel or scip,"}
+    facts |= {"change": change(model, rows, near=NEAR), "remedy": "solve it whole by name, such as clarabel or scip,"}
+    worst = partial(_worst, rows.loss, rows.y.astype(float))
     if sigma:
-        pool = RowPool(X, partial(_worst, measure, data.y), 1.0 / data.n_samples)
-        others = [partial(repair_whole, worst, program)]
-        selection(model, pool, partial(put, worst, program), others=others, terms=[model.omega], **told).seal(model)
-        return model
-    put_columns, proof = partial(load, worst, program, model), certificate(worst, program, proving)
-    composite(
-        model, X, partial(_worst, measure, data.y), load=put_columns, certificate=proof, implicit="", **told
-    ).seal(model)
-    return model
-
-
-BUILD = {"extended": _extended, "lazy": _lazy, "stated": _stated}
-
-
-def _selected(data: Dataset, sigma: bool) -> Callable[[Any], list[str]]:
-    return chosen if sigma else partial(used_features, data)
+        pool, others = RowPool(rows.X, worst, 1.0 / len(rows.y)), [partial(repair_whole, rows, program)]
+        selection(model, pool, partial(put, rows, program), others=others, terms=[model.omega], **facts).seal(model)
+        return
+    facts |= {"load": partial(load, rows, program, model), "certificate": certificate(rows, program, proving)}
+    composite(model, rows.X, worst, implicit="", **facts).seal(model)
 
 
 def _resolution(X: Any, first: Worst) -> Any:

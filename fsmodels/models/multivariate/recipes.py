@@ -1,26 +1,165 @@
-"""The model by name of Mao, Tsang 2013."""
+"""FSmulti by name: (5) on a budget, or with at most K features, chosen by exchanges under the bound of (5)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pyomo.environ as pyo
 
+from fsmodels.checks import choosing, feature_count
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
-from fsmodels.models import multivariate
 from fsmodels.models.classifier import LinearClassifier, linear_decision
-from fsmodels.models.multivariate import measures, strict
+from fsmodels.models.multivariate import classifier, fsmulti, measures, objective, risk
 from fsmodels.models.multivariate.extended import why_lazy
+from fsmodels.models.multivariate.groups import chosen, drop_idle
+from fsmodels.models.multivariate.measures import Loss
 from fsmodels.models.recipe import FloatArray, Given, Linear
-from solvers import Result
+from fsmodels.weights import column_sizes
+from solvers import Result, StopReason, SupportFound, SupportSearch, facts_of, solve
+from solvers.clock import Clock, one_clock
+from solvers.facts import CompositeRisk
+from solvers.result import DEFAULT_GAP, verdict
 
 __all__ = ["RECIPES"]
 
 ORACLES = ("two-layer", "branch-and-cut", "benders", "single-tree")  # drivers that the lazy form is for
+ENDED = (StopReason.INTERRUPTED, StopReason.CALLBACK)  # by somebody who wants an answer now
+SHARE = 0.5  # of the time limit, for (5); the exchanges have what is left
+
+
+def build(
+    data: Dataset,
+    *,
+    max_features: int | None = None,
+    budget: int | None = None,
+    C: float = 1.0,
+    loss: str | Loss = "f1",
+    offset: bool = False,
+    form: str = "lazy",
+    sigma: bool = False,
+) -> pyo.ConcreteModel:
+    """Build (5) with B = ``budget``, or B = ``max_features`` for ``run`` to choose from.
+
+    Parameters and errors as for ``fsmulti``. ``max_features``: K, 1..m, at most so many features, by exchanges from the
+    K largest with B = K; with ``sigma`` it is a row on these binaries, ``cardinality``.
+
+    Raises ParameterError: both or neither, a form that does not go with ``max_features``, or what ``fsmulti`` refuses.
+    """
+    if (max_features is None) == (budget is None):
+        raise ParameterError(
+            'Model "fsmulti" takes one of max_features (--max-features), at most so many features, or budget '
+            "(--budget-features), B of (5), the sum of shares that more features may have."
+        )
+    if max_features is not None:
+        feature_count(max_features, data.n_features + bool(offset))
+        if form == "stated" and not choosing(sigma):
+            raise ParameterError(
+                'max_features with form="stated": exchanges need form="lazy" or "extended"; give budget instead, or '
+                "sigma=True."
+            )
+    B: Any = budget if max_features is None else max_features
+    model = fsmulti(data, budget=B, C=C, loss=loss, offset=offset, form=form, sigma=sigma)
+    if sigma and max_features is not None:
+        model.cardinality = pyo.Constraint(
+            expr=pyo.quicksum(model.sigma.values()) <= model.budget, doc="(23) at most that many features"
+        )
+    return model
+
+
+@one_clock()
+def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], solver: Any, options: Any) -> Result:
+    """Solve (5); with ``max_features``, go on from it to a selection of at most K features.
+
+    A model with sigma states that itself, with whatever rows there are.
+
+    That begins with the K features of largest ``|w_j| max_i |x_ij|`` and with what is left when features of least
+    weight are dropped one after the other, and exchanges single features while (2) on them falls
+    (``two_layer.support_search``). The bound of (5) also holds for the best w with at most K features (Lemma 2 and its
+    relaxation), so the gap says how far the selection is from the best possible one.
+    """
+    K = parameters.get("max_features")
+    if K is not None:
+        model.budget.set_value(K)
+    if parameters.get("sigma"):
+        result = solve(model, solver, **options)
+        if not result.has_solution:
+            return result
+        drop_idle(model)
+        return replace(result, selected=chosen(model))
+    clock = Clock.of_run(options.get("time_limit"))
+    limit = options.get("time_limit")
+    share = {"time_limit": SHARE * limit} if K is not None and isinstance(limit, int | float) and limit > 0 else {}
+    result = replace(solve(model, solver, **{**options, **share}), options=dict(options))
+    facts = facts_of(model)
+    if K is None or not result.has_solution or not isinstance(facts, CompositeRisk):
+        return result
+    w, b = classifier(model)
+    w = np.append(w, b) if parameters.get("offset") else w
+    columns = np.flatnonzero(w)
+    if len(columns) == 0:
+        return result
+    size = np.abs(w[columns]) * column_sizes(facts.matrix[:, columns])
+    m = data.n_features
+    locked = [m] if w[-1] and len(w) > m and K > 1 else []  # the offset counts as one of the K, and stays
+    size[np.isin(columns, locked)] = np.inf
+    columns = columns[np.argsort(-size, kind="stable")]
+    found, noticed = None, StopReason.CONVERGED
+    try:
+        found = _searched(facts, result, columns, K, float(pyo.value(model.C)), locked, clock, options)
+    except KeyboardInterrupt:
+        noticed = StopReason.INTERRUPTED
+    kept, few, xi, value = _truncated(data, w, columns[:K], parameters["loss"], model)
+    if found is not None and found.value <= value:  # a limit may stop it before
+        w = np.zeros(len(w))
+        w[found.columns] = found.w
+        kept, few, xi, value = _truncated(data, w, found.columns, parameters["loss"], model)
+    order = np.argsort(kept)
+    kept, few = kept[order], few[order]
+    facts.load(kept[few != 0], few[few != 0], np.ones(np.count_nonzero(few)), xi)
+    stops = [result.stop_reason, found.stop if found else StopReason.CONVERGED, noticed]
+    objective = float(pyo.value(model.objective))
+    judged = verdict(objective, result.bound, gap=options.get("gap", DEFAULT_GAP))
+    return replace(
+        result,
+        status=judged.status,
+        bound=judged.bound,
+        stop_reason=next((stop for stop in stops if stop is not StopReason.CONVERGED), StopReason.CONVERGED),
+        objective=objective,
+        selected=facts.selected(model) if facts.selected else None,
+        seconds=clock.elapsed,
+        message=" ".join(part for part in (_words(K, m in kept, found), judged.message, result.message) if part),
+        details={**result.details, "exchanges": found.exchanges if found else 0},
+    )
+
+
+def _words(K: int, offset: bool, found: SupportFound | None) -> str:
+    many = f"At most {K} features{', the offset counted' if offset else ''}"
+    if found is None:
+        return f"{many}: those of the largest weights in (5). The bound is of the best such selection."
+    end = ", and no exchange of one feature lowers the objective" if found.local else ""
+    return f"{many}, after {found.exchanges} exchanges{end}. The bound is of the best such selection."
+
+
+def _truncated(data: Dataset, w: Any, kept: Any, loss: Any, model: pyo.ConcreteModel) -> tuple[Any, Any, float, float]:
+    """Return columns, their weights in (5), the risk and the objective of these alone."""
+    m = data.n_features
+    alone = np.where(np.isin(np.arange(len(w)), kept), w, 0.0)
+    xi = risk(data, alone[:m], loss, b=float(alone[m]) if len(w) > m else 0.0)
+    return kept, w[kept], xi, 0.5 * float(w[kept] @ w[kept]) + float(pyo.value(model.C)) * xi
+
+
+def _searched(
+    facts: CompositeRisk, result: Result, columns: Any, K: int, C: float, locked: list[int], clock: Clock, options: Any
+) -> SupportFound | None:
+    rows = list(result.details.get("rows", ()))
+    scores = np.zeros(facts.matrix.shape[0])
+    slopes = np.asarray(facts.matrix.T @ facts.worst(scores).coefficients.astype(float)).ravel()
+    search = SupportSearch(facts, K, C, slopes, [columns[:K], columns], clock, locked=locked, rows=rows)
+    return search.run(result.bound, options.get("gap", DEFAULT_GAP), exchanges=result.stop_reason not in ENDED)
 
 
 @dataclass(frozen=True)
@@ -56,11 +195,11 @@ class FsMulti(Linear):
 
     def solve(self, model: Any, data: Dataset, parameters: Given, solver: Any, options: Given) -> Result:
         """Solve (5), and go on to a selection where ``max_features`` asks for one."""
-        return strict.run(model, data, parameters, solver, options)
+        return run(model, data, parameters, solver, options)
 
     def weights(self, model: Any) -> tuple[FloatArray, float]:
         """Return (w, b), of which a lazy model holds those that are used."""
-        return multivariate.classifier(model)
+        return classifier(model)
 
     def remark(self, c: LinearClassifier, given: Given, model: Any) -> str:
         """Say what the measure is, how many features share the budget, what a score of 0 means, what is no bound."""
@@ -87,14 +226,14 @@ def _budget(model: Any) -> int:
 
 def _regularised_risk(c: LinearClassifier, given: Given, model: Any) -> float:
     known = {name: given[name] for name in ("C", "loss") if name in given}
-    return multivariate.objective(c.data, c.w, b=c.b, budget=_budget(model), **known)
+    return objective(c.data, c.w, b=c.b, budget=_budget(model), **known)
 
 
 RECIPES = [
     FsMulti(
         "fsmulti",
         "least loss of a whole labelling (F1, PRBEP, recall at k, ...) on a budget of features, exact",
-        strict.build,
+        build,
         _regularised_risk,
         page="multivariate",
         numbers=("(5)",),

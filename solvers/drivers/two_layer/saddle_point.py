@@ -202,7 +202,8 @@ class _Newton:
         self.of_x = 0.5 * run.curvature * c**2 - run.cost + x.s - x.v - A.T @ x.theta
         self.of_rows = A @ x.above + x.kappa - run.b
         self.slope = run.curvature * c
-        self.inverse = 1.0 / (x.s / x.above + x.v / x.below)
+        with np.errstate(over="ignore"):  # a bound that is attained
+            self.inverse = 1.0 / (x.s / x.above + x.v / x.below)
         of = (self.of_alpha, self.of_x, self.of_rows)
         self.missed = max(x.gap, *(float(np.abs(part).max(initial=0.0)) for part in of))
 
