@@ -40,7 +40,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -51,7 +51,7 @@ from fsmodels.checks import number
 from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.models.fsp.oracle import relaxation, svm_solvers
 from fsmodels.models.fsp.oracle.neighbours import Neighbours, Pricing, Solved
-from fsmodels.models.fsp.oracle.problem import Edits, Guide, Relaxed, Rows, Screen, Terms
+from fsmodels.models.fsp.oracle.problem import Edits, Guide, Relaxed, Rows, Screen, SvmSolution, Terms
 from fsmodels.models.fsp.oracle.support import SupportProof, clash_cut
 from fsmodels.models.proofs.svm import HINGE, Array, LossKind, lost, norms, unit
 from fsmodels.words import shown
@@ -67,40 +67,6 @@ _RELAXATION_WORK = 5e9  # multiplications an iteration, about half a second
 KEPT_SAMPLES = 2000  # up to which the margins of all relaxations solved of late are kept
 KEPT_CELLS = 20_000_000  # of dense data up to which they are kept feature by feature too, 160 MB
 _SIGMA_SLACK = 1e-6  # LP solvers return sigma outside [0, 1] by their feasibility tolerance
-
-
-@dataclass(frozen=True)
-class SvmSolution:
-    """Certified answer for one sigma.
-
-    - ``value``, ``bound``, ``gap``: objective (1) of ``(w, b)``, at least q; objective (3) of ``alpha``, at most q; and
-      ``(value - bound) / |value|``, not below 0.
-    - ``alpha`` (l,): multipliers of (2): within [0, C], and y'alpha = 0 to rounding.
-    - ``w`` (n,), ``b``: effective weights, 0 where sigma is 0, and the best intercept; slacks are
-      ``max(0, 1 - y (X w + b))``.
-    - ``v`` (n,): ``X' (y alpha)`` for ALL features.
-    - ``constant``, ``slopes`` (n,): of the cut, g(alpha) and ``-v**2 / 2``, both less rounding.
-    - ``iterations``, ``seconds``: iterations of the methods, and wall-clock time.
-    - ``method``: "closed-form" (k = 0), "newton" (squared hinge), "compiled", "libsvm-gram", "interior-point":
-      the last that was needed.
-    """
-
-    value: float
-    bound: float
-    gap: float
-    alpha: Array
-    w: Array
-    b: float
-    v: Array
-    constant: float
-    slopes: Array
-    iterations: int
-    seconds: float
-    method: str
-
-    def cut(self, sigma: Any) -> float:
-        """Right-hand side of (5): a lower bound on q at any ``sigma`` (n,) in [0, 1]."""
-        return float(self.constant + np.asarray(sigma, dtype=float) @ self.slopes)
 
 
 class SvmOracle:
@@ -208,7 +174,7 @@ class SvmOracle:
         constant, slopes = self.cut(alpha, proof.theta, v) if proof.alpha is not None else (-math.inf, np.zeros(x.size))
         if proof.clash is not None:
             bound = math.inf
-            constant, slopes = self._feasibility_cut(proof.clash, x)
+            constant, slopes = clash_cut(proof.clash, x, self._own, self._terms)
         return SvmSolution(
             proof.value, bound, proof.gap, alpha, w, proof.b - float(self._mean @ w), v, constant, slopes, iterations,
             time.perf_counter() - start, method,
@@ -240,14 +206,6 @@ class SvmOracle:
                 )
                 return iterations, method
         return iterations + proof.improve(tolerance, deadline), "interior-point"
-
-    def _feasibility_cut(self, clash: Array, x: Array) -> tuple[float, Array]:
-        """Return a cut that is above 0 at x and at most 0 wherever SUB has a point."""
-        cut = clash_cut(clash, self._own, self._terms)
-        if cut is not None and cut[0] + float(cut[1] @ x) > 0:
-            return cut
-        on = x > 0.5  # a cut that excludes this 0/1 point only
-        return 1.0 - float(np.sum(on)), np.where(on, 1.0, -1.0)
 
     def relax(
         self,

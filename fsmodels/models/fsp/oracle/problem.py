@@ -40,6 +40,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -161,6 +162,40 @@ class Relaxed:
     offset: float
     constant: float  # of the cut of alpha, rows aside
     v: Array | None = None  # X' (y alpha) of the rows that the compiled loop was given
+
+
+@dataclass(frozen=True)
+class SvmSolution:
+    """Certified answer for one sigma.
+
+    - ``value``, ``bound``, ``gap``: objective (1) of ``(w, b)``, at least q; objective (3) of ``alpha``, at most q; and
+      ``(value - bound) / |value|``, not below 0.
+    - ``alpha`` (l,): multipliers of (2): within [0, C], and y'alpha = 0 to rounding.
+    - ``w`` (n,), ``b``: effective weights, 0 where sigma is 0, and the best intercept; slacks are
+      ``max(0, 1 - y (X w + b))``.
+    - ``v`` (n,): ``X' (y alpha)`` for ALL features.
+    - ``constant``, ``slopes`` (n,): of the cut, g(alpha) and ``-v**2 / 2``, both less rounding.
+    - ``iterations``, ``seconds``: iterations of the methods, and wall-clock time.
+    - ``method``: "closed-form" (k = 0), "newton" (squared hinge), "compiled", "libsvm-gram", "interior-point":
+      the last that was needed.
+    """
+
+    value: float
+    bound: float
+    gap: float
+    alpha: Array
+    w: Array
+    b: float
+    v: Array
+    constant: float
+    slopes: Array
+    iterations: int
+    seconds: float
+    method: str
+
+    def cut(self, sigma: Any) -> float:
+        """Right-hand side of (5) of ``oracle``: a lower bound on q at any ``sigma`` (n,) in [0, 1]."""
+        return float(self.constant + np.asarray(sigma, dtype=float) @ self.slopes)
 
 
 @dataclass(frozen=True)

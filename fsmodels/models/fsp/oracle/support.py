@@ -271,15 +271,13 @@ class SupportProof:
         return float(kinks[order[min(int(np.searchsorted(rises, 0.0)), kinks.size - 1)]])
 
 
-def clash_cut(r: Array, own: Rows, terms: Terms) -> tuple[float, Array] | None:
-    """Return ``constant + slopes.x`` of multipliers of a contradiction, at most 0 wherever there is a point.
+def clash_cut(r: Array, x: Array, own: Rows, terms: Terms) -> tuple[float, Array]:
+    """Return a cut ``constant + slopes.x`` that is above 0 at x and at most 0 wherever SUB has a point.
 
-    None where rounding leaves none.
+    It is that of the multipliers r of a contradiction; where rounding leaves none, it excludes x alone, a 0/1 point.
     """
     G, g = own.beside(terms.least.size)
     slopes, along_b = G.T @ r, float(g @ r)
-    if abs(along_b) > CANCELLED * max(1.0, float(np.abs(g) @ np.abs(r))):
-        return None
     end = np.where(slopes > 0, terms.least, terms.largest)
     small = np.isinf(end) & (np.abs(slopes) <= CANCELLED * np.maximum(1.0, np.abs(G).T @ np.abs(r)))
     least = np.where(small, 0.0, slopes * np.where(small, 0.0, end))
@@ -288,4 +286,8 @@ def clash_cut(r: Array, own: Rows, terms: Terms) -> tuple[float, Array] | None:
     coefficients[: least.size] += finite
     top = constant + float(np.maximum(coefficients, 0.0).sum())
     coefficients[: least.size] = np.where(np.isfinite(least), coefficients[: least.size], -max(top, 1.0))
-    return constant, coefficients
+    cancelled = abs(along_b) <= CANCELLED * max(1.0, float(np.abs(g) @ np.abs(r)))
+    if cancelled and constant + float(coefficients @ x) > 0:
+        return constant, coefficients
+    on = x > 0.5
+    return 1.0 - float(np.sum(on)), np.where(on, 1.0, -1.0)
