@@ -171,6 +171,25 @@ class OracleBlock:
     returns: bool = True
 
 
+# Defaults are functions of the module, as models are pickled.
+
+
+def _never(*_: Any) -> bool:
+    return False
+
+
+def _no_support(point: FloatArray) -> int | None:
+    return None
+
+
+def _no_remark(point: FloatArray) -> str:
+    return ""
+
+
+def _no_time() -> float:
+    return -math.inf
+
+
 @dataclass
 class OracleBlocks(Facts):
     """Blocks that are solved by functions of the point, an array over the data of ``components`` in order.
@@ -224,18 +243,18 @@ class OracleBlocks(Facts):
     blocks: list[OracleBlock]
     value: Callable[[FloatArray], float]
     residual: Callable[..., float]
-    settled: Callable[[FloatArray, FloatArray, float], bool] = lambda before, after, tolerance: False
+    settled: Callable[[FloatArray, FloatArray, float], bool] = _never
     begin: Callable[[FloatArray, Inside], FloatArray] | None = None
     finish: Callable[[FloatArray, Inside], FloatArray] | None = None
     trivial: Callable[[FloatArray], FloatArray] | None = None
-    stuck: Callable[[FloatArray], bool] = lambda point: False
-    support: Callable[[FloatArray], int | None] = lambda point: None
-    remark: Callable[[FloatArray], str] = lambda point: ""
+    stuck: Callable[[FloatArray], bool] = _never
+    support: Callable[[FloatArray], int | None] = _no_support
+    remark: Callable[[FloatArray], str] = _no_remark
     boxed: list[Any] = field(default_factory=list)
     rowed: list[Any] = field(default_factory=list)
     linked: list[Any] = field(default_factory=list)
     least: float | None = None
-    seconds: Callable[[], float] = lambda: -math.inf
+    seconds: Callable[[], float] = _no_time
     method: str = "l-bfgs-b"
     sweeps: int = 100
     carried: list[Any] = field(default_factory=list)
