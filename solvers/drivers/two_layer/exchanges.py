@@ -56,9 +56,6 @@ class Exchanges:
         self.cuts: list[Cut] = []
         self.best: tuple[float, FloatArray] | None = None
         self._idle = 0
-        self._program: MixedProgram | None = None
-        self._centre: FloatArray | None = None  # of the program, and how many of the cuts it has
-        self._known = 0
 
     def run(self, weights: FloatArray) -> FloatArray | None:
         """Return the best selection found, from the largest weights on; None without one, or at the limit."""
@@ -103,26 +100,20 @@ class Exchanges:
         limit = SECONDS if self.clock.left is None else min(SECONDS, self.clock.left)
         if limit <= 0.0:
             return None
-        rows, program = self.master, self._program
-        if program is None or here is not self._centre:
-            program = self._program = MixedProgram(
-                mixed_solver(None, "highs"), SolveOptions(), cost, self.lower, self.upper, np.flatnonzero(self.integer)
-            )
-            self._centre, self._known = here, 0
-            if len(rows.rows):
-                matrix = sparse.hstack([sparse.csr_array(rows.matrix), sparse.csr_array((len(rows.rows), 2))])
-                program.add_rows(matrix.tocsr(), rows.lower, rows.upper)
-            if here is not None:  # at least the ones there less the switches
-                near = np.append(2.0 * here - 1.0, np.zeros(len(self.lower) - self.n))
-                near[-1] = 1.0
-                program.add_rows(near[None], np.array([float(here.sum())]), np.array([np.inf]))
+        rows, upper = self.master, self.upper.copy()
+        upper[-1] = np.inf if here is None else radius
+        program = MixedProgram(
+            mixed_solver(None, "highs"), SolveOptions(), cost, self.lower, upper, np.flatnonzero(self.integer)
+        )
+        if len(rows.rows):
+            matrix = sparse.hstack([sparse.csr_array(rows.matrix), sparse.csr_array((len(rows.rows), 2))])
+            program.add_rows(matrix.tocsr(), rows.lower, rows.upper)
         if here is not None:
-            program.set_bounds(np.array([len(self.lower) - 1]), np.zeros(1), np.array([float(radius)]))
-            if new := self.cuts[self._known :]:
-                slopes = np.zeros((len(new), len(self.lower)))
-                slopes[:, : self.n], slopes[:, -2] = [-cut.coefficients / unit for cut in new], 1.0
-                program.add_rows(slopes, np.array([cut.constant / unit for cut in new]), np.full(len(new), np.inf))
-                self._known = len(self.cuts)
+            near = np.zeros((1 + len(self.cuts), len(self.lower)))
+            near[0, : self.n], near[0, -1] = 2.0 * here - 1.0, 1.0  # at least the ones there less the switches
+            near[1:, : self.n], near[1:, -2] = [-cut.coefficients / unit for cut in self.cuts], 1.0
+            sides = np.array([here.sum(), *(cut.constant / unit for cut in self.cuts)])
+            program.add_rows(near, sides, np.full(len(sides), np.inf))
         found = program.solve_to(GAP, limit)
         if found.point is None or here is None or self.best is None:
             return found.point
