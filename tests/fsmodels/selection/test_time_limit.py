@@ -20,7 +20,7 @@ from solvers.drivers.sla import driver as sla
 from solvers.lp import highs as lp
 from solvers.model.linear import hand_over
 from solvers.result import StopReason
-from solvers.whole_model import solve as whole
+from solvers.whole_model import run, solve
 
 KERNELS = {name: {"C": 1.0, "penalty": 1.0} for name in ("full-fs", "ao-simple", "ao-margin", "ao-efs", "gmkl")}
 R = {"R_plus": 1.0, "R_minus": 1.0}
@@ -144,8 +144,9 @@ WHOLE = {"svm": {}, "one-norm-svm": {}, "robust-lp": {}, "gmeb": R, "gmeb-dual":
 
 @pytest.mark.parametrize("model", WHOLE)
 def test_a_model_that_could_not_be_handed_over_in_time_is_not_written_anew(model, monkeypatch):
-    for place in (whole, multi_start):
-        monkeypatch.setattr(place, "hand_over", lambda model, pace: hand_over(model, 1.0))  # s a term
+    for place in (run, multi_start):
+        monkeypatch.setattr(place, "hand_over", lambda model, pace: hand_over(model, 1.0))  # s per term
+    for place in (solve, multi_start):
         monkeypatch.setattr(place, "visible", lambda *_: pytest.fail("begun"))
     found = fs.select(normal(60, 8), model, time_limit=100.0, **WHOLE[model])
     assert found.stop_reason is StopReason.TIME_LIMIT
