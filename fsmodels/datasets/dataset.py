@@ -261,7 +261,10 @@ class Dataset(Constructors):
         if isinstance(w, Mapping):
             check_known_features(w, self.features, "weights")
             w = [w.get(name, 0.0) for name in self.features]
-        return self.scale.original_weights(number_array("w", w, DataError), float(number_array("b", b, DataError)))
+        bias = number_array("b", b, DataError)
+        if bias.ndim > 0:
+            raise DataError(f"b={b!r} is not allowed: give a number.", parameter="b")
+        return self.scale.original_weights(number_array("w", w, DataError), float(bias))
 
     def take(self, rows: ArrayLike, name: str | None = None) -> "Dataset":
         """Keep some rows, by position (in the order given) or by a mask of n_samples booleans."""
