@@ -65,8 +65,8 @@ class SolverSpec:
     - ``proves_with_sets``: whether they count with ordered sets if the objective may be unbounded without them.
     - ``least_curvature``: the smallest ratio of two curvatures of the objective with which its bound counts beside
       ordered sets.
-    - ``least_coefficient``: the smallest ratio of two coefficients of the objective with which its bound counts
-      without ``retry_options``.
+    - ``least_coefficient``: the smallest ratio of two coefficients of the objective with which its bound counts in
+      models with integers without ``retry_options``.
     - ``warm_start_options``: options with which it stays near its starting point. The usual barrier of 0.1 leaves it.
     - ``default_options``: options of each solve unless the user gives another value. Ipopt moves bounds by 1e-8 of
       their size, and a point that is moved back to bounds of 300 violates rows by 3e-6 (in 3.11.9 with any tolerance).

@@ -16,6 +16,7 @@ from solvers.facts.base import AsBuilt, Facts, built_of
 from solvers.facts.structure import Structure
 from solvers.interfaces.runner import Answer, SolveOptions
 from solvers.interfaces.spec import SolverSpec
+from solvers.model.classes import has_integers
 from solvers.model.finite import has_poles
 from solvers.reading import ModelReading
 from solvers.result import Result, SolutionStatus, relative_gap
@@ -40,7 +41,12 @@ def without_doubtful_claims(
         sets
         or (not spec.proves_at_poles and has_poles(model))
         or (has_sets and spec.least_curvature > 0 and _least_curvature(model) < spec.least_curvature)
-        or (not (infeasible or retried) and _least_coefficient(model) < spec.least_coefficient)
+        or (
+            not infeasible
+            and not retried
+            and has_integers(model)
+            and _least_coefficient(model) < spec.least_coefficient
+        )
     )
     if not wrong:
         return answer
