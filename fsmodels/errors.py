@@ -22,7 +22,7 @@ class DataError(Error, ValueError):
 
 
 class DataWarning(UserWarning):
-    """The data can be used, and something about them is worth a look before that; one line."""
+    """A property of the data that may affect the result, in one line."""
 
 
 class ParameterError(Error, ValueError):

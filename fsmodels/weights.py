@@ -1,4 +1,4 @@
-"""Which features a classifier uses, told from its weights without regard to the units of the columns."""
+"""The features that a classifier uses, by its weights, independent of the units of the columns."""
 
 from __future__ import annotations
 

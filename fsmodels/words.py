@@ -55,7 +55,7 @@ def suggestion(name: object, known: Iterable[object]) -> str:
 
 
 def built_model(given: Any) -> str:
-    """Return what to do with a model that was built, and perhaps edited, where a name or data are asked for.
+    """Return the next step for a user who passes a built model in place of a name or data.
 
     Empty where it is none.
     """

@@ -390,7 +390,7 @@ def _eliminated(
 
 
 def svm_penalty(data: Dataset, *, max_features: int, C: float = 1.0) -> float:
-    """Return a price of a feature, lambda, that M weights of the plain SVM are worth; a scale to begin at.
+    """Return a price lambda of a feature, the value of M weights of the SVM on all features; a scale to start from.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a certificate says, over arrays.
+    """The content of a certificate as arrays.
 
     - ``price`` (n,): of each feature; ``C`` (l,): of a unit of slack of each sample, 0 of one that does not count;
       ``loss``: "hinge" or "squared-hinge".
@@ -195,7 +195,7 @@ def _objective(claim: Claim, X: Any, y: Array) -> tuple[float, float, str]:
 
 @dataclass
 class _Division:
-    """Parts that multipliers are said to close: bounds on sigma, multipliers, and theta of each; ``why`` it broke."""
+    """Parts with the multipliers that close them: bounds on sigma, multipliers and theta; ``why``: the first defect."""
 
     lower: list[Array]
     upper: list[Array]
@@ -205,7 +205,7 @@ class _Division:
 
 
 def _walked(claim: Claim) -> _Division:
-    """Divide the box as the tree says; each part is empty, or among those returned."""
+    """Divide the box by the tree, and return the parts that are not empty."""
     n, walk = claim.price.size, _Division([], [], [], [])
     todo, entries = [(np.zeros(n), np.ones(n))], iter(claim.tree)
     rows = OneSided.of(claim.matrix, claim.lower, claim.upper)

@@ -56,7 +56,7 @@ class Task:
 
     @property
     def shows(self) -> bool:
-        """Whether to show what goes on."""
+        """Whether to show progress."""
         return not self.args.quiet
 
     def content(self, found: Selection) -> dict[str, Any]:

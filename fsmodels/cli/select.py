@@ -124,7 +124,7 @@ def _certified(task: Task, found: Selection) -> Certified:
 
 
 def _held_out_error(task: Task, part: Resample | None, found: Selection) -> CrossValidated | HeldOut | None:
-    """Judge a selection on the part or on folds; None where neither was asked for, or nothing came of it."""
+    """Return the evaluation of a selection on the held-out part or on folds; None without one."""
     args = task.args
     if not found.has_solution or (part is None and args.cv is None):
         return None
@@ -191,7 +191,7 @@ def _held_out(task: Task) -> Resample | None:
 
 
 def _error_lines(error: CrossValidated | HeldOut) -> list[str]:
-    """Return what a report says of held-out errors."""
+    """Return the lines of a report on held-out errors."""
     if isinstance(error, HeldOut):
         return ["", error.sentence]
     titles = {name: title for name, (title, _) in MEASURES.items()}

@@ -119,7 +119,7 @@ def reweighted(data: Dataset, sample_weight: Any = None, class_weight: Any = Non
 
 
 def as_given(data: Dataset, *, weights: bool = False, who: str = "This model") -> Dataset:
-    """Return a builder's data, which it takes as they are; ``weights``: whether the model ``who`` honours these.
+    """Return the data for a builder, without scaling; ``weights``: whether the model ``who`` supports weights.
 
     Raises ParameterError if they are no Dataset, or one with weights that would be ignored. Raises DataError if a value
     is larger than models can bear. Warns DataWarning: nobody chose a scaling, ``"none"`` included, and columns differ

@@ -182,7 +182,7 @@ def feature_matrix(X: Any, features: Sequence[str], origin: Origin, blanks: bool
 
 
 def is_guess(positive: object, negative: object, chosen: object) -> bool:
-    """Return whether class +1 follows from the order of the labels alone: nobody named it, nor is it 1 or True.
+    """Return whether class +1 follows from the order of the labels: no option named it, and it is not 1 or True.
 
     >>> is_guess(None, "ill", "well"), is_guess("ill", "well", "ill"), is_guess(None, 0, 1), is_guess(None, 1, 2)
     (True, False, False, True)
@@ -249,7 +249,7 @@ def _canonical(found: list[Any]) -> list[Any]:
 
 
 def same_label(label: object, wanted: object) -> bool:
-    """Return whether a label of the data is what somebody wrote: "1" and 1.0 are 1, "true" is True."""
+    """Return whether a label of the data equals the text of an option: "1" and 1.0 are 1, "true" is True."""
     text = str(wanted).strip()
     if isinstance(label, bool) and not isinstance(wanted, bool | np.bool_) and text.lower() in {"true", "false"}:
         return str(label).lower() == text.lower()

@@ -29,7 +29,7 @@ FloatArray = NDArray[np.float64]
 
 
 class Split(NamedTuple):
-    """Three parts of one data set; a part that was asked for with 0 has no rows."""
+    """Three parts of one data set; a part of size 0 has no rows."""
 
     train: "Dataset"
     validation: "Dataset"
@@ -351,7 +351,7 @@ class Dataset(Constructors):
         return found if counts is None else {name: rows for name, rows in found.items() if counts[rows].any()}
 
     def with_aside(self, **columns: ArrayLike) -> "Dataset":
-        """Keep columns beside the features, one value a sample.
+        """Keep columns that are no features, with one value for each sample.
 
         Examples
         --------

@@ -32,7 +32,7 @@ def as_path(path: Any) -> Path:
 
 
 def title(path: Path) -> str:
-    """Name data after their file: without what says how it is packed, and that it is a table."""
+    """Return the name of the data: the file name without the extensions for compression and format."""
     name = path.name.removesuffix(".gz")
     return next((name.removesuffix(end) for end in (*TABLES, *LIBSVM) if name.endswith(end) and name != end), name)
 

@@ -1,4 +1,4 @@
-"""Features made of the rows at hand: products of two features, and values for blanks; and the same for other rows.
+"""Features that are computed from the rows: products of two features, and values for blanks; also for new rows.
 
 Products
     The constants by which the two features are standardised are remembered, so that other data have the same products.

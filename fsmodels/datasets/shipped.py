@@ -12,7 +12,7 @@ BAG_COLUMNS = ["name", "bags", "instances", "attributes", "positives", "source",
 
 
 def data_folder() -> Path:
-    """Find the data files: inside the installed package, or beside it in a source tree."""
+    """Return the folder of the data files: in the installed package, or next to it in a source tree."""
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "data", package.parent / "data"):
         if (folder / "sources.csv").is_file():

@@ -67,7 +67,7 @@ def _stratified(rows: Rows, y: FloatArray, size: int, seed: int) -> tuple[Rows, 
         return rows, rows[:0]
     try:
         others, drawn = train_test_split(rows, test_size=size, stratify=y[rows], random_state=seed)
-    except ValueError:  # too few of a class; the caller says so with its numbers
+    except ValueError:  # too few of a class; the caller raises the error with its numbers
         return rows, rows[:0]
     return np.sort(others), np.sort(drawn)
 

@@ -74,7 +74,7 @@ class Weighting:
 
     @property
     def words(self) -> dict[str, Any]:
-        """What a report says: rules as they are; of weights given one by one the column, or True."""
+        """The entry of a report: a rule, the column of the weights, or True for an array of weights."""
         given: dict[str, Any] = {}
         if isinstance(self.by_class, str):
             given["class_weight"] = self.by_class
@@ -102,7 +102,7 @@ def weighting(
     aside: Mapping[str, NDArray[Any]],
     labels: tuple[object, object],
 ) -> Weighting | None:
-    """Return what ``Dataset.weighted`` asks for, None where it asks for nothing; text names a column of ``aside``."""
+    """Return the weighting of ``Dataset.weighted``, or None without one; text names a column of ``aside``."""
     by_class = class_weights(class_weight, *labels)
     if sample_weight is None:
         return None if by_class is None else Weighting(None, by_class, labels)
@@ -151,7 +151,7 @@ def given_weights(values: Any, n_samples: int, where: str = "") -> FloatArray:
 
 
 def class_weights(wanted: Any, negative: object, positive: object) -> ClassWeight:
-    """Return weights of the classes, asked for by a rule or by labels.
+    """Return weights of the classes, by a rule or by labels.
 
     Labels are the data's own; where not all of them are, -1 and +1. A class that is not named has weight 1.
 

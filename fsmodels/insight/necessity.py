@@ -72,7 +72,7 @@ class Necessity(ProvenAnswer):
 
     @property
     def forced(self) -> tuple[str, ...]:
-        """The features that ``force_in`` puts into every model, whatever the data."""
+        """The features that ``force_in`` puts into every model."""
         return tuple(self.best.parameters.get("force_in", ()))
 
     def features(self, role: str) -> list[str]:

@@ -26,8 +26,8 @@ from solvers.facts.base import built_of
 from solvers.pictures import clipped
 from solvers.values import inactive
 
-TELLING = 100.0  # times the best: a larger share is of a best near 0, and says nothing
-TIGHT = 1e-6  # of a row's size: a side that is met to this is reached
+TELLING = 100.0  # times the best: a larger share is that of a best near 0, and is not shown
+TIGHT = 1e-6  # relative to the size of a row: the tolerance of a tight row
 
 
 @dataclass(frozen=True)

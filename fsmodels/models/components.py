@@ -138,7 +138,7 @@ def index_sets(model: pyo.ConcreteModel, data: Dataset) -> Dataset:
 
 
 def fixed_shares(shares: np.ndarray) -> Callable[[Any], np.ndarray]:
-    """Return a function of models that says these shares."""
+    """Return a function of models that returns these shares."""
     return partial(_same, shares)
 
 

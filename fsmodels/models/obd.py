@@ -60,7 +60,7 @@ __all__ = ["derivatives", "suppress"]
 __dir__ = __all__.copy  # what <TAB> offers
 
 CHUNK = 4_000_000  # cells of one step of ``derivatives``
-LEAST = 1e-3  # what a feature that is kept is worth at least, of the largest derivative
+LEAST = 1e-3  # smallest derivative of a kept feature, as a share of the largest one
 EXTRA = 1e-4  # epsilon: of all features together that only rows ask for
 MEANING = "features below that share of the largest derivative are dropped"
 
@@ -305,7 +305,7 @@ class Choice:
 
 
 def _refuse_other_than_rows(model: Any, sigma: set[int]) -> None:
-    """Refuse what says something of the selection without being a row on it. Raises ModelError, naming it."""
+    """Reject components on the selection other than rows. Raises ModelError with the name."""
     logic = (pyo.LogicalConstraint, Disjunction)
     named = [f'{part.ctype.__name__} "{part.name}"' for part in model.component_data_objects(logic, active=True)]
     objectives = model.component_data_objects(pyo.Objective, active=True)

@@ -157,7 +157,7 @@ class Recipe:
             return result, self.read(model, data, given, result) if result.has_solution else None
 
     def has_sigma(self, given: Given) -> bool:
-        """Return whether the model built of these parameters has a sigma that says what is selected."""
+        """Return whether the model with these parameters has a sigma."""
         return self.selects or bool(given.get("sigma"))
 
     def settings(self, model: Any) -> dict[str, float]:

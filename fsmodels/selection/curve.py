@@ -47,7 +47,7 @@ def point_text(point: Mapping[str, Any]) -> str:
 
 
 class SelectionPath(pd.DataFrame):
-    """The table of ``fs.path``, with what can be asked of a path; slices of it are plain frames.
+    """The table of ``fs.path``, with the methods of a path; its slices are plain frames.
 
     Attributes
     ----------

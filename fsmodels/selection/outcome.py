@@ -164,7 +164,7 @@ class FittedSelection:
         return float(np.mean(self.predict(dataset(data)) != data.y))
 
     def measure(self, data: Dataset, names: Sequence[str] = ("error", "balanced-error", "f1", "prbep")) -> pd.Series:
-        """Return measures of the decisions on other data in percent, by names as ``fs.measures.measure`` knows them.
+        """Return measures of the decisions on other data in percent, by the names of ``fs.measures.measure``.
 
         Examples
         --------

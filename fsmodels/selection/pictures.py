@@ -145,7 +145,7 @@ def _groups(frame: pd.DataFrame, names: list[str]) -> list[tuple[str, pd.DataFra
 
 
 def legend(ax: Axes) -> None:
-    """Name the lines, beside the picture where they are many."""
+    """Add a legend, next to the picture if it has many lines."""
     many = len(ax.get_legend_handles_labels()[1]) > 5
     beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if many else {}
     ax.legend(fontsize="small", **beside)

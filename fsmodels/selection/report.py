@@ -276,7 +276,7 @@ def facts(found: Outcome) -> list[tuple[str, str]]:
 
 
 def mean_scores(found: Outcome) -> list[tuple[str, str]]:
-    """Say for each column of groups which mean scores ``fair`` holds together, and who gets class +1 how often."""
+    """Return for each column of groups the mean scores that ``fair`` bounds, and the shares of class +1."""
     if not found.has_solution:
         return []
     told, scores = [], found.decision(found.data)

@@ -236,7 +236,7 @@ class Request:
         stated = dict(self.stated or {})
         parameters = {**self.parameters, **stated, **self.recipe.settings(self.model)}
         if "budget" in stated and "budget" in self.parameters:
-            parameters["budget_features"] = self.parameters["budget"]  # the number beside the rows of costs
+            parameters["budget_features"] = self.parameters["budget"]  # the number, next to the rows of costs
         parameters.pop("sigma", None)  # follows from the side constraints
         return Selection(
             self.recipe.name, self.data, parameters, (), None, None, result.bound, result.status, result.stop_reason,

@@ -420,10 +420,10 @@ def _sigma(model: pyo.ConcreteModel) -> list[Any]:
 def _as_fs(data: Dataset, model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     """Return FS for drivers, whose oracle has the rows of the data: to state those once more takes the time of all."""
     most = model.component("max_features")
-    told = data if data.scale.chosen else data.scaled("none")  # of its units the user has been told
-    equivalent = bounded_plane("FS", told, pyo.value(model.penalty), stated=False)
+    known = data if data.scale.chosen else data.scaled("none")  # the user was warned about its units
+    equivalent = bounded_plane("FS", known, pyo.value(model.penalty), stated=False)
     by_ordered_sets(equivalent, equivalent.v)
-    return _chosen_among(equivalent, told, None if most is None else int(pyo.value(most)), FORMS[0])
+    return _chosen_among(equivalent, known, None if most is None else int(pyo.value(most)), FORMS[0])
 
 
 def _load(model: pyo.ConcreteModel, equivalent: pyo.ConcreteModel) -> None:

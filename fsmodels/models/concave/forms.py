@@ -79,7 +79,7 @@ def certified(model: pyo.ConcreteModel, data: Dataset, facts: Facts) -> pyo.Conc
 
 
 def says_selected(model: pyo.ConcreteModel) -> str:
-    """Return the component, besides sigma, that says what is selected in a model as built; "" where none does."""
+    """Return the name of the component other than sigma that determines the selection of a built model, or ""."""
     return next((name for name in ("u", "unselected", "selected") if model.component(name) is not None), "")
 
 

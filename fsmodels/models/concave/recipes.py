@@ -26,7 +26,7 @@ EQUAL = 1e-12  # relative: sums of shares that differ by rounding
 
 @dataclass(frozen=True)
 class FsFamily(Linear):
-    """A model of the family of FS: ``penalty`` is lambda in [0, 1), and (7) is reported beside the objective."""
+    """A model of the family of FS: ``penalty`` is lambda in [0, 1), and (7) is reported with the objective."""
 
     _: KW_ONLY
     compared: tuple[str, ...] = ("fs_objective",)
@@ -73,7 +73,7 @@ class FsFamily(Linear):
         return replace(c, b=1.0 if plus >= minus else -1.0), words
 
     def remark(self, c: LinearClassifier, given: Given, model: Any) -> str:
-        """Say that the error is balanced by itself, where somebody asked for that."""
+        """Add the note that the error is balanced already, if balanced weights were requested."""
         weighting = c.data.weighting
         if weighting is None or weighting.by_class != BALANCED:
             return ""

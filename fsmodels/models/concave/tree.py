@@ -98,7 +98,7 @@ class RobustOn:
         return self._known[key]
 
     def known(self, used: Mask) -> Plane | None:
-        """Return the plane where it has been asked before."""
+        """Return the plane if it was computed before."""
         return self._known.get(used.tobytes())
 
     def prices(self, used: Mask, plane: Plane) -> FloatArray:
@@ -179,14 +179,14 @@ class Supports:
         self._calls = 0
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Supports:
-        """Return what belongs to the model's clone; the data, which nobody changes, are shared."""
+        """Return the copy for a clone of the model; the data are constant and shared."""
         copy = Supports.__new__(Supports)
         memo[id(self)] = copy
         copy.__init__(deepcopy(self._model, memo), *self._data, self._put)  # type: ignore[misc]
         return copy
 
     def detached(self) -> Supports:
-        """Return what answers as this one now does, and knows no model: for other processes."""
+        """Return a copy without the model, for other processes."""
         return Supports(SimpleNamespace(penalty=float(pyo.value(self._model.penalty))), *self._data, _put_nowhere)
 
     def parameters(self) -> tuple[float]:
@@ -250,7 +250,7 @@ class Supports:
         )
 
     def _eliminated(self, plane: Plane, cost: FloatArray, inside: Mask, clock: Clock) -> Mask:
-        """Return the best of the supports that are left as what is worth least is dropped again and again."""
+        """Return the best support of a backward elimination, which drops the feature with the smallest effect."""
         used = inside | (plane.size > 0)
         best, least = used, np.inf
         while True:

@@ -41,7 +41,7 @@ from fsmodels.models.fsp.oracle.problem import Edits, Rows
 from fsmodels.models.proofs.svm import SQUARED, LossKind
 from solvers.facts import EditedSub, Inexpressible
 
-MOST_ROWS = 200  # on weights, beside which the oracle is still fast
+MOST_ROWS = 200  # on weights: with more the oracle is slow
 PERSPECTIVE, RMP = "perspective", "rmp"
 
 

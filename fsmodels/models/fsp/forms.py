@@ -50,7 +50,7 @@ BOUNDS = {  # W
 
 
 def selecting_svm(name: str, data: Dataset, C: float, form: str, kind: LossKind) -> pyo.ConcreteModel:
-    """Return the rows and variables that FSP-M and FSP-lambda share, in the form asked for; ``svm_cost`` is theirs."""
+    """Return the rows and variables that FSP-M and FSP-lambda share, in a form, with the expression ``svm_cost``."""
     choice("loss", kind.loss, list(LOSSES))
     switch("intercept", kind.free_b, "an offset b")
     if choice("form", form, [*FORMS, RMP]) == RMP:

@@ -1,4 +1,4 @@
-"""What FSP's structure offers to drivers: the fast SUB, where its next cut is worth more, and the validation error.
+"""The functions of FSP for drivers: the oracle of SUB, the point of the next cut, and the validation error.
 
 An edited SUB has the same oracle where the edits can be expressed (``edits``); else its cut is that of
 ``solvers.facts.row_cut``. Without edits that is Aytug's (10): A'r on w is v, the minimum
@@ -27,7 +27,7 @@ from fsmodels.models.proofs.svm import LossKind
 from fsmodels.models.shares import slack_weights
 from solvers.facts import Adapted, Cut, EditedSub, Inexpressible, LinearRows, RelaxedAnswer, SubAnswer
 
-BORDER = 200  # rows of the master beside which the joint relaxation is still fast
+BORDER = 200  # rows of the master: with more the joint relaxation is slow
 NEGLIGIBLE = 1e-5  # a suggested sigma below this is 0: SUB costs what its support costs
 WHOLE = 1e-6  # from 1; what solvers leave
 
@@ -207,7 +207,7 @@ def carry(cut: Cut, then: tuple[Any, ...], now: tuple[Any, ...]) -> Cut | None:
 
 
 class Reweighting:
-    r"""Where the relaxation's next cut is likely worth more: the best sigma for the present w.
+    r"""Return a point whose cut is likely stronger: the best sigma for the present w.
 
     q(sigma) = min over w of 1/2 sum w_j^2/sigma_j + ..., so for fixed w the best sigma in [0, 1]^n is
     min(1, \|w_j\| / tau), with tau = sqrt(2 lambda_j) for a price, or such that the sum is M.

@@ -87,7 +87,7 @@ class ScalingBound:
 
     @property
     def total(self) -> float:
-        """The bound on the probability of error; above 1 it says nothing."""
+        """The bound on the probability of error; above 1 it is trivial."""
         return self.margin_cost + self.moments_plus + self.moments_minus + self.Lambda / math.sqrt(self.n_samples)
 
 
@@ -127,7 +127,7 @@ class MarginBound:
 
     @property
     def total(self) -> float:
-        """The bound on the probability of error; above 1 it says nothing."""
+        """The bound on the probability of error; above 1 it is trivial."""
         return self.margin_cost + self.complexity + self.Lambda / math.sqrt(self.n_samples)
 
 

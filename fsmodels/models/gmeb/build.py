@@ -133,7 +133,7 @@ def add_scaled_classifier(model: pyo.ConcreteModel, columns: Centred, s: float, 
 
 
 def second_moments(model: pyo.ConcreteModel, columns: Centred, s: Any, number: str, latex: str) -> None:
-    """Add the rows that bound the second moments by R+ and R-; ``latex`` stands for s_j."""
+    """Add the rows that bound the second moments by R+ and R-; ``latex`` is that of s_j."""
     moment_rows(model, columns, s, model.R_plus, model.R_minus, number, latex + r" \le R_{}")
 
 
@@ -231,7 +231,7 @@ def add_choice(model: pyo.ConcreteModel, columns: Centred, *, cones: bool) -> No
 
     def most(m: pyo.ConcreteModel, j: str) -> Any:
         a, b = pyo.value(m.v_plus[j]) / m.R_plus, pyo.value(m.v_minus[j]) / m.R_minus
-        return (2.0 / (a + b + ((a - b) ** 2) ** 0.5)) ** 0.5  # scip's writer knows no abs
+        return (2.0 / (a + b + ((a - b) ** 2) ** 0.5)) ** 0.5  # Pyomo's interface to SCIP does not support abs
 
     M = {j: most(model, j) for j in varying}
     model.M = pyo.Expression(varying, rule=lambda m, j: M[j], doc="(15) |w_j| <= M_j; 1/unit of feature j")
@@ -322,7 +322,7 @@ def primal(
         model.t = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(15) bound on w_j^2 / s_j")
         leave_out(columns, model.t)
 
-        def cone(m: pyo.ConcreteModel, j: str) -> Any:  # times v_j: all sides unitless, whatever the unit of the column
+        def cone(m: pyo.ConcreteModel, j: str) -> Any:  # times v_j: both sides have no unit
             v = pyo.value(m.v_plus[j]) + pyo.value(m.v_minus[j])
             return v * m.w[j] ** 2 <= v * m.s[j] * m.t[j]
 

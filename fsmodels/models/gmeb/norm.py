@@ -46,7 +46,7 @@ FloatArray = NDArray[np.float64]
 END = 1e-8  # angle that is as good as 0 or a right one: its square is below the rounding of a sum
 VIOLATED = 1e-10  # relative
 ROW_TOLERANCE = 1e-6  # of an LP's rows, at most
-IDLE = 1e-9  # of sigma: a weight beside less is an LP's tolerance
+IDLE = 1e-9  # of sigma: a weight with a smaller sigma is a tolerance of the LP
 STARTS = ((1.0, 0.0), (0.0, 1.0), (0.5, 0.5))  # (p, q) of the first rows
 
 

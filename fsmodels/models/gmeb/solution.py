@@ -1,4 +1,4 @@
-"""What a solved GMEB model says: the classifier, both forms of its weights, the features it uses, the duality gap."""
+"""The solution of a GMEB model: the classifier, both forms of its weights, its features, the duality gap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""The SVM that GMEB becomes without scaling: the norm not squared, and the ratio of loss and margin it stands for.
+r"""The SVM that equals GMEB without scaling: its norm is not squared, and R is the ratio of loss and margin.
 
 Problem
     n samples; Theorem 11 without its constant terms, and its convex twin:

@@ -82,7 +82,7 @@ def by_sigma(model: pyo.ConcreteModel) -> list[str]:
 
 
 def without_sigma(form: str, sigma: bool) -> None:
-    """Refuse binaries beside the algebra, which is for NLP solvers."""
+    """Reject binaries in the algebraic form, which is for NLP solvers."""
     if choosing(sigma):
         raise ParameterError(
             f'sigma=True is not for form="{form}", whose rows are for NLP solvers: use form="oracle", which searches '

@@ -262,7 +262,7 @@ class Objective:
         return x[:n], float(x[n]), x[n + 1 : n + 1 + d], float(x[-1])
 
     def columns(self, columns: NDArray[np.intp]) -> FloatArray:
-        """Return the columns of X; those asked for last are kept."""
+        """Return the columns of X, with a cache of the last ones."""
         if len(columns) == self.d:
             return self.X
         key = columns.tobytes()

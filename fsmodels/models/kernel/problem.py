@@ -80,7 +80,7 @@ class Problem:
         return self._objective
 
     def value(self, x: FloatArray) -> float:
-        """Return Omega at a point; without coefficients no kernel is asked."""
+        """Return Omega at a point; without coefficients no kernel is evaluated."""
         o = self.objective
         u, b, z, margin = o.parts(x)
         if not u.any():
@@ -199,7 +199,7 @@ class Problem:
         unit[-1] = FIRST * x[-1]
         return unit
 
-    # What the driver asks of a point.
+    # Functions of a point for the driver.
 
     def residual(self, x: FloatArray, lower: FloatArray, upper: FloatArray, rows: Polyhedron | None = None) -> float:
         """Return the first-order residual of Omega in (u, b, z), at lambda = 1; of the hinge, in z with u's slope."""

@@ -327,7 +327,7 @@ def _weights(model: pyo.ConcreteModel, *, sigma: bool = False) -> None:
 
 
 def _lazy(model: pyo.ConcreteModel, rows: Labellings, facts: dict[str, Any], *, sigma: bool) -> None:
-    """State w, d, Omega and xi; the driver knows the rows."""
+    """State w, d, Omega and xi; the rows are left to the driver."""
     if sigma:
         model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SIGMA)
     model.w = pyo.Var(model.features, dense=sigma, doc="(5) weight of feature j; 0 where it does not exist")

@@ -1,4 +1,4 @@
-"""Labellings beside the true labels: their counts, the rows they give, and samples ranked by score."""
+"""Labellings other than the true labels: their counts, their rows, and samples ranked by score."""
 
 from __future__ import annotations
 

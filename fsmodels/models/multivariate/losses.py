@@ -62,7 +62,7 @@ class Loss(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """The name that ``loss`` knows."""
+        """The name for the option ``loss``."""
 
     def __str__(self) -> str:
         return self.name

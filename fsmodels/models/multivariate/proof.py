@@ -59,7 +59,7 @@ class LabellingRows:
     sides: FloatArray
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LabellingRows:
-        """Return these rows, which nobody changes: a model's clone shares them."""
+        """Return these rows, which are constant, so that clones share them."""
         return self
 
     def bound(self, model: Any, alpha: FloatArray | None) -> float:
@@ -85,7 +85,7 @@ class MarginRows:
     rows: Any
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MarginRows:
-        """Return these rows, which nobody changes: a model's clone shares them."""
+        """Return these rows, which are constant, so that clones share them."""
         return self
 
     def certificate(self, model: pyo.ConcreteModel) -> Certificate:

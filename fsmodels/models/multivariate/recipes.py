@@ -27,7 +27,7 @@ from solvers.result import DEFAULT_GAP, verdict
 __all__ = ["RECIPES"]
 
 ORACLES = ("two-layer", "branch-and-cut", "benders", "single-tree")  # drivers that the lazy form is for
-ENDED = (StopReason.INTERRUPTED, StopReason.CALLBACK)  # by somebody who wants an answer now
+ENDED = (StopReason.INTERRUPTED, StopReason.CALLBACK)  # ended by the user
 SHARE = 0.5  # of the time limit, for (5); the exchanges have what is left
 
 
@@ -194,7 +194,7 @@ class FsMulti(Linear):
         return {**chosen, **parameters}
 
     def solve(self, model: Any, data: Dataset, parameters: Given, solver: Any, options: Given) -> Result:
-        """Solve (5), and go on to a selection where ``max_features`` asks for one."""
+        """Solve (5), and improve to a selection of at most ``max_features`` features if this is given."""
         return run(model, data, parameters, solver, options)
 
     def weights(self, model: Any) -> tuple[FloatArray, float]:

@@ -47,11 +47,11 @@ class Labellings:
     loss: Loss
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Labellings:
-        """Return this object, which nobody changes: a model's clone shares it."""
+        """Return this object, which is constant, so that clones share it."""
         return self
 
     def row(self, w: FloatArray) -> tuple[FloatArray, float, float]:
-        """Return slopes and side of the worst row ``w.slopes + xi >= side``, and what it asks of xi at w."""
+        """Return slopes and side of the worst row ``w.slopes + xi >= side``, and its value of xi at w."""
         n = len(self.y)
         scores = np.asarray(self.X @ w, dtype=float).ravel()
         found = self.loss.most_violated(self.y, scores)

@@ -1,4 +1,4 @@
-"""Columns of one size: the change of variables that solvers and proofs work in, whatever the units of the data.
+"""Columns of one size: the change of variables for solvers and proofs, for any units of the data.
 
 With ``z_ij = f_j (x_ij - c_j)``, f_j a power of two near one over the column's spread and c_j its middle where that is
 far from 0, ``w.x_i + b = u.z_i + b'`` for ``w = f u`` and ``b = b' - c.w``. A product with a power of two is exact and
@@ -55,7 +55,7 @@ class Columns:
         return cls(X, centre, powers(np.where(centre != 0.0, spread, largest)), largest)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Columns:
-        """Return these columns, which nobody changes: a model's clone shares them."""
+        """Return these columns, which are constant, so that clones share them."""
         return self
 
     @property

@@ -114,7 +114,7 @@ class SvmOracle:
         self._screen, self._screen_at_points = (Screen(bounded=not self._loss.squared) for _ in range(2))
         self._pricing, self._neighbours = Pricing(), Neighbours(self._X.shape[1])
         self._large: Guide | None = None  # of the last large support
-        self._near: Guide | None = None  # of the last relaxation or point: points are asked for at nodes
+        self._near: Guide | None = None  # of the last relaxation or point
         self._rows: Array | None = None  # Z' of dense data
         # b absorbs the shift where there is one
         self._mean: Array = np.asarray(self._X.mean(axis=0)).ravel() if free_b else np.zeros(self._X.shape[1])
@@ -218,7 +218,7 @@ class SvmOracle:
         enough: float = math.inf,
         time_limit: float | None = None,
     ) -> tuple[Relaxed, Array] | None:
-        """Minimise ``cost.x + q(sigma)`` over rows and bounds, x = (sigma, whatever else); see ``oracle.relaxation``.
+        """Minimise ``cost.x + q(sigma)`` over rows and bounds, x = (sigma, other variables); see ``oracle.relaxation``.
 
         ``cost``, ``lower``, ``upper`` (m,), m >= n: the first n are sigma's, within [0, 1]; all bounds finite.
         ``rows``: ``matrix`` (r, m). ``accuracy``: relative gap to reach. ``enough``: a proven bound at which to stop.
@@ -271,7 +271,7 @@ class SvmOracle:
             w = self._wide(support, new.w)
             self._near = Guide(new.margins, w, new.offset)
             if not missed and not lost:
-                if new.bound < enough:  # else nothing below it is asked
+                if new.bound < enough:  # otherwise no smaller bound is needed
                     costs, sigma = np.zeros(n), np.zeros(n)
                     costs[support], sigma[support] = new.reduced_costs[support], new.x[support]
                     margins = new.margins if samples <= KEPT_SAMPLES else None

@@ -97,7 +97,7 @@ class Pricing:
         return np.arange(support.size)
 
     def joined(self, among: Array, costs: Array) -> Array:
-        """Return ``among`` and those worth most of the other columns, by reduced costs (k,) of a relaxation."""
+        """Return ``among`` and the best other columns by the reduced costs (k,) of a relaxation."""
         others = np.setdiff1d(np.flatnonzero(costs < 0), among)
         most = max(LEAST, int(JOINING * among.size))
         return np.union1d(among, others[np.argsort(costs[others], kind="stable")[:most]])

@@ -50,7 +50,7 @@ from fsmodels.models.proofs.svm import sizes as sizes_of
 
 @dataclass(frozen=True)
 class Terms:
-    """What SUB says of its samples and weights, by the names of the module's text.
+    """The data of SUB on samples and weights, by the names in the docstring of the module.
 
     ``y``, ``need`` (d) of shape (l,); ``loss``: what slacks cost; ``slope`` (c, c_b) of shape (k + 1,); ``least``,
     ``largest`` (l_j, u_j) of shape (k,), infinite where there is none. ``edited``: whether there may be anything but

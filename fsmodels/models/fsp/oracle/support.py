@@ -258,7 +258,7 @@ class SupportProof:
         return float(ends[below].max(initial=-math.inf)), float(ends[above].min(initial=math.inf))
 
     def _best_b(self, scores: Array, b: float) -> float:
-        """Return the best b for scores, rows aside; the one at hand where it has a price in a squared loss."""
+        """Return the best b for scores without rows; the given one if b has a cost in a squared loss."""
         terms = self.terms
         moved, price = scores + terms.y * (1.0 - terms.need), float(terms.slope[-1])
         if not price:
