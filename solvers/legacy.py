@@ -101,8 +101,8 @@ class LegacyInterface(LegacySolverWrapper):
         if load_solutions and loader.get_number_of_solutions():
             loader.load_solution()
         elif load_solutions:
-            condition, said = results.solver.termination_condition, results.solver.message
-            logger.warning('No solution was loaded into "%s": %s (%s).', model.name, condition, said)
+            condition, text = results.solver.termination_condition, results.solver.message
+            logger.warning('No solution was loaded into "%s": %s (%s).', model.name, condition, text)
         elif loader.get_number_of_solutions():
             names = SymbolMap()
             _fill(solution, names, model, loader)

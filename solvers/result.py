@@ -255,9 +255,9 @@ class Result:
         ['optimal']
         """
         features = None if self.selected is None or not self.has_solution else len(self.selected)
-        told = {"status": self.status.value, "objective": self.objective, "bound": self.bound, "gap": self.gap}
-        told |= {} if features is None else {"features": features}
-        return pd.Series({**told, "seconds": round(self.seconds, 2)}, name=self.solver, dtype=object)
+        row = {"status": self.status.value, "objective": self.objective, "bound": self.bound, "gap": self.gap}
+        row |= {} if features is None else {"features": features}
+        return pd.Series({**row, "seconds": round(self.seconds, 2)}, name=self.solver, dtype=object)
 
     def _repr_html_(self) -> str:
         rows = [

@@ -66,8 +66,8 @@ def _path(task: Task, picture: ResultFile | None) -> None:
     show(f"\n{found.title}")
     show(found.short().to_string(line_width=WIDTH))
     if chosen is not None:
-        told = " ".join(f"{name}={chosen.parameters[name]:g}" for name in found.index.names)
-        show(f"\nChosen by {args.choose}: {told}", *report.report(chosen))
+        values = " ".join(f"{name}={chosen.parameters[name]:g}" for name in found.index.names)
+        show(f"\nChosen by {args.choose}: {values}", *report.report(chosen))
     task.show_files()
 
 

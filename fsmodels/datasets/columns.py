@@ -335,14 +335,14 @@ def expanded(
     Raises DataError: no such column, one level, too many, or a feature's name that is taken.
     """
     whole, table = table, table.drop(columns=target)
-    asked = _asked(one_hot, table)
-    if not asked:
+    requested = _requested(one_hot, table)
+    if not requested:
         return table, {}
-    check_columns(asked, whole, target, "for --one-hot (Python: one_hot=)", origin)
+    check_columns(requested, whole, target, "for --one-hot (Python: one_hot=)", origin)
     categories: dict[str, Category] = {}
     parts: dict[str, Any] = {}
     for name in [str(column) for column in table.columns]:
-        if name not in asked:
+        if name not in requested:
             parts[name] = table[name]
             continue
         levels = levels_of(table[name])
@@ -351,7 +351,7 @@ def expanded(
                 f'Column "{name}" has {len(levels)} different values ({listed(map(short, levels), 5)}), and --one-hot '
                 f"(Python: one_hot=) takes categories of 2 to {MOST_LEVELS} levels: {origin.leave_out([name])}."
             )
-        category = categories[name] = Category(name, levels, asked[name])
+        category = categories[name] = Category(name, levels, requested[name])
         coded = category.coded(table[name], origin.where)
         for feature, values in zip(category.features, coded.T, strict=True):
             if feature in parts or feature in table.columns:
@@ -360,7 +360,7 @@ def expanded(
     return pd.DataFrame(parts, index=table.index), categories
 
 
-def _asked(one_hot: Any, table: pd.DataFrame) -> dict[str, bool]:
+def _requested(one_hot: Any, table: pd.DataFrame) -> dict[str, bool]:
     """Return column -> whether its features are selected together, of names, ``name:apart``, or a mapping."""
     if one_hot is None or one_hot is False:
         return {}

@@ -163,8 +163,8 @@ def class_weights(wanted: Any, negative: object, positive: object) -> ClassWeigh
     if wanted is None or (isinstance(wanted, str) and wanted == BALANCED):
         return wanted
     if not isinstance(wanted, Mapping) or not wanted:
-        said = f'"{short(wanted)}"' if isinstance(wanted, str) else f"{type(wanted).__name__} {short(repr(wanted))}"
-        raise ParameterError(f"class_weight got {said}: give {EXAMPLE}.")
+        got = f'"{short(wanted)}"' if isinstance(wanted, str) else f"{type(wanted).__name__} {short(repr(wanted))}"
+        raise ParameterError(f"class_weight got {got}: give {EXAMPLE}.")
     ours = list(negative) if isinstance(negative, tuple) else [negative]
     classes = [ours, [positive]]
     if not all(any(same_label(label, key) for label in (*ours, positive)) for key in wanted):

@@ -95,11 +95,11 @@ class Certified(ProvenAnswer):
             words += f"{about(self.worse)} above that."
         if self.within is None:
             return words
-        asked = about(self.within)
+        share = about(self.within)
         return {
-            True: f"Yes, within {asked} of the best. {words}",
-            False: f"No, not within {asked} of the best. {words}",
-            None: f"Whether they are within {asked} of the best is open: more time would tell. {words}",
+            True: f"Yes, within {share} of the best. {words}",
+            False: f"No, not within {share} of the best. {words}",
+            None: f"Whether they are within {share} of the best is open: more time would tell. {words}",
         }[self.answer]
 
     def _content(self) -> dict[str, Any]:

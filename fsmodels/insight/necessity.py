@@ -236,8 +236,8 @@ def necessity(
     with interrupt.run(), one_clock(), watching.shown(progress):
         task = Request.of(data, name, scale=scale, **given)
         names = task.data.features
-        asked = as_names(names if features is None else features, "features")
-        check_known_features(asked, names, "features")
+        requested = as_names(names if features is None else features, "features")
+        check_known_features(requested, names, "features")
         clock = clock_of(time_limit)
         task = task.build()
         if task.model is None or task.model.component("sigma") is None:
@@ -260,13 +260,13 @@ def necessity(
         roles: dict[str, Role] = {}
         try:
             # First the features of the best: the selections found without them contain others.
-            order = sorted(asked, key=lambda name: name not in best.selected)
+            order = sorted(requested, key=lambda name: name not in best.selected)
             for feature in watching.each(order, "feature", str):
                 roles[feature] = search.role(feature)
         except KeyboardInterrupt:
             pass
-        stopped = "Stopped early: of the rest nothing more is known." if len(roles) < len(asked) else ""
-        known = tuple(roles[f] if f in roles else search.unasked(f) for f in asked)
+        stopped = "Stopped early: of the rest nothing more is known." if len(roles) < len(requested) else ""
+        known = tuple(roles[f] if f in roles else search.unexamined(f) for f in requested)
         return Necessity(best, within, known, clock.elapsed, stopped)
 
 
@@ -333,7 +333,7 @@ class _Search:
         role = out if other[0] > far else SOME if max(other[1], self.known[1]) <= near else OPEN
         return self._of(feature, role, other)
 
-    def unasked(self, feature: str) -> Role:
+    def unexamined(self, feature: str) -> Role:
         """Return the role that follows from the best selection alone."""
         return self._of(feature, OPEN, (self.known[0], math.inf))
 

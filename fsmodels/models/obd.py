@@ -121,11 +121,11 @@ def _suppressed(
     changes = derivatives(model, data, delta)
     values = [(v, v.value) for v in model.component_data_objects(pyo.Var)]
     kept = {j for j in data.features if changes[j] >= nu * changes.max() or not _may_be_zero(model.w[j])}
-    told = ""
+    note = ""
     if choice:
         rule, kept = kept, choice.nearest(kept, changes, [j for j in data.features if not _may_be_zero(model.w[j])])
         against = [f"{what} {listed(sorted(part))}" for what, part in _named(rule, kept) if part]
-        told = f"The rows on sigma {' and '.join(against)} against the rule." if against else ""
+        note = f"The rows on sigma {' and '.join(against)} against the rule." if against else ""
     dropped = [j for j in data.features if j not in kept]
     for j in dropped:
         model.w[j].fix(0.0)
@@ -145,7 +145,7 @@ def _suppressed(
         return first
     second.details |= details
     if not second.has_solution:
-        second.message = f"{told} Without the dropped features there is no solution: {second.message}".strip()
+        second.message = f"{note} Without the dropped features there is no solution: {second.message}".strip()
         return second
     if dropped:
         claimed, second.bound = second.status, first.bound
@@ -154,7 +154,7 @@ def _suppressed(
         second.status, second.bound = judged.status, judged.bound
         if judged.status is not claimed:
             second.message = "A heuristic: the bound is that of all features."
-    second.message = f"{told} {second.message}".strip()
+    second.message = f"{note} {second.message}".strip()
     second.selected = [j for j in data.features if j not in dropped] if choice else _selected(model, data)
     choice.load(kept)
     return second

@@ -207,7 +207,7 @@ class Linear(Recipe):
     def read(self, model: Any, data: Dataset, given: Given, result: Result) -> Reading:
         """Return the classifier, and what of the solver's claims the data confirm."""
         sizes = column_sizes(data.X)
-        c, said = self.chosen(data, given, *self.weights(model), sizes, result)
+        c, remark = self.chosen(data, given, *self.weights(model), sizes, result)
         objective, theirs, mismatch = self.objective(c, given, model), result.objective, ""
         if theirs is not None and abs(theirs - objective) > AGREEMENT * abs(objective) + result.resolution:
             mismatch = f"{result.solver} reports {theirs:.9g}; its weights give {objective:.9g}."
@@ -219,7 +219,7 @@ class Linear(Recipe):
             self.remark(c, given, model),
             mismatch,
             judged.message,
-            said,
+            remark,
             result.message,
         ]
         message = " ".join(note for note in notes if note)

@@ -314,10 +314,10 @@ def _path(done: Findings) -> Section:
 
 
 def _what_ifs(done: Findings) -> Section:
-    section, asked = Section("what-ifs", TITLES["what_ifs"]), done.necessity
-    if asked is not None:
-        section.sentences.append(asked.sentence)
-        costs = asked.table()[["role", "price_least", "price_most", "price_share"]]
+    section, answer = Section("what-ifs", TITLES["what_ifs"]), done.necessity
+    if answer is not None:
+        section.sentences.append(answer.sentence)
+        costs = answer.table()[["role", "price_least", "price_most", "price_share"]]
         costs["price_share"] = costs["price_share"].map(_share)
         costs.columns = ["role", "cost, at least", "cost, at most", "share of the objective, at least"]
         section.tables.append(("What leaving out each feature costs in the objective", costs))

@@ -111,10 +111,10 @@ class SelectionPath(pd.DataFrame):
     def to_dict(self) -> dict[str, Any]:
         """Return the content of a JSON file: a row a point, with its parameters and its interval."""
         rows = self.table().reset_index().astype(object)
-        told = {"path": self.title, "parameters": list(self.index.names), "points": rows.to_dict("records")}
+        content = {"path": self.title, "parameters": list(self.index.names), "points": rows.to_dict("records")}
         if self.errors is not None:
-            told["held_out_errors"] = self.errors.to_numpy().tolist()
-        plain: dict[str, Any] = as_json(told)
+            content["held_out_errors"] = self.errors.to_numpy().tolist()
+        plain: dict[str, Any] = as_json(content)
         return plain
 
     def choose(self, rule: str = "one-se") -> Selection:

@@ -111,11 +111,15 @@ class Description:
     def __repr__(self) -> str:
         lines = [f"{self.name}: {self.title}", "", "Problem", *(f"    {line}" for line in self.equations)]
         lines += ["", "Parameters"]
-        for told in self.parameters:
-            head = f"    {told.name}" + (f" ({told.flag})" if told.flag else "")
-            default = told.default if told.default.startswith(("needed", "this or")) else f"default {told.default}"
-            lines.append(f"{head}: {default}" + (f"; {told.kind}" if told.kind else ""))
-            lines += _wrapped(told.text, 8)
+        for parameter in self.parameters:
+            head = f"    {parameter.name}" + (f" ({parameter.flag})" if parameter.flag else "")
+            default = (
+                parameter.default
+                if parameter.default.startswith(("needed", "this or"))
+                else f"default {parameter.default}"
+            )
+            lines.append(f"{head}: {default}" + (f"; {parameter.kind}" if parameter.kind else ""))
+            lines += _wrapped(parameter.text, 8)
         for heading, texts in self._parts().items():
             lines += ["", heading, *(line for text in texts for line in _wrapped(text, 4))]
         return "\n".join(lines)
@@ -123,7 +127,8 @@ class Description:
     def _repr_html_(self) -> str:
         problem = f"$$\n{escape(self.latex)}\n$$" if self.latex else "<br>".join(map(escape, self.equations))
         cells = [
-            (html.code(told.name), html.code(told.flag), told.default, told.kind, told.text) for told in self.parameters
+            (html.code(parameter.name), html.code(parameter.flag), parameter.default, parameter.kind, parameter.text)
+            for parameter in self.parameters
         ]
         parts = "".join(html.paragraph("; ".join(texts), bold=heading) for heading, texts in self._parts().items())
         table = html.table(cells, ("parameter", "option", "default", "values", ""))

@@ -41,17 +41,17 @@ def draw_weights(found: Outcome, ax: Axes | None) -> Axes:
     ax.set_title(f"{title}\n{proof(found)}", fontsize="medium", loc="left")
     if not len(table):
         ax.set_axis_off()
-        said = headline(found) if not found.has_solution else "No feature is selected."
-        ax.text(0.0, 0.9, textwrap.fill(clipped(said, 400), 68), transform=ax.transAxes, va="top")
+        label = headline(found) if not found.has_solution else "No feature is selected."
+        ax.text(0.0, 0.9, textwrap.fill(clipped(label, 400), 68), transform=ax.transAxes, va="top")
         return ax
     scaled, inside = table["weight"].to_numpy(), weighs_kernel(found)
     bars = ax.barh(range(len(table)), scaled, color=["C0" if w >= 0 else "C3" for w in scaled], height=0.7)
     ax.set_yticks(range(len(table)), [clipped(name) for name in table.index], fontsize="small")
     if found.data.scale.is_none:
-        told = [number(w, 3) for w in scaled]
+        labels = [number(w, 3) for w in scaled]
     else:
-        told = [f"{number(w, 3)} ({number(v, 3)})" for w, v in zip(scaled, table["weight_original"], strict=True)]
-    ax.bar_label(bars, told, padding=3, fontsize="small")
+        labels = [f"{number(w, 3)} ({number(v, 3)})" for w, v in zip(scaled, table["weight_original"], strict=True)]
+    ax.bar_label(bars, labels, padding=3, fontsize="small")
     ax.axvline(0.0, color="black", linewidth=0.8)
     low, high = min(scaled.min(), 0.0), max(scaled.max(), 0.0)
     room = 0.4 * (high - low or 1.0)  # for the numbers at the ends
@@ -68,11 +68,11 @@ def draw_weights(found: Outcome, ax: Axes | None) -> Axes:
 
 def proof(found: Outcome) -> str:
     """Return the proof of a selection for a title, in two lines because axes may be narrow."""
-    said = found.status.value
+    label = found.status.value
     if found.objective is None:
-        return said
-    said += f", objective {number(found.objective, 5)}"
-    return said if found.gap is None else f"{said}\nbound {number(found.bound, 5)}, gap {percent(found.gap)}"
+        return label
+    label += f", objective {number(found.objective, 5)}"
+    return label if found.gap is None else f"{label}\nbound {number(found.bound, 5)}, gap {percent(found.gap)}"
 
 
 def _units(found: Outcome) -> list[str]:
@@ -182,12 +182,14 @@ def heat_map(ax: Axes, values: np.ndarray, names: list[str], label: str, *, shar
 
 def _name_points(ax: Axes, index: pd.Index) -> None:
     """Write the points of a path below a heat map, at most 20 of them."""
-    told = [", ".join(_value(v) for v in (at if isinstance(at, tuple) else (at,))) for at in index]
-    step = -(-len(told) // MOST_POINTS)
+    labels = [", ".join(_value(v) for v in (at if isinstance(at, tuple) else (at,))) for at in index]
+    step = -(-len(labels) // MOST_POINTS)
     turned: dict[str, Any] = (
-        {"rotation": 60, "ha": "right"} if max(map(len, told), default=0) * len(told[::step]) > 50 else {}
+        {"rotation": 60, "ha": "right"} if max(map(len, labels), default=0) * len(labels[::step]) > 50 else {}
     )
-    ax.set_xticks(range(0, len(told), step), [clipped(text, 16) for text in told[::step]], fontsize="small", **turned)
+    ax.set_xticks(
+        range(0, len(labels), step), [clipped(text, 16) for text in labels[::step]], fontsize="small", **turned
+    )
     ax.set_xlabel(", ".join(NAMES.get(name, name) for name in index.names))
 
 

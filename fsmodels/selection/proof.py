@@ -133,17 +133,17 @@ def _rows_on_sigma(model: pyo.ConcreteModel) -> _SigmaRows:
     facts, sigma = facts_of(model), list(model.sigma.values())
     assert facts is not None
     built, own = built_of(model), {id(v) for v in sigma}
-    said = built.said_by_rows()
+    stated = built.stated_by_rows()
     on_sigma, edits = [], [v.name for v in built.changed_variables() if id(v) not in own]
     for row in model.component_data_objects(pyo.Constraint, active=True):
         if all(id(v) in own for v in identify_variables(row.body)):
             on_sigma.append(row)
-        elif said.pop(id(row), None) is not row.expr:
+        elif stated.pop(id(row), None) is not row.expr:
             edits.append(row.name)
     edits += [
         row.name
         for row in built.rows
-        if id(row) in said and any(id(v) not in own for v in identify_variables(row.expr))
+        if id(row) in stated and any(id(v) not in own for v in identify_variables(row.expr))
     ]
     if edits or not built.same_cost() or len(built.same_named()) < len(built.named):
         what = listed(edits) or "the objective"
@@ -212,9 +212,9 @@ class _Proof:
         return bool(bounds[k] >= self.cutoff)
 
     def _enter(self, kind: int, number: int, theta: Array, columns: tuple[int, ...] = ()) -> None:
-        told = np.zeros(self.rows.lower.size)
-        np.add.at(told, self._owner, self._sign * theta)
-        self.tree.append(Entry(kind, number, told, columns))
+        multipliers = np.zeros(self.rows.lower.size)
+        np.add.at(multipliers, self._owner, self._sign * theta)
+        self.tree.append(Entry(kind, number, multipliers, columns))
 
     def _learn(self, alpha: Array, constant: float, slopes: Array, theta: Array) -> int:
         """Keep multipliers; return their number."""

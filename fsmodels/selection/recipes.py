@@ -34,8 +34,8 @@ def find(name: str) -> Recipe:
     """Return the model with a name. Raises ParameterError, with the nearest name and the list of models."""
     if isinstance(name, str) and name in MODELS:
         return MODELS[name]
-    if told := built_model(name):
-        raise ParameterError(told)
+    if advice := built_model(name):
+        raise ParameterError(advice)
     word = str(name).lower()
     near = [known for known in MODELS if known.startswith(word)] or difflib.get_close_matches(word, MODELS, 1, 0.7)
     hint = f'Did you mean "{near[0]}"? ' if near else ""

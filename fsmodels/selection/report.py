@@ -257,7 +257,7 @@ def facts(found: Outcome) -> list[tuple[str, str]]:
         rows.append(("Training error", f"{percent(wrong)} ({round(wrong * samples)} of {samples} samples)"))
         if boundary := boundary_note(found.training_on_boundary):
             rows.append(("On the boundary", boundary))
-    rows += [(f"Mean scores by {by}", told) for by, told in mean_scores(found)]
+    rows += [(f"Mean scores by {by}", lines) for by, lines in mean_scores(found)]
     if found.validation_error is not None:
         by = ", chosen by it: no estimate for new data" if found.chosen_by else ""
         rows.append(("Validation error", percent(found.validation_error) + by))
@@ -279,15 +279,15 @@ def mean_scores(found: Outcome) -> list[tuple[str, str]]:
     """Return for each column of groups the mean scores that ``fair`` bounds, and the shares of class +1."""
     if not found.has_solution:
         return []
-    told, scores = [], found.decision(found.data)
+    lines, scores = [], found.decision(found.data)
     for name in dict.fromkeys(row["by"] for row in found.parameters.get("fair", ())):
         parts = [
             f"{group} {number(float(mean_of(found.data, rows, scores)))} "
             f"({percent(float(mean_of(found.data, rows, scores > 0)))} class +1)"
             for group, rows in found.data.members(name).items()
         ]
-        told.append((name, ", ".join(parts)))
-    return told
+        lines.append((name, ", ".join(parts)))
+    return lines
 
 
 def rows_of_weights(found: Outcome) -> list[tuple[str, str, str]]:

@@ -222,8 +222,8 @@ class Request:
         if reading is None:
             found = replace(found, message=as_words(found.message, found.parameters))
         else:
-            told = {part.name: getattr(reading, part.name) for part in fields(reading) if part.name != "classifier"}
-            found = replace(found, selected=reading.classifier.selected, machine=reading.classifier, **told)
+            changes = {part.name: getattr(reading, part.name) for part in fields(reading) if part.name != "classifier"}
+            found = replace(found, selected=reading.classifier.selected, machine=reading.classifier, **changes)
         if self.recipe.refit and found.selected:
             found = _refitted(found, self.recipe.refit, validation, options.get("time_limit"))
         if validation is not None and found.has_solution:

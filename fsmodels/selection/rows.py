@@ -405,8 +405,8 @@ def as_words(text: str, parameters: Mapping[str, Any]) -> str:
     For example ``"force_in[a]"`` becomes ``force_in=["a"]``. ``parameters``: of a selection, with its side constraints.
     """
     words = dict(_rows(parameters))
-    told = ROW.sub(lambda found: words.get(found[1]) or words.get(found[1].partition("[")[0], found[0]), text)
-    return told if told == text else told.replace("Relax or deactivate one", "Relax or leave out one")
+    replaced = ROW.sub(lambda found: words.get(found[1]) or words.get(found[1].partition("[")[0], found[0]), text)
+    return replaced if replaced == text else replaced.replace("Relax or deactivate one", "Relax or leave out one")
 
 
 def words_of(parameters: Mapping[str, Any]) -> dict[str, str]:

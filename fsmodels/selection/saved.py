@@ -107,27 +107,31 @@ def load_selection(path: str | Path) -> SavedSelection:
     (('sgpt', 'sgot'), [-1])
     """
     try:
-        told = json.loads(json_text(path))
+        content = json.loads(json_text(path))
     except OSError as error:
         raise DataError(f'"{path}" cannot be read ({error.strerror}): give the file of a saved selection.') from None
     except (TypeError, ValueError, RecursionError) as error:  # lists nested too deeply
         raise DataError(f'"{path}" is no JSON file of a selection ({error}).') from None
-    lacking = [key for key in NEEDED if key not in told] if isinstance(told, dict) else list(NEEDED)
+    lacking = [key for key in NEEDED if key not in content] if isinstance(content, dict) else list(NEEDED)
     if lacking:
         raise DataError(f'"{path}" is no selection ({listed(lacking)} missing): give a file of save or of --json.')
     try:
-        return _read(told, str(path))
+        return _read(content, str(path))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, DataError | ModelError):
             raise
         raise DataError(f'"{path}" is no selection that can be read ({error!r}): save it again.') from None
 
 
-def _read(told: dict[str, Any], path: str) -> SavedSelection:
-    scale, about, inside = told["scale"], told["data"], told.get("kernel")
+def _read(content: dict[str, Any], path: str) -> SavedSelection:
+    scale, about, inside = content["scale"], content["data"], content.get("kernel")
+    imputing = content.get("imputing")
     features = tuple(scale["shift"])
     shift, factor = (np.array([scale[key][name] for name in features], dtype=float) for key in ("shift", "factor"))
-    z, chosen = np.array([(told["weights"] or {}).get(name, 0.0) for name in features]), tuple(told["selected"] or ())
+    z, chosen = (
+        np.array([(content["weights"] or {}).get(name, 0.0) for name in features]),
+        tuple(content["selected"] or ()),
+    )
     X, y = np.zeros((0, len(features))), np.zeros(0)
     if inside is not None:
         if "vectors" not in inside:
@@ -139,25 +143,25 @@ def _read(told: dict[str, Any], path: str) -> SavedSelection:
     data = Dataset(
         X, y, features, about["name"], tuple(negative) if isinstance(negative, list) else negative,
         about["positive_label"], Scale(scale["method"], shift, factor), bool(about.get("positive_guessed")),
-        products={name: _product(part) for name, part in told.get("products", {}).items()},
-        dialect=Dialect(**told["dialect"]) if told.get("dialect") else None,
-        categories={name: _category(part) for name, part in told.get("categories", {}).items()},
-        imputing=Imputing(told["imputing"]["method"], told["imputing"]["values"], {}) if told.get("imputing") else None,
+        products={name: _product(part) for name, part in content.get("products", {}).items()},
+        dialect=Dialect(**content["dialect"]) if content.get("dialect") else None,
+        categories={name: _category(part) for name, part in content.get("categories", {}).items()},
+        imputing=Imputing(imputing["method"], imputing["values"], {}) if imputing else None,
     )  # fmt: skip
     machine: LinearClassifier | KernelClassifier | None = None
-    if told["selected"] is not None and inside is None:
-        machine = LinearClassifier(data, z, float(told["bias"]), chosen)
-    elif told["selected"] is not None and inside is not None:
+    if content["selected"] is not None and inside is None:
+        machine = LinearClassifier(data, z, float(content["bias"]), chosen)
+    elif content["selected"] is not None and inside is not None:
         kernel = KERNELS[inside["name"]](**{key: inside[key] for key in ("degree", "offset") if key in inside})
         a = np.array(inside["coefficients"], dtype=float)
-        machine = KernelClassifier(data, kernel, z, np.arange(len(a)), a, float(told["bias"]), chosen)
-    numbers: dict[str, Any] = {name: told.get(name) for name in ("objective", "bound", "gap")}
+        machine = KernelClassifier(data, kernel, z, np.arange(len(a)), a, float(content["bias"]), chosen)
+    numbers: dict[str, Any] = {name: content.get(name) for name in ("objective", "bound", "gap")}
     named: dict[str, Any] = {
-        "name": str(told["model"]),
-        "parameters": dict(told["parameters"]),
-        "status": str(told["status"]),
+        "name": str(content["model"]),
+        "parameters": dict(content["parameters"]),
+        "status": str(content["status"]),
     }
-    return SavedSelection(told, data, chosen, machine, **named, **numbers)
+    return SavedSelection(content, data, chosen, machine, **named, **numbers)
 
 
 def _category(part: dict[str, Any]) -> Category:

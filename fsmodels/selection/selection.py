@@ -129,11 +129,11 @@ class Selection(Outcome):
         >>> fs.load_selection(path).table().index.tolist()
         ['sgot', 'sgpt']
         """
-        told = {**report.contract(self), "features": list(self.data.features)}
+        content = {**report.contract(self), "features": list(self.data.features)}
         if isinstance(self.machine, KernelClassifier):
             columns = np.flatnonzero(self.machine.z)
-            told["kernel"] = {**told["kernel"], "vectors": self.machine.vectors[:, columns].tolist()}
-        write_text(json.dumps(told, indent=2, allow_nan=False) + "\n", path)
+            content["kernel"] = {**content["kernel"], "vectors": self.machine.vectors[:, columns].tolist()}
+        write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", path)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the live model, which belongs to this process: workers and files get the rest."""

@@ -15,7 +15,7 @@ from solvers.clock import Clock
 from solvers.drivers.trace import Trace, state_of_run
 from solvers.drivers.unbounded import point_exists, verified
 from solvers.errors import OptionError, SolverFailure
-from solvers.facts.base import Dropped, Facts, facts_of, feasible_value, resolution_of, told_violation, worst_violation
+from solvers.facts.base import Dropped, Facts, facts_of, facts_violation, feasible_value, resolution_of, worst_violation
 from solvers.interfaces.registry import SOLVERS, called, entry, find, nearest, refuse_unpassed
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.classes import single_objective
@@ -294,7 +294,7 @@ class Driver:
         if error > ROUNDING and facts is not None and facts.certificate is not None:  # an edited subproblem's solver's
             facts.certificate.settle(self.reading, has_point=True)
             objective, error = self._objective_value(), worst_violation(self.reading)
-        return objective, max(error, told_violation(self.model))
+        return objective, max(error, facts_violation(self.model))
 
     def _objective_value(self) -> float:
         """Return the objective of the model's values, to be minimised."""

@@ -187,7 +187,7 @@ def forget_rules(model: Any) -> None:
                 setattr(component, name, None)
 
 
-def told_violation(model: Any) -> float:
+def facts_violation(model: Any) -> float:
     """Return the violation that a model's facts measure, 0 where they measure none."""
     facts = facts_of(model)
     return 0.0 if facts is None or facts.violation is None else facts.violation(model)
@@ -216,7 +216,7 @@ def feasible_value(model: Any) -> float | None:
         return None
     if facts is not None and facts.certificate is not None:
         facts.certificate.settle(reading, has_point=True)
-    if max(worst_violation(reading), told_violation(reading.model)) > ROUNDING:
+    if max(worst_violation(reading), facts_violation(reading.model)) > ROUNDING:
         return None
     objective = single_objective(reading)
     value = float(pyo.value(objective)) * (1.0 if objective.sense == pyo.minimize else -1.0)

@@ -179,7 +179,9 @@ class Certificate:
         if not _cost(model) < cost:
             put_back(there)
 
-    def bound_with(self, model: Any, duals: dict[Any, float], said: float | None, *, minimize: bool) -> float | None:
+    def bound_with(
+        self, model: Any, duals: dict[Any, float], reported: float | None, *, minimize: bool
+    ) -> float | None:
         """Return the bound that stands: what the multipliers of a solve prove, and beside it what the solver says.
 
         The solver's word counts where no row has multipliers, or where the user has changed the model.
@@ -187,13 +189,13 @@ class Certificate:
         assert self.built is not None
         reading = read(model)
         if self.bound is None or not self.built.restricted(reading):
-            return said
+            return reported
         rows = self.row_data()
         known = bool(rows) and all(row in duals for row in rows)
         proven = self.bound(reading.model, np.array([duals[row] for row in rows]) if known else None)
-        if said is None or (rows and self.built.untouched(reading)):
+        if reported is None or (rows and self.built.untouched(reading)):
             return proven
-        return max(said, proven) if minimize else min(said, proven)
+        return max(reported, proven) if minimize else min(reported, proven)
 
 
 def _as_fixed(before: list[tuple[Any, Any]]) -> None:

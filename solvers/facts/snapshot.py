@@ -126,7 +126,7 @@ class AsBuilt:
         """Return the named expressions whose content is as built."""
         return [e for e, before in zip(self.named, self.contents, strict=True) if e.expr is before]
 
-    def said_by_rows(self) -> dict[int, Any]:
+    def stated_by_rows(self) -> dict[int, Any]:
         """Return each row's expression by the row's id."""
         return dict(zip(map(id, self.rows), self.expressions, strict=True))
 

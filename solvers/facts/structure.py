@@ -76,12 +76,12 @@ class Cut:
         does one of size ``top``: coefficient tightening (Savelsbergh 1994). Half of the value is given away, lest
         errors of the cut, now large beside its coefficients, forbid a point where it is 0. Not for points between.
         """
-        said, size = self.at(point), float(np.abs(self.coefficients).max(initial=0.0))
-        if not 0.0 < said < FAINT * size:
+        given, size = self.at(point), float(np.abs(self.coefficients).max(initial=0.0))
+        if not 0.0 < given < FAINT * size:
             return self
         top = self.constant + float(np.maximum(self.coefficients, 0.0).sum())
         less = np.maximum(self.coefficients - top, 0.0)
-        return Cut(self.constant + float(less.sum()) - 0.5 * said, np.maximum(self.coefficients - less, -top))
+        return Cut(self.constant + float(less.sum()) - 0.5 * given, np.maximum(self.coefficients - less, -top))
 
     def without_tiny(self, lower: np.ndarray, upper: np.ndarray) -> Cut:
         """Return a cut, weaker by next to nothing, without coefficients that solvers would drop.
@@ -316,12 +316,12 @@ def stages_of(model: Any) -> tuple[list[Any], list[list[Any]]] | None:
     suffixes = [c for c in reading.components if c.ctype is pyo.Suffix and c.local_name == "stage"]
     if not suffixes:
         return None
-    said: dict[int, int] = {}
+    given: dict[int, int] = {}
     for suffix in suffixes:
         for component, stage in suffix.items():
             _check(suffix, component, stage)
             if component is not None:
-                said.setdefault(id(component), int(stage))
+                given.setdefault(id(component), int(stage))
     rest = {id(suffix.parent_block()): int(suffix[None]) for suffix in suffixes if None in suffix}
     around: dict[int, int | None] = {}  # by the component, what is said around it
     by_stage: dict[int, list[Any]] = {}
@@ -329,10 +329,10 @@ def stages_of(model: Any) -> tuple[list[Any], list[list[Any]]] | None:
         component = v.parent_component()
         if id(component) not in around:
             chain = list(_outwards(component))
-            words = [said[id(c)] for c in chain if id(c) in said]
+            words = [given[id(c)] for c in chain if id(c) in given]
             words += [rest[id(c)] for c in chain if id(c) in rest]
             around[id(component)] = words[0] if words else None
-        stage = said.get(id(v), around[id(component)])
+        stage = given.get(id(v), around[id(component)])
         if stage is not None:
             by_stage.setdefault(stage, []).append(v)
     return by_stage.pop(0, []), [by_stage[k] for k in sorted(by_stage)]

@@ -142,7 +142,7 @@ def cyipopt_accepts(name: str, value: Any) -> Any:
         raise ValueError("It would print more than a pipe holds, and block: set output_file and file_print_level.")
 
     for attempt in [value, float(value)] if type(value) is int else [value]:
-        with capture_output(capture_fd=True) as said:
+        with capture_output(capture_fd=True) as output:
             problem = cyipopt.Problem(n=1, m=0, problem_obj=_Square(), lb=[-1], ub=[1], cl=[], cu=[])
             try:
                 problem.add_option(name, attempt)
@@ -150,7 +150,7 @@ def cyipopt_accepts(name: str, value: Any) -> Any:
                 continue
             if problem.solve([0.5])[1]["status"] != _INVALID_OPTION:
                 return attempt
-    text = said.getvalue().split("Exception message:")[-1].strip() or "not accepted"
+    text = output.getvalue().split("Exception message:")[-1].strip() or "not accepted"
     raise ValueError(" ".join(text.split("\n\nEXIT")[0].split()))
 
 
@@ -402,7 +402,7 @@ def plain(solver: Any, model: Any, options: Any, limit: float | None, integer: b
 
 
 @contextmanager
-def _told(solver: Any, pressed: threading.Event) -> Iterator[None]:
+def _passing_event(solver: Any, pressed: threading.Event) -> Iterator[None]:
     """Pass the event of Ctrl-C to our own interfaces."""
     if hasattr(solver, "noticed"):
         solver.noticed = pressed
@@ -412,7 +412,7 @@ def _told(solver: Any, pressed: threading.Event) -> Iterator[None]:
 @contextmanager
 def scip(solver: Any, model: Any, options: Any, limit: float | None, integer: bool) -> Iterator[Attempt]:
     """Stop SCIP at Ctrl-C and keep the incumbent."""
-    with interrupt.noticing() as pressed, _told(solver, pressed):
+    with interrupt.noticing() as pressed, _passing_event(solver, pressed):
         yield Attempt(limit, pressed)
 
 
@@ -470,7 +470,7 @@ def highs(solver: Any, model: Any, options: Any, limit: float | None, integer: b
     if limit is not None and not integer:
         limit += native.getRunTime()
     ours = hasattr(solver, "noticed")
-    with interrupt.noticing() as pressed, _told(solver, pressed), _in_this_thread(native, pressed, ours):
+    with interrupt.noticing() as pressed, _passing_event(solver, pressed), _in_this_thread(native, pressed, ours):
         yield Attempt(limit, pressed)
 
 

@@ -192,8 +192,8 @@ def _by_rest(seen: Visible, chosen: list[Any], off: list[Any], spec: SolverSpec,
     if answer is not None and answer.status is SolutionStatus.INFEASIBLE and binary:
         ones = sum(round(v.value) for v in chosen)
         return Settled(cut=[(1.0 - 2.0 * round(v.value), v) for v in chosen], least=1.0 - ones)
-    said = "not solved" if answer is None else answer.message or answer.status.value
-    return Settled(f"with its integers at whole numbers the rest could not be solved exactly ({said})", failed=True)
+    reason = "not solved" if answer is None else answer.message or answer.status.value
+    return Settled(f"with its integers at whole numbers the rest could not be solved exactly ({reason})", failed=True)
 
 
 def _free_integers(reading: ModelReading) -> list[Any]:

@@ -9,7 +9,7 @@ import pyomo.environ as pyo
 from solvers import interrupt
 from solvers.clock import Clock
 from solvers.errors import SolverFailure, UnsupportedModel
-from solvers.facts.base import facts_of, resolution_of, told_violation
+from solvers.facts.base import facts_of, facts_violation, resolution_of
 from solvers.model.classes import single_objective
 from solvers.reading import ModelReading, read
 from solvers.result import DEFAULT_GAP, Result, SolutionStatus, StopReason, verdict
@@ -83,7 +83,7 @@ def trivial_result(model: Any, solver: Any, failure: SolverFailure, options: dic
             claim=SolutionStatus.FEASIBLE,
             stop=StopReason.SOLVER_ERROR,
             bound=facts.certificate.bound_with(reading, {}, None, minimize=minimize),
-            violation=max(violation, told_violation(model)),
+            violation=max(violation, facts_violation(model)),
             solver=name,
             options=options,
         )

@@ -14,7 +14,7 @@ from solvers.clock import Clock
 from solvers.drivers.benders.split import SplitModel
 from solvers.drivers.unbounded import verified
 from solvers.errors import ModelError, SolverError, SolverFailure
-from solvers.facts.base import Dropped, Facts, feasible_value, told_violation, worst_violation
+from solvers.facts.base import Dropped, Facts, facts_violation, feasible_value, worst_violation
 from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change, Changed
 from solvers.interfaces.registry import Capability as C
@@ -150,9 +150,9 @@ class WholeModelRun:
         change = self._change()
         view = None if change is None else Changed(visible.model, change)
         runner, continuous = Runner(self.spec, options), bool(rows) or C.MILP not in self.spec.capabilities
-        target, asked = (visible.reading, rows) if view is None else (read(view.model), view.rows_of(rows))
+        target, wanted = (visible.reading, rows) if view is None else (read(view.model), view.rows_of(rows))
         with plain_domains(target.variables, continuous=continuous), progress.doing(f"{self.spec.name} runs"):
-            answer = runner.solve(target, time_limit=self.clock.left, integer=integer, duals=asked)
+            answer = runner.solve(target, time_limit=self.clock.left, integer=integer, duals=wanted)
         answer = without_doubtful_claims(answer, self.spec, target, options, self.clock.left)
         if answer.has_point and self._dual_solver is not None:
             answer = replace(answer, duals=self._duals_by_other(target, view))
@@ -256,7 +256,7 @@ class WholeModelRun:
             claim = SolutionStatus.FEASIBLE if answer.status is SolutionStatus.STATIONARY else answer.status
             answer = replace(answer, status=claim)
         if error is not None:
-            error = max(error, told_violation(self.reading.model))
+            error = max(error, facts_violation(self.reading.model))
         answer = self._with_bound(replace(answer, has_point=error is not None), proof)
         result = self._result_without_point(answer) if error is None else self._result_at_point(answer, doubt, error)
         self._add_dropped(result)
@@ -334,8 +334,8 @@ class WholeModelRun:
         )
         if not result.message:
             optimal = result.status is SolutionStatus.OPTIMAL
-            told = replace(answer, status=result.status) if optimal else answer
-            result.message = _sentence(self.spec, told, result.gap)
+            shown = replace(answer, status=result.status) if optimal else answer
+            result.message = _sentence(self.spec, shown, result.gap)
         return result
 
     def _result_without_point(self, answer: Answer) -> Result:

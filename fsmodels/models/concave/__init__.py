@@ -113,7 +113,7 @@ from fsmodels.models.concave.forms import (
     complementarity_of,
     price_features,
     put_point,
-    says_selected,
+    selecting_component,
     smallest,
 )
 from fsmodels.models.concave.tree import Supports
@@ -386,7 +386,7 @@ def _chosen_among(model: pyo.ConcreteModel, data: Dataset, most: int | None, for
 def _structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> Structure:
     """Return what drivers may use of FS."""
     sigma, kept = list(model.sigma.values()), data.counting
-    put = partial(put_point, says_selected(model))
+    put = partial(put_point, selecting_component(model))
     sub = Supports(model, Columns.of(kept.X), kept.y, class_shares(kept), put)
     plain = [model.w, model.gamma, model.y, model.z, model.v]
     written = form == "sos1"
@@ -428,8 +428,8 @@ def _as_fs(data: Dataset, model: pyo.ConcreteModel) -> pyo.ConcreteModel:
 
 def _load(model: pyo.ConcreteModel, equivalent: pyo.ConcreteModel) -> None:
     """Write the point of an equivalent model on FSL."""
-    said = chosen(equivalent)
-    assert said is not None
+    support = chosen(equivalent)
+    assert support is not None
     slacks = {i: slack.value for part in (equivalent.y, equivalent.z) for i, slack in part.items()}
     xi = np.array([slacks[i] for i in sorted(slacks)])
-    put_point(says_selected(model), model, Point(said[0], -equivalent.gamma.value, xi, said[1]))
+    put_point(selecting_component(model), model, Point(support[0], -equivalent.gamma.value, xi, support[1]))

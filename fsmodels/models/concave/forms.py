@@ -66,7 +66,7 @@ def certified(model: pyo.ConcreteModel, data: Dataset, facts: Facts) -> pyo.Conc
     columns, shares, chooses = Columns.of(data.X), class_shares(data), model.component("sigma") is not None
     smoothed = not chooses and model.component("r") is None
     read = chosen if chooses else weights
-    put = partial(put_point, says_selected(model))
+    put = partial(put_point, selecting_component(model))
     proof = Classified(columns, data.y, fixed_shares(shares), read, put, None)
     facts.certificate = proof.certificate(plane_rows(model), repaired=chooses or smoothed)
     facts.certificate.trivial_if_better = not smoothed
@@ -78,7 +78,7 @@ def certified(model: pyo.ConcreteModel, data: Dataset, facts: Facts) -> pyo.Conc
     return model
 
 
-def says_selected(model: pyo.ConcreteModel) -> str:
+def selecting_component(model: pyo.ConcreteModel) -> str:
     """Return the name of the component other than sigma that determines the selection of a built model, or ""."""
     return next((name for name in ("u", "unselected", "selected") if model.component(name) is not None), "")
 

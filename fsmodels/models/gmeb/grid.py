@@ -270,7 +270,7 @@ class _Line:
         moments = Moments(columns.v_plus * factor**2, columns.v_minus * factor**2)
         return cls(columns, factor, MomentProof(moments, columns.X * factor, columns.y, columns.s), lp_solver)
 
-    def _told(self, point: _Point) -> Found:
+    def _finished(self, point: _Point) -> Found:
         w = self.factor * point.best.w
         b = point.best.offset - float(w @ self.columns.mean)
         names = selected(w, self.columns.features)
@@ -323,7 +323,7 @@ class _Line:
             point.best = min(point.best, self.proof.classifier(w, *limits), key=lambda found: found.loss)  # 2
             point.bound = max(point.bound, self.proof.bound(answer.multipliers[:n], *limits).value)
             if is_closed(point.best.loss, point.bound, gap, self.resolution):  # 3
-                return self._told(point)
+                return self._finished(point)
             gained = (point.best.loss, point.bound) != before
             in_vain = 0 if gained or worst.ratio > 1 + RESOLVED else in_vain + 1
             row = (worst.p / (worst.p + worst.q), worst.q / (worst.p + worst.q))
@@ -335,7 +335,7 @@ class _Line:
                 self._join(asking)
                 in_vain = 0
             else:  # the LP's own tolerance
-                return self._told(point)
+                return self._finished(point)
 
     def _solve(self, point: _Point, end: float | None) -> LpAnswer | None:
         left = None if end is None else end - time.perf_counter()

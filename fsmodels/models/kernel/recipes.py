@@ -82,8 +82,8 @@ class WithKernel(Recipe):
             c = replace(c, chosen=tuple(result.selected or ()))
             if idle := [j for j in c.selected if j not in c.weights]:
                 notes.insert(0, f"Selected, but of no use to the classifier (weight 0): {listed(idle)}.")
-        if c.is_constant and (said := problem.remark(_point(c, problem))) not in result.message:
-            notes.insert(0, said)
+        if c.is_constant and (remark := problem.remark(_point(c, problem))) not in result.message:
+            notes.insert(0, remark)
         return Reading(c, objective, judged.bound, judged.status, " ".join(note for note in notes if note))
 
 

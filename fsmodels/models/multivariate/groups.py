@@ -259,7 +259,7 @@ def _model(name: str, groups: Groups) -> tuple[pyo.ConcreteModel, list[tuple[int
 
 
 def selection(
-    model: pyo.ConcreteModel, pool: RowPool, put: Put, *, others: Sequence[Callable[[Any], None]] = (), **told: Any
+    model: pyo.ConcreteModel, pool: RowPool, put: Put, *, others: Sequence[Callable[[Any], None]] = (), **facts: Any
 ) -> Structure:
     """Return the facts of a model with sigma: its other variables and all rows but ``switch`` are the subproblem.
 
@@ -284,7 +284,7 @@ def selection(
             [], None, partial(_repair, pool, put), partial(_trivial, pool, put), nothing, others=others
         ),
         default_solver="branch-and-cut",
-        **told,
+        **facts,
     )
 
 
@@ -316,7 +316,7 @@ def _holds(row: Any) -> bool:
     return above and (up is None or body <= up + HOLDS * max(1.0, abs(up)))
 
 
-def composite(model: pyo.ConcreteModel, X: Any, worst: Callable[[FloatArray], RiskRow], **told: Any) -> CompositeRisk:
+def composite(model: pyo.ConcreteModel, X: Any, worst: Callable[[FloatArray], RiskRow], **facts: Any) -> CompositeRisk:
     """Return the facts by which "two-layer" solves (5)."""
     return CompositeRisk(
         matrix=X,
@@ -326,7 +326,7 @@ def composite(model: pyo.ConcreteModel, X: Any, worst: Callable[[FloatArray], Ri
         scale=1.0 / X.shape[0],
         shares=model.d,
         column=partial(_column, model.features),
-        **told,
+        **facts,
     )
 
 

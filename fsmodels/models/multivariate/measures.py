@@ -406,6 +406,6 @@ def measure(
             pairs_of(count_of(y > 0), count_of(y < 0))
             found[name] = 100.0 * (1.0 - float(balanced_accuracy_score(y, signs(scores))))
         else:
-            asked = loss(name)
-            found[asked.name] = asked.measure(y, scores)
+            measured = loss(name)
+            found[measured.name] = measured.measure(y, scores)
     return pd.Series(found, dtype=float)

@@ -205,19 +205,21 @@ class FsMulti(Linear):
         """Say what the measure is, how many features share the budget, what a score of 0 means, what is no bound."""
         measure, B = measures.loss(given["loss"]), _budget(model)
         scores = linear_decision(c.data.X, c.w, c.b)
-        said = [f"{measure.name} on these data: {measure.measure(c.data.y, scores):.2f}%."]
+        sentences = [f"{measure.name} on these data: {measure.measure(c.data.y, scores):.2f}%."]
         if not c.w.any():
-            said = [f"All weights are 0: every score is {c.b:g}, predicted as class {1 if c.b > 0 else -1}. "]
-            said[0] += "A larger C makes features pay."
+            sentences = [f"All weights are 0: every score is {c.b:g}, predicted as class {1 if c.b > 0 else -1}. "]
+            sentences[0] += "A larger C makes features pay."
         if len(c.selected) > B:
-            said.append(f"{len(c.selected)} features share the budget of {B} (sum of d); max_features={B} selects {B}.")
+            sentences.append(
+                f"{len(c.selected)} features share the budget of {B} (sum of d); max_features={B} selects {B}."
+            )
         positives = int((c.data.y > 0).sum())
         if not np.array_equal(measure.predict(c.data.y, n_positive=positives), c.data.y):  # y is not in Y
-            said.append(
+            sentences.append(
                 f"The risk is no bound on what {measure.name} loses here, as the true labelling has {positives} "
                 "positive samples and not k; prbep bounds it."
             )
-        return " ".join(said)
+        return " ".join(sentences)
 
 
 def _budget(model: Any) -> int:

@@ -84,7 +84,7 @@ def _cut(slopes: FloatArray, side: float, violation: float) -> Cuts:
     return Cuts(np.concatenate([slopes, zeros, [1.0]])[None], np.array([side]), np.array([np.inf]), violation)
 
 
-def separable(model: pyo.ConcreteModel, rows: Labellings, **told: Any) -> Separable:
+def separable(model: pyo.ConcreteModel, rows: Labellings, **facts: Any) -> Separable:
     """Return the facts of a model that states (5) but for its labellings."""
     return Separable(
         visible=[model.w, model.d, model.t, model.xi],
@@ -103,7 +103,7 @@ def separable(model: pyo.ConcreteModel, rows: Labellings, **told: Any) -> Separa
         default_solver="row-generation",
         implicit='an oracle for labellings, by form="stated"',
         remedy='build it with form="extended"',
-        **told,
+        **facts,
     )
 
 

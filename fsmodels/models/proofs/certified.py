@@ -73,10 +73,10 @@ class Classified:
 
     def repair(self, model: Any) -> None:
         """Give the model's weights their best offset and the slacks they need; w = 0 where they are no numbers."""
-        said = self.read(model)
-        if said is None:
+        found = self.read(model)
+        if found is None:
             return
-        w, used = said
+        w, used = found
         if np.isfinite(w).all():
             self.put(model, Point(*self._slacks(model, np.where(used, w, 0.0)), used))
         else:

@@ -54,7 +54,7 @@ from solvers.drivers.base import Driver
 from solvers.drivers.slots import lp_words
 from solvers.drivers.starts import StartsConfig, spread, table
 from solvers.errors import OptionError
-from solvers.facts.base import facts_of, told_violation
+from solvers.facts.base import facts_of, facts_violation
 from solvers.facts.blocks import Blocks, OracleBlocks
 from solvers.facts.snapshot import data_of
 from solvers.interfaces.runner import SolveOptions
@@ -120,8 +120,8 @@ class Alternating(Driver):
         c.check("warm_start")
         objective = single_objective(self.reading)
         self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
-        told = facts_of(model)
-        stated = told if isinstance(told, Blocks) else None
+        facts = facts_of(model)
+        stated = facts if isinstance(facts, Blocks) else None
         if c.blocks is None and stated is None:
             raise OptionError(f"{self.name} needs to know the blocks: give blocks=[[model.x], [model.y]].")
         blocks = as_blocks(c.blocks if c.blocks is not None or stated is None else stated.blocks, model)
@@ -329,11 +329,11 @@ class Alternating(Driver):
         """Write the closing message and the table of the starts."""
         run = self._holder
         failures = [r.failure for r in self._runs if r.failure]
-        said = [self.message, "" if run is None else self._left_out() or self._what_of(run)]
+        sentences = [self.message, "" if run is None else self._left_out() or self._what_of(run)]
         if failures:
             more = f" ({len(failures)} starts failed)" if len(failures) > 1 else ""
-            said.append(f"{failures[0][:1].upper()}{failures[0][1:]}{more}.")
-        self.message = " ".join(s for s in said if s)
+            sentences.append(f"{failures[0][:1].upper()}{failures[0][1:]}{more}.")
+        self.message = " ".join(s for s in sentences if s)
         for run in self._runs:
             run.stationary = run.settled and not self._only_partial(run)
         columns = ["start", "objective", "sweeps", "solves", "stationary"]
@@ -342,7 +342,7 @@ class Alternating(Driver):
     def _left_out(self) -> str:
         """Discard an incumbent that the model's own measure rejects, unless a larger weight of a penalty follows."""
         self._load()
-        error, penalty = told_violation(self.model), self._rules.penalty
+        error, penalty = facts_violation(self.model), self._rules.penalty
         if error <= HOPELESS or (penalty is not None and self._done and penalty.parameter.value < max(penalty.values)):
             return ""
         self._holder = None

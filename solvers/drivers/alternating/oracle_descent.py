@@ -388,16 +388,16 @@ class OracleDescent(Driver):
             x = self._values()
         left = self.details["residual"] = self._left(x)
         self.details["tolerance"] = self.config.tolerance
-        said = [self.facts.remark(x), self.message]
+        sentences = [self.facts.remark(x), self.message]
         if left > self.config.tolerance:
-            said.append(f"Not stationary: one unit of one variable still promises {left:.1e} of the objective.")
-            said.append(
+            sentences.append(f"Not stationary: one unit of one variable still promises {left:.1e} of the objective.")
+            sentences.append(
                 "Not every step of this algorithm minimises it: go on from here with another one."
                 if self.facts.keeps_last
                 else "Solve again, which goes on from here, with a larger iteration_limit= or another method=, or "
                 "from the start with a smaller tolerance=, which makes the steps more exact."
             )
-        self.message = " ".join(s for s in said if s)
+        self.message = " ".join(s for s in sentences if s)
 
 
 def _addable(structure: OracleBlocks) -> str:

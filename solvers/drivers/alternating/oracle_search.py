@@ -298,8 +298,8 @@ class OracleSearch(OracleDescent):
         super()._conclude()
         self.details["exchanges"] = {"descended": self._tried, "better": self._gained}
         if self._kept is not None:
-            said = (
+            note = (
                 f"A heuristic over selections: {self._tried} exchanges were descended, {self._gained} of them better; "
                 "nothing is proven about others."
             )
-            self.message = f"{said} {self.message}".strip()
+            self.message = f"{note} {self.message}".strip()

@@ -233,13 +233,13 @@ class GeneralBlock(BlockProblem):
         if self.spec.local and status in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED):
             status = SolutionStatus.NO_SOLUTION  # near its start, which proves nothing
         solved = status in (SolutionStatus.OPTIMAL, SolutionStatus.STATIONARY)
-        said = f"{self.spec.name}: {answer.message}"
+        message = f"{self.spec.name}: {answer.message}"
         if error > FEASIBLE and (answer.has_point or self.spec.local):
             missed, name = max(((violation(rows_only([row])), row.name) for row in self.part.rows), default=(0.0, ""))
             if missed > FEASIBLE:
-                said = f'{self.spec.name} ends at a point that misses row "{name}" by {missed:.1e}'
+                message = f'{self.spec.name} ends at a point that misses row "{name}" by {missed:.1e}'
         exact = solved and error <= FEASIBLE and not limit
-        return Step(status, answer.has_point and error <= HOPELESS, exact, stop, said)
+        return Step(status, answer.has_point and error <= HOPELESS, exact, stop, message)
 
     def _ask(self, time_limit: float | None) -> Answer:
         """Call the solver; where the default one needs convexity and finds none, use SCIP."""

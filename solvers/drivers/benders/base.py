@@ -188,9 +188,9 @@ class DecompositionDriver(Driver):
 
     def _choose_subproblem(self) -> Oracle | SwitchedSubproblem | BlockSubproblem:
         c, structure = self.config, self.structure
-        told = c.sub_solver is not None or c.sub_options is not None or c.shows("sub")
+        chosen = c.sub_solver is not None or c.sub_options is not None or c.shows("sub")
         by_oracle = self.parts.as_built or self.parts.taken
-        if structure.oracle is not None and by_oracle and c.oracle == "auto" and not told:
+        if structure.oracle is not None and by_oracle and c.oracle == "auto" and not chosen:
             return structure.oracle
         edits = [*self.parts.edits, *self.parts.mixed]
         structure.check_stated(f"{edits[0]} is edited" if edits else "a declarative subproblem is asked for")

@@ -46,15 +46,15 @@ def structure_of(
         If the variables of the master are unknown, or an option holds a wrong variable.
     """
     model = read(model)
-    told = facts_of(model.model)
+    facts = facts_of(model.model)
     given = {"complicating": complicating, "blocks": blocks}
     stages = stages_of(model) if complicating is None and blocks is None else None
     declared = [f"{option}= is given" for option, value in given.items() if value is not None]
     declared += ['its Suffix "stage" is given'] if stages is not None else []
-    if isinstance(told, Structure):
+    if isinstance(facts, Structure):
         if not declared:
-            return told
-        told.check_stated(declared[0])
+            return facts
+        facts.check_stated(declared[0])
     if stages is not None:
         first, groups, told_by = *stages, 'the Suffix "stage"'
         master = first if first or not groups else None

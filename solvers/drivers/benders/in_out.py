@@ -172,7 +172,7 @@ class InOut:
     """In-out separation for a driver with blocks. ``centre``: z-in, once known; ``asked``: subproblems solved."""
 
     def __init__(self, driver: DecompositionDriver, master: Master, groups: sparse.csr_array) -> None:
-        self.driver, self.master, self.groups, self.asked = driver, master, groups, 0
+        self.driver, self.master, self.groups, self.queried = driver, master, groups, 0
         self.lp = RelaxedMaster(driver.parts, groups.shape[0], driver.config.seed or 0)
         self.centre: np.ndarray | None = None
         self._value = np.inf  # at the centre
@@ -183,14 +183,14 @@ class InOut:
     def run(self, tolerance: float) -> None:
         """Run, and add the cuts that bind at the end to an integer master; ``driver.stop`` is the reason it ended."""
         driver, lp = self.driver, self.lp
-        asked, at_out = lp.inside(driver.clock.left), True  # a
+        queried, at_out = lp.inside(driver.clock.left), True  # a
         out: RelaxedOptimum | None = None
         best, stale = -np.inf, 0
-        for _ in driver.rounds(done=lambda: self.asked):
-            if asked is None or (answer := self._ask(asked, tolerance)) is None:  # c
+        for _ in driver.rounds(done=lambda: self.queried):
+            if queried is None or (answer := self._ask(queried, tolerance)) is None:  # c
                 break
-            added = self._take(asked, answer, out)  # d
-            value = None if answer.value is None else lp.cost_at(asked) + answer.value
+            added = self._take(queried, answer, out)  # d
+            value = None if answer.value is None else lp.cost_at(queried) + answer.value
             driver.record("relaxed", value, cuts=lp.cuts, support=None)
             if self._solved(best, stale) or (at_out and not added and out is not None):
                 break
@@ -204,13 +204,13 @@ class InOut:
                 gained = not np.isfinite(best) or out.bound > best + GAIN * abs(best)
                 best, stale = max(best, out.bound), 0 if gained else stale + 1
             at_out = not added or self.centre is None
-            asked = out.point if at_out else 0.5 * (self.centre + out.point)
+            queried = out.point if at_out else 0.5 * (self.centre + out.point)
         if self.integer:
             self._hand_on()
 
     def _ask(self, point: np.ndarray, tolerance: float) -> BlockAnswer | None:
         """Solve the subproblem at a point; return None where it is unbounded and the master has integers."""
-        self.asked += 1
+        self.queried += 1
         try:
             answer = self.driver.solve_subproblem(point[: self.lp.n], tolerance)
         except EndlessSubproblem:
@@ -219,7 +219,7 @@ class InOut:
             raise
         return answer if isinstance(answer, BlockAnswer) else None
 
-    def _take(self, asked: np.ndarray, answer: BlockAnswer, out: RelaxedOptimum | None) -> int:
+    def _take(self, queried: np.ndarray, answer: BlockAnswer, out: RelaxedOptimum | None) -> int:
         """Add the cuts of a point that z-out violates (d); return their number."""
         lp = self.lp
         if answer.value is None or answer.cuts is None:
@@ -227,13 +227,13 @@ class InOut:
             for cut in answer.infeasible:
                 lp.add_feasibility(cut)
             return len(answer.infeasible)
-        value = lp.cost_at(asked) + answer.value
+        value = lp.cost_at(queried) + answer.value
         if not self.integer:
             variables = self.driver.parts.master_variables
-            put_back((v, x) for v, x in zip(variables, asked.tolist(), strict=True) if not v.fixed)
+            put_back((v, x) for v, x in zip(variables, queried.tolist(), strict=True) if not v.fixed)
             self.driver.offer(value, variables, answer.load)
         if value < self._value:
-            self.centre, self._value = asked, value
+            self.centre, self._value = queried, value
         cuts = answer.cuts.grouped(self.groups)
         which = np.arange(self.groups.shape[0])
         if out is not None:

@@ -92,7 +92,7 @@ class Benders(DecompositionDriver):
         c, inside = self.config, self._subproblem
         if not (c.cuts in ("multi", "single") or (isinstance(c.cuts, int) and c.cuts >= 1)):
             raise OptionError(f'cuts={c.cuts!r} is not allowed: give "multi", "single" or a number of at least 1.')
-        self.asked = 0
+        self.queried = 0
         self.groups = grouping(c.cuts, inside.count) if isinstance(inside, BlockSubproblem) else None
         return Master(self.parts, floor, 1 if self.groups is None else self.groups.shape[0])
 
@@ -117,7 +117,7 @@ class Benders(DecompositionDriver):
         self._begin()  # 0
         if self._relax():
             return self.stop, None
-        for _ in self.rounds(done=lambda: self.asked):
+        for _ in self.rounds(done=lambda: self.queried):
             proposal = self._propose()  # 1
             if proposal.status is SolutionStatus.UNBOUNDED or proposal.undecided:
                 if (ended := self._bound_master()) is not None:
@@ -128,7 +128,7 @@ class Benders(DecompositionDriver):
             if not proposal.has_point:
                 return self._without_point(proposal)
             point, cost = self._master.point(), self._master.cost()
-            self.asked += 1
+            self.queried += 1
             answer = self._answer(point)  # 2
             if answer is None:
                 return StopReason.TIME_LIMIT, None
@@ -189,9 +189,9 @@ class Benders(DecompositionDriver):
 
     def proven(self, bound: float | None) -> float | None:
         """Return the bound that a solver's bound on the master proves; one within resolution of 0 is kept."""
-        told = None if bound is None else self._master.unit * bound
-        if told is not None and abs(told) <= self.resolution:
-            return told
+        reported = None if bound is None else self._master.unit * bound
+        if reported is not None and abs(reported) <= self.resolution:
+            return reported
         return self._master.proven(bound, of_point=self._master_runner.spec.proves_optimum)
 
     def _bound_master(self) -> tuple[StopReason, SolutionStatus | None] | None:
@@ -232,7 +232,7 @@ class Benders(DecompositionDriver):
             return False
         phase = InOut(self, self._master, self.groups)
         phase.run(min(1e-7, max(1e-10, self.config.gap / 10)))
-        self._centre, self.asked = phase.centre, phase.asked
+        self._centre, self.queried = phase.centre, phase.queried
         return self.stop is not StopReason.CONVERGED or (not phase.integer and self.closed(self.config.gap))
 
     def _add_halfway(self, point: np.ndarray) -> None:

@@ -86,7 +86,7 @@ class SingleTree(Benders):
         # 1e-5 off the integers a cut with large coefficients says nothing: the tree would keep a point against it.
         self._master_runner = Runner(spec, master_words(c, spec, needed={"LazyConstraints": 1}))
         self._value = 0.0  # of the subproblem, at the best point
-        self._asked: dict[bytes, SubAnswer] = {}
+        self._answers: dict[bytes, SubAnswer] = {}
         self._rows: dict[bytes, Any] = {}  # of the master: the cut of each point asked
         self._calls = self._stale = 0
 
@@ -120,7 +120,7 @@ class SingleTree(Benders):
         return self.stop, None
 
     def _start_from(self, point: np.ndarray, answer: SubAnswer) -> None:
-        self._asked[_key(point)] = answer
+        self._answers[_key(point)] = answer
         self._row(point, answer)
 
     def _tree(self) -> Answer:
@@ -171,12 +171,12 @@ class SingleTree(Benders):
         c, eta = self.config, self._master.unit * self.master.eta.value
         point, cost = self._master.point(), self._master.cost()
         key = _key(point)
-        new = key not in self._asked
-        answer = self._answer(point) if new else self._asked[key]  # 1
+        new = key not in self._answers
+        answer = self._answer(point) if new else self._answers[key]  # 1
         if answer is None:
             self._stop = StopReason.TIME_LIMIT
             return None, None
-        self._asked[key] = answer
+        self._answers[key] = answer
         objective = None if answer.value is None else cost + answer.value
         improves = objective is not None and (self.best is None or objective < self.best)
         if improves:

@@ -129,15 +129,15 @@ def split(model: Any, structure: Structure) -> SplitModel:
     model = read(model)
     objective = single_objective(model)
     built, built_coupling = structure.built, structure.built_coupling
-    known = built.said_by_rows() if built else {}
-    known_coupling = built_coupling.said_by_rows() if built_coupling else {}
+    known = built.stated_by_rows() if built else {}
+    known_coupling = built_coupling.stated_by_rows() if built_coupling else {}
     choices = [d for c in structure.coupling or () if c.ctype is Disjunction for d in c.values()]
     written = {id(row) for d in choices for row in _written(d)} if built else set()
-    said = known | known_coupling
+    stated = known | known_coupling
     walked = {
         id(row): list(variables(row.body))
         for row in model.rows
-        if id(row) not in written and not (id(row) in said and row.expr is said[id(row)])
+        if id(row) not in written and not (id(row) in stated and row.expr is stated[id(row)])
     }
     atoms = built.same_named() if built else []
     intact = built is not None and len(atoms) == len(structure.terms)
@@ -351,8 +351,8 @@ def _read(parts: SplitModel) -> EditedSub:
     assert structure.built is not None
     for edit in [*parts.coupling_edits, *parts.mixed]:
         raise Inexpressible(edit)
-    said = structure.built.said_by_rows()
-    kept = [row for row in parts.subproblem_rows if said.get(id(row)) is row.expr]
+    stated = structure.built.stated_by_rows()
+    kept = [row for row in parts.subproblem_rows if stated.get(id(row)) is row.expr]
     inside = set(map(id, kept))
     others = [*(row for row in parts.subproblem_rows if id(row) not in inside), *parts.linking_rows]
     for row in others:

@@ -119,8 +119,8 @@ class SwitchedSubproblem:
         known, structure = self._known, self.parts.structure
         assert structure.cut is not None
         count = len(known.rows.rows) - len(self.parts.linking_rows)
-        asked = [*known.rows.rows[:count], *self.model.linking.values(), *(row for row, _, _ in known.curves)]
-        answer = self.evaluate(point, time_limit, duals=asked)
+        wanted = [*known.rows.rows[:count], *self.model.linking.values(), *(row for row, _, _ in known.curves)]
+        answer = self.evaluate(point, time_limit, duals=wanted)
         if answer is None or answer.value is None:
             return answer
         linear = len(known.rows.rows)

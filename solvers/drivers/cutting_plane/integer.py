@@ -58,7 +58,7 @@ class MixedCuttingPlane(CuttingPlane):
             c = self.config
             self._spec = mixed_solver(c.master_solver, c.lp_solver)
             c.master_solver = c.master_solver or self._spec.name
-            self._told = master_words(c, self._spec)
+            self._solver_options = master_words(c, self._spec)
         super().prepare()
         if self.keeps_rows:
             self._prepare_integers()
@@ -94,7 +94,7 @@ class MixedCuttingPlane(CuttingPlane):
         self._sharp = self._worst <= self.config.tolerance
         lp, c, sent = self.lp, self.config, 0
         unit = power_of_two(float(np.abs(lp.cost).max(initial=0.0)) or 1.0)
-        program = MixedProgram(self._spec, self._told, lp.cost, lp.lower, lp.upper, self._columns, unit=unit)
+        program = MixedProgram(self._spec, self._solver_options, lp.cost, lp.lower, lp.upper, self._columns, unit=unit)
         for _ in self.rounds(done=lambda: self._solved):
             rows = lp.rows
             program.add_rows(rows.matrix[sent:], rows.lower[sent:], rows.upper[sent:])

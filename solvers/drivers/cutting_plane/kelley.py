@@ -219,14 +219,14 @@ class CuttingPlane(Driver):
 
     def _proven(self, answer: LpAnswer) -> float | None:
         """Return the bound that the LP's multipliers prove, by the model's certificate where it has one."""
-        said = self.lp.bound(answer)
+        reported = self.lp.bound(answer)
         if self.certificate is None:
-            return said
+            return reported
         rows = self.parts.linear.rows
         own = self.sign * answer.multipliers[: len(rows)]  # the first rows of the LP
         duals = dict(zip(rows, own.tolist(), strict=True))
         return self._signed(
-            self.certificate.bound_with(self.reading, duals, self._signed(said), minimize=self.sign > 0)
+            self.certificate.bound_with(self.reading, duals, self._signed(reported), minimize=self.sign > 0)
         )
 
     @property

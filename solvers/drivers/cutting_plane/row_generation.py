@@ -89,8 +89,8 @@ class RowGeneration(Driver):
         self.visible = data_of(facts.visible)
         self.check_time()
         change = facts.change or Change([])
-        told = {id(v) for v, _ in change.factors}
-        kept = [(v, 1.0) for v in self.visible if id(v) not in told]  # of which the rows so far may say nothing
+        scaled = {id(v) for v, _ in change.factors}
+        kept = [(v, 1.0) for v in self.visible if id(v) not in scaled]  # of which the rows so far may say nothing
         self.view = Changed(self._stated(), replace(change, factors=[*change.factors, *kept]))
         self.view.model.generated = self.generated = pyo.ConstraintList()
         self._matrix: list[Any] = []

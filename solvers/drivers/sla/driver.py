@@ -414,7 +414,9 @@ class SuccessiveLinearization(Driver):
         self.details["starts"] = table(self.runs, self.sign, columns)
         self.details["linear_programs"] = self._solved
         failed = [run for run in self.runs if run.failure]
-        said = spread([run.objective for run in self.runs if run.objective is not None], self.sign)
+        summary = spread([run.objective for run in self.runs if run.objective is not None], self.sign)
         if failed:
-            said += f' {len(failed)} of {len(self.runs)} starts failed, first "{failed[0].start}": {failed[0].failure}'
-        self.message = self.message or said.strip()
+            summary += (
+                f' {len(failed)} of {len(self.runs)} starts failed, first "{failed[0].start}": {failed[0].failure}'
+            )
+        self.message = self.message or summary.strip()

@@ -145,7 +145,7 @@ class TwoLayer(Driver):
             )
         self.sign, self.facts = 1.0, facts
         self.budget, self.C = int(pyo.value(facts.budget)), float(pyo.value(facts.weight))
-        self._told = facts.restriction(self.model)
+        self._added = facts.restriction(self.model)
         self.shares = self._shares()
         self.work = WorkingSet(facts.matrix, facts.scale)
         self._patience, self._since, self._gap_then = IDLE, 0, np.inf
@@ -154,15 +154,15 @@ class TwoLayer(Driver):
 
     def _shares(self) -> Budget:
         """Return the feasible set of the shares. Raises ModelError for rows on shares together with groups."""
-        told, stabilised = self._told, self.config.stabilised
-        if told is None:
+        added, stabilised = self._added, self.config.stabilised
+        if added is None:
             return Budget(self.budget) if stabilised else GroupShares(self.budget)
         if not stabilised:
             raise ModelError(
                 "The algorithms as printed, stabilised=False, take no rows on the shares, and the model has "
-                f"{told.first}: leave out stabilised, or {self.facts.remedy}."
+                f"{added.first}: leave out stabilised, or {self.facts.remedy}."
             )
-        return BudgetRows(self.budget, self.facts.matrix.shape[1], told.rows, told.shares, told.others)
+        return BudgetRows(self.budget, self.facts.matrix.shape[1], added.rows, added.shares, added.others)
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run, and keep the rows and columns of the last problem for the user."""
@@ -213,15 +213,15 @@ class TwoLayer(Driver):
 
     def why_infeasible(self) -> str:
         """Return an irreducible set of rows on shares that have no solution together, in words."""
-        told = self._told
-        assert told is not None
-        needed = list(told.rows)
+        added = self._added
+        assert added is not None
+        needed = list(added.rows)
 
         def clash(rows: list[Any]) -> bool:
             columns = self.facts.matrix.shape[1]
-            return BudgetRows(self.budget, columns, rows, told.shares, told.others).anchor() is None
+            return BudgetRows(self.budget, columns, rows, added.shares, added.others).anchor() is None
 
-        for row in told.rows[:MANY_ROWS]:
+        for row in added.rows[:MANY_ROWS]:
             rest = [other for other in needed if other is not row]
             if clash(rest):
                 needed = rest
@@ -396,13 +396,13 @@ class TwoLayer(Driver):
         return replace(answer, w=-d * (answer.alpha @ self.work.P), d=d, rest=x[within.shares :])
 
     def _offer(self, point: Evaluated) -> None:
-        columns, facts, told = self.work.columns, self.facts, self._told
+        columns, facts, added = self.work.columns, self.facts, self._added
         used = np.flatnonzero((point.w != 0) | (point.d > 0))
 
         def load() -> None:
             facts.load(columns[used], point.w[used], point.d[used], point.risk)
-            if told is not None and point.rest is not None:
-                for v, x in zip(told.others, point.rest.tolist(), strict=True):
+            if added is not None and point.rest is not None:
+                for v, x in zip(added.others, point.rest.tolist(), strict=True):
                     if not v.fixed:
                         v.set_value(x, skip_validation=True)
 
