@@ -18,6 +18,7 @@ from fsmodels.cli import main
 from fsmodels.cli.commands import parse
 from fsmodels.selection.recipes import MODELS
 from solvers import available
+from solvers.html import mathematics
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGES = {page.name: page.read_text("utf-8") for page in sorted(DOCS.glob("*.md"))}
@@ -156,6 +157,17 @@ def test_mathematics_becomes_a_table_of_cells_that_browsers_show():
     assert told.count("<mtd") == 8
     assert "\\" not in told
     assert "<mfrac>" in told
+
+
+def test_formulas_in_stored_outputs_are_converted():
+    """The class of their elements is lost when a notebook becomes a page: all were shown as LaTeX."""
+    pytest.importorskip("latex2mathml")
+    pytest.importorskip("sphinx")
+    shown = mathematics(r"w_j \le 2 \\ v < 1").replace(' class="math tex2jax_process mathjax_process"', "")
+    context = {"body": f"<td>{shown}</td>"}
+    extension("mathml").stored(None, "page", "template", context, None)
+    assert context["body"].count("<math ") == 2
+    assert "\\" not in context["body"]
 
 
 def test_plain_mathematics_of_docstrings_is_escaped_and_lists_in_columns_keep_their_lines():

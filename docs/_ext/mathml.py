@@ -24,7 +24,8 @@ INSTEAD = [
     (r"\Big\rVert", r"\rVert"),
 ]
 _CELL = re.compile(r"<math[^>]*>(.*)</math>", re.DOTALL)
-_SHOWN = re.compile(r'<span class="math tex2jax_process mathjax_process">(.*?)</span>', re.DOTALL)
+SHOWN = r"\(\displaystyle "  # begins a formula of ``solvers.html.mathematics``
+_SHOWN = re.compile(re.escape(SHOWN) + r"(.*?)\\\)", re.DOTALL)
 
 
 def mathml(latex: str, *, block: bool = False) -> str:
@@ -79,13 +80,9 @@ def visit_block(translator: Any, node: nodes.math_block) -> None:
 
 
 def stored(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Convert what stored outputs of notebooks left to Jupyter: ``$...$`` in the spans that models write."""
-
-    def converted(found: re.Match[str]) -> str:
-        return re.sub(r"\$([^$]+)\$", lambda m: mathml(html.unescape(m[1])), found[1])
-
-    if "tex2jax_process" in context.get("body", ""):
-        context["body"] = _SHOWN.sub(converted, context["body"])
+    """Convert the formulas in stored outputs of notebooks, which the display of a model writes for Jupyter."""
+    if SHOWN in context.get("body", ""):
+        context["body"] = _SHOWN.sub(lambda found: mathml(html.unescape(found[1])), context["body"])
 
 
 def setup(app: Any) -> dict[str, Any]:
