@@ -48,5 +48,9 @@ class SolverFailure(SolverError):
         return type(self), (str(self), self.solver)
 
 
+class LargeNumbers(SolverFailure, ModelError):
+    """A number of the model is larger than the solver accepts."""
+
+
 class UnsupportedModel(SolverFailure):
     """The interface of a solver cannot represent an expression of the model."""

@@ -15,7 +15,7 @@ import highspy
 import numpy as np
 from scipy import sparse
 
-from solvers.errors import OptionError, SolverError
+from solvers.errors import LargeNumbers, OptionError
 from solvers.interfaces.highs import quiet_highs, run
 
 LONG = 10_000  # non-zeros; a smaller LP takes milliseconds, as a thread takes a tenth of one
@@ -237,9 +237,13 @@ def _entries(a: Any) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _refuse_large(status: Any, a: Any, what: str) -> None:
-    """Raise SolverError where HiGHS has refused rows or columns; it has then added none of them."""
+    """Raise LargeNumbers where HiGHS has refused rows or columns; it has then added none of them."""
     if status == highspy.HighsStatus.kError:
-        raise SolverError(f"highs takes no coefficient above 1e15; these {what} have {np.abs(a.data).max():.3g}.")
+        raise LargeNumbers(
+            f"HiGHS accepts no coefficient above 1e15; these {what} have {np.abs(a.data).max():.3g}. Reduce the "
+            "largest numbers of the model, for example C or the unit of a feature.",
+            "highs",
+        )
 
 
 def _infinite(bounds: np.ndarray) -> np.ndarray:

@@ -109,6 +109,11 @@ def test_values_that_were_accepted_or_had_a_traceback(name, value):
         function(**{"data": DATA, "time_limit": 2, **WHOLE[function], name: value})
 
 
+def test_cuts_that_highs_refuses_lose_no_selection():
+    found = fs.certify(DATA, max_features=2, features=["a", "b"], C=1e30)
+    assert found.bound <= found.best.objective < found.objective
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("value", BAD.values(), ids=BAD)
 @pytest.mark.parametrize("function", WHOLE, ids=lambda f: f.__name__)

@@ -5,7 +5,7 @@ import pyomo.environ as pyo
 import pytest
 
 import solvers
-from solvers.errors import LicenceError, OptionError, SolverError, SolverFailure
+from solvers.errors import LargeNumbers, LicenceError, OptionError, SolverFailure
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.lp.highs import HighsLP, LpStatus
@@ -32,14 +32,14 @@ def test_an_option_that_was_accepted_is_no_reason_later():
 def test_rows_that_highs_does_not_take_are_an_error():
     words, two = SolveOptions(), np.zeros(2)
     program = HighsProgram(find("highs"), words, two, two, two + 1, np.array([0]))
-    with pytest.raises(SolverError, match="no coefficient above 1e15"):
+    with pytest.raises(LargeNumbers, match="no coefficient above 1e15"):
         program.add_rows(np.array([[1e20, 1.0]]), np.array([0.0]), np.array([1.0]))
 
 
 def test_columns_that_highs_does_not_take_are_an_error():
     lp = HighsLP(np.zeros(1), np.zeros(1), np.ones(1))
     lp.add_rows(np.ones((1, 1)), np.zeros(1), np.ones(1))
-    with pytest.raises(SolverError, match="no coefficient above 1e15"):
+    with pytest.raises(LargeNumbers, match="no coefficient above 1e15"):
         lp.add_columns(np.array([[1e20]]), np.zeros(1), np.zeros(1), np.ones(1))
     assert lp.columns == 1
 
