@@ -1,4 +1,4 @@
-"""Random parts: rows with the classes in proportion, through scikit-learn, and the draws of synthetic data."""
+"""Random parts: rows with the classes in proportion, by scikit-learn."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -87,24 +87,3 @@ def row_index(rows: ArrayLike, n_samples: int) -> Rows:
     if outside.size:
         raise DataError(f"There is no row {outside[0]}: rows are numbered 0..{n_samples - 1}.")
     return index.astype(np.intp)
-
-
-def check_sizes(n_features: int, n_relevant: int, **samples: int) -> None:
-    """Raise ParameterError for sizes that no synthetic data can have; ``samples``: sizes of parts by parameter."""
-    for name, size in samples.items():
-        if size < 2:
-            raise ParameterError(f"{name}={size} cannot hold two classes: use at least 2.")
-    if n_relevant < 1:
-        raise ParameterError(f"n_relevant={n_relevant} leaves nothing to find: use 1..{n_features}.")
-    if n_features < n_relevant:
-        raise ParameterError(
-            f"n_features={n_features} is not possible with {n_relevant} relevant features: use at least {n_relevant}."
-        )
-
-
-def generators(seed: int | np.random.SeedSequence, number: int) -> list[np.random.Generator]:
-    """Return generators whose draws do not depend on one another, the same for the same seed."""
-    root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-    # children by key and not by spawn(), which would count up in a sequence that the caller may use again
-    children = [np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, k)) for k in range(number)]
-    return [np.random.default_rng(child) for child in children]

@@ -38,51 +38,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.splitting import check_sizes, generators
+from fsmodels.datasets.synthetic.draws import Seed, Synthetic, check_sizes, draw_parts, generators
 from fsmodels.errors import ParameterError
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Triplet:
+class Triplet(Synthetic):
     """Three data sets from one true hyperplane.
 
     Attributes
     ----------
-    name : str
-        Which instance.
-    train, validation, test : Dataset
-        n_samples rows of length one each, features x1, ..., xn.
+    name, train, test, relevant
+        As in ``Synthetic``; rows have length one, and ``relevant`` are the M features with a true weight.
+    validation : Dataset
+        As ``train`` and ``test``.
     w_true : ndarray of shape (n_features,)
         Weights of the true hyperplane, M of them not 0.
     b_true : float
         Its bias, 0.
     """
 
-    name: str
-    train: Dataset
     validation: Dataset
-    test: Dataset
     w_true: FloatArray
     b_true: float
-
-    @property
-    def relevant(self) -> tuple[str, ...]:
-        """Names of the M features with a true weight."""
-        return tuple(name for name, weight in zip(self.train.features, self.w_true, strict=True) if weight)
-
-    @property
-    def n_relevant(self) -> int:
-        """M, the number of features with a true weight."""
-        return int(np.count_nonzero(self.w_true))
 
 
 def aytug(
     n_features: int,
     n_samples: int,
     n_relevant: int,
-    seed: int | np.random.SeedSequence = 0,
+    seed: Seed = 0,
     name: str | None = None,
 ) -> Triplet:
     """Draw one triplet.
@@ -107,18 +94,19 @@ def aytug(
     (500, 5)
     """
     check_sizes(n_features, n_relevant, n_samples=n_samples)
-    plane, *parts = generators(seed, 4)
-
+    plane, *sources = generators(seed, 4)
     w = np.zeros(n_features)
     w[plane.choice(n_features, n_relevant, replace=False)] = _nonzero_uniform(plane, n_relevant)
+
+    def draw(size: int, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        X = generator.standard_normal((size, n_features))
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+        return X, np.sign(X @ w)
+
     title = name or f"aytug-n{n_features}-l{n_samples}-M{n_relevant}"
-    names = tuple(f"x{j + 1}" for j in range(n_features))
-
-    def part(what: str, generator: np.random.Generator) -> Dataset:
-        return Dataset(*_separated_rows(generator, n_samples, w), names, f"{title}/{what}")
-
-    train, validation, test = (part(what, g) for what, g in zip(("train", "validation", "test"), parts, strict=True))
-    return Triplet(title, train, validation, test, w_true=w, b_true=0.0)
+    parts = draw_parts(draw, sources, title, train=n_samples, validation=n_samples, test=n_samples)
+    relevant = tuple(f"x{j + 1}" for j in np.flatnonzero(w))
+    return Triplet(title, **parts, relevant=relevant, w_true=w, b_true=0.0)
 
 
 def _nonzero_uniform(generator: np.random.Generator, size: int) -> FloatArray:
@@ -126,16 +114,6 @@ def _nonzero_uniform(generator: np.random.Generator, size: int) -> FloatArray:
     while not weights.all():
         weights[weights == 0] = generator.uniform(-1.0, 1.0, int((weights == 0).sum()))
     return weights
-
-
-def _separated_rows(generator: np.random.Generator, n_samples: int, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Rows of length one, uniform over directions, and the side of the hyperplane they lie on; both sides occur."""
-    while True:
-        X = generator.standard_normal((n_samples, len(w)))
-        X /= np.linalg.norm(X, axis=1, keepdims=True)
-        side = np.sign(X @ w)
-        if len(np.unique(side)) == 2 and side.all():  # no row on the hyperplane either
-            return X, side
 
 
 def data_set_one(

@@ -27,12 +27,13 @@ Seeds
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.splitting import check_sizes, generators
+from fsmodels.datasets.synthetic.draws import Seed, check_sizes, draw_parts, generators
 from fsmodels.datasets.synthetic.peleg_meir import Pair
 from fsmodels.errors import ParameterError
 
@@ -46,7 +47,7 @@ def bertsimas(
     n_features: int = 1000,
     n_relevant: int = 10,
     n_test: int = 1000,
-    seed: int | np.random.SeedSequence = 0,
+    seed: Seed = 0,
     name: str | None = None,
     correlation: float = 0.3,
     snr: float = math.inf,
@@ -85,24 +86,27 @@ def bertsimas(
         raise ParameterError(f"correlation={correlation} is not possible: use a number between -1 and 1.")
     if not snr > 0:
         raise ParameterError(f"snr={snr} is not possible: use a number above 0, or inf for no noise.")
-    plane, *drawers = generators(seed, 3)
+    plane, *sources = generators(seed, 3)
     where = np.sort(plane.choice(n_features, n_relevant, replace=False))
     w = plane.choice([-1.0, 1.0], n_relevant)
     variance = float(w @ correlation ** np.abs(where[:, None] - where) @ w)
     spread = math.sqrt(variance / snr)
-    train, test = (
-        _rows(generator, size, n_features, where, w, correlation, spread)
-        for size, generator in zip((n_samples, n_test), drawers, strict=True)
-    )
-    norms = np.sqrt((train[0] ** 2).mean(axis=0))
+
+    def draw(size: int, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        X = generator.standard_normal((size, n_features))
+        X[:, 1:] *= math.sqrt(1 - correlation**2)
+        for j in range(1, n_features):
+            X[:, j] += correlation * X[:, j - 1]
+        return X, np.sign(X[:, where] @ w + spread * generator.standard_normal(size))
+
     title = name or f"bertsimas-n{n_samples}-p{n_features}-k{n_relevant}"
-    names = tuple(f"x{j + 1}" for j in range(n_features))
+    parts = draw_parts(draw, sources, title, train=n_samples, test=n_test)
+    norms = np.sqrt((parts["train"].X ** 2).mean(axis=0))
     return Pair(
         title,
-        Dataset(train[0] / norms, train[1], names, f"{title}/train"),
-        Dataset(test[0] / norms, test[1], names, f"{title}/test"),
-        tuple(names[j] for j in where),
-        math.atan(1 / math.sqrt(snr)) / math.pi,  # the angle between w.x and w.x + noise
+        **{what: replace(data, X=data.X / norms) for what, data in parts.items()},
+        relevant=tuple(f"x{j + 1}" for j in where),
+        linear_error=math.atan(1 / math.sqrt(snr)) / math.pi,  # the angle between w.x and w.x + noise
     )
 
 
@@ -119,23 +123,3 @@ def bertsimas_price(train: Dataset, n_relevant: int, t: int = 0) -> float:
     if not 1 <= n_relevant <= p:
         raise ParameterError(f"n_relevant={n_relevant} is not possible with {p} features: use 1..{p}.")
     return float(PRICE * 2.0**t * p / (n_relevant * n * (train.X**2).sum(axis=1).max()))
-
-
-def _rows(
-    generator: np.random.Generator,
-    size: int,
-    n_features: int,
-    where: NDArray[np.int64],
-    w: FloatArray,
-    correlation: float,
-    spread: float,
-) -> tuple[FloatArray, FloatArray]:
-    """Return rows of the process, and their labels; both classes occur."""
-    while True:
-        X = generator.standard_normal((size, n_features))
-        X[:, 1:] *= math.sqrt(1 - correlation**2)
-        for j in range(1, n_features):
-            X[:, j] += correlation * X[:, j - 1]
-        side = np.sign(X[:, where] @ w + spread * generator.standard_normal(size))
-        if len(np.unique(side)) == 2 and side.all():
-            return X, side

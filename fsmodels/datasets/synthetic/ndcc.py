@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 
 from fsmodels.checks import positive
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.splitting import check_sizes, generators
+from fsmodels.datasets.synthetic.draws import Seed, Synthetic, check_sizes, draw_parts, generators
 from fsmodels.errors import ParameterError
 
 FloatArray = NDArray[np.float64]
@@ -57,17 +57,15 @@ LEAST_CLASS = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Clusters:
+class Clusters(Synthetic):
     """Three data sets from one mixture of normal clusters, each of which belongs to one class.
 
     Attributes
     ----------
-    name : str
-        Which instance.
-    train, validation, test : Dataset
-        Features x1, ..., xd, as drawn.
-    relevant : tuple of str
-        The features in which the centres lie, x1, ..., xk.
+    name, train, test, relevant
+        As in ``Synthetic``; ``relevant`` are the features of the centres, x1, ..., xk.
+    validation : Dataset
+        As ``train`` and ``test``.
     centres : ndarray of shape (6 k, k)
         In the relevant features.
     classes : ndarray of shape (6 k,)
@@ -76,19 +74,10 @@ class Clusters:
         Probability of each centre.
     """
 
-    name: str
-    train: Dataset
     validation: Dataset
-    test: Dataset
-    relevant: tuple[str, ...]
     centres: FloatArray
     classes: FloatArray
     shares: FloatArray
-
-    @property
-    def n_relevant(self) -> int:
-        """Number of relevant features."""
-        return len(self.relevant)
 
 
 def ndcc(
@@ -98,7 +87,7 @@ def ndcc(
     n_validation: int = 200,
     n_test: int = 1000,
     concentration: float = 1.0,
-    seed: int | np.random.SeedSequence = 0,
+    seed: Seed = 0,
     name: str | None = None,
 ) -> Clusters:
     """Draw NDCC data: classes by clusters on three cubes in the relevant features, and noise features.
@@ -132,26 +121,26 @@ def ndcc(
             f"concentration={concentration} gives nearly all samples to one centre, hence to one class: use at least "
             f"{LEAST_CONCENTRATION}."
         )
-    mixture, *drawers = generators(seed, 7)
+    mixture, *sources = generators(seed, 7)
     centres, classes = _cubes(n_relevant)
     shares = _shares(mixture, classes, concentration)
     factors = SPREAD / np.sqrt(n_relevant) * mixture.standard_normal((len(centres), n_relevant, n_relevant))
-    title = name or f"ndcc-n{n_samples}-d{n_features}-k{n_relevant}"
-    names = tuple(f"x{j + 1}" for j in range(n_features))
 
-    def part(what: str, size: int, drawn: np.random.Generator, noise: np.random.Generator) -> Dataset:
+    def draw(size: int, source: tuple[np.random.Generator, np.random.Generator]) -> tuple[FloatArray, FloatArray]:
+        drawn, noise = source
         which = drawn.choice(len(centres), size, p=shares)
         while len(np.unique(classes[which])) < 2:
             which = drawn.choice(len(centres), size, p=shares)
         known = drawn.standard_normal((size, n_relevant))
         for c in np.unique(which):
             known[which == c] = centres[c] + known[which == c] @ factors[c].T
-        X = np.hstack([known, noise.standard_normal((size, n_features - n_relevant))])
-        return Dataset(X, classes[which], names, f"{title}/{what}")
+        return np.hstack([known, noise.standard_normal((size, n_features - n_relevant))]), classes[which]
 
-    parts = ("train", "validation", "test"), (n_samples, n_validation, n_test), drawers[:3], drawers[3:]
-    train, validation, test = (part(*each) for each in zip(*parts, strict=True))
-    return Clusters(title, train, validation, test, names[:n_relevant], centres, classes, shares)
+    title = name or f"ndcc-n{n_samples}-d{n_features}-k{n_relevant}"
+    pairs = zip(sources[:3], sources[3:], strict=True)
+    parts = draw_parts(draw, pairs, title, train=n_samples, validation=n_validation, test=n_test)
+    relevant = parts["train"].features[:n_relevant]
+    return Clusters(title, **parts, relevant=relevant, centres=centres, classes=classes, shares=shares)
 
 
 def _cubes(k: int) -> tuple[FloatArray, FloatArray]:

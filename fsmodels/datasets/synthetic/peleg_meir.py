@@ -43,8 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmodels.checks import positive
-from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.splitting import check_sizes, generators
+from fsmodels.datasets.synthetic.draws import Seed, Synthetic, check_sizes, draw_parts, generators
 
 FloatArray = NDArray[np.float64]
 
@@ -54,38 +53,25 @@ WESTON_NOISE = 20.0  # standard deviation
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
-    """A training and a test set from one distribution of which the relevant features are known.
+class Pair(Synthetic):
+    """Training and test set with the error of the best linear classifier.
 
     Attributes
     ----------
-    name : str
-        Which instance.
-    train, test : Dataset
-        Features x1, ..., xd.
-    relevant : tuple of str
-        The features that depend on the class.
+    name, train, test, relevant
+        As in ``Synthetic``.
     linear_error : float
         Probability that the best linear classifier is wrong, 0..0.5; for ``peleg_meir`` no classifier is better.
     """
 
-    name: str
-    train: Dataset
-    test: Dataset
-    relevant: tuple[str, ...]
     linear_error: float
-
-    @property
-    def n_relevant(self) -> int:
-        """Number of relevant features."""
-        return len(self.relevant)
 
 
 def weston(
     n_samples: int,
     n_features: int = 202,
     n_test: int = 1000,
-    seed: int | np.random.SeedSequence = 0,
+    seed: Seed = 0,
     name: str | None = None,
     noise: float = WESTON_NOISE,
 ) -> Pair:
@@ -141,7 +127,7 @@ def peleg_meir(
     n_features: int,
     n_relevant: int,
     n_test: int = 1000,
-    seed: int | np.random.SeedSequence = 0,
+    seed: Seed = 0,
     name: str | None = None,
 ) -> Pair:
     """Draw type 2 of Peleg and Meir: correlated relevant features among white noise.
@@ -187,19 +173,17 @@ def _pair(
     n_samples: int,
     n_test: int,
     error: float,
-    seed: int | np.random.SeedSequence,
+    seed: Seed,
 ) -> Pair:
     """Draw the labels, then the relevant columns by ``relevant``, then noise; both classes occur in both parts."""
-    names = tuple(f"x{j + 1}" for j in range(n_features))
 
-    def part(what: str, size: int, generator: np.random.Generator) -> Dataset:
+    def draw(size: int, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         y = generator.choice([-1.0, 1.0], size)
         while len(np.unique(y)) < 2:
             y = generator.choice([-1.0, 1.0], size)
         known = relevant(generator, y)
-        X = np.hstack([known, noise * generator.standard_normal((size, n_features - n_relevant))])
-        return Dataset(X, y, names, f"{title}/{what}")
+        return np.hstack([known, noise * generator.standard_normal((size, n_features - n_relevant))]), y
 
-    _, *drawers = generators(seed, 3)  # the first is V's
-    train, test = (part(*p) for p in zip(("train", "test"), (n_samples, n_test), drawers, strict=True))
-    return Pair(title, train, test, names[:n_relevant], error)
+    _, *sources = generators(seed, 3)  # the first is that of V
+    parts = draw_parts(draw, sources, title, train=n_samples, test=n_test)
+    return Pair(title, **parts, relevant=parts["train"].features[:n_relevant], linear_error=error)
