@@ -1,7 +1,7 @@
-"""Adapters of single solvers: how they are found and constructed, and corrections of their Pyomo interfaces.
+"""Adapters of the solvers: detection, construction, and corrections of their Pyomo interfaces.
 
-The table of solvers refers to these functions and classes. Each correction was found necessary by a measurement (Pyomo
-6.10.1, highspy 1.15.1, pyscipopt 6.3, cyipopt 1.7.0 with Ipopt 3.11.9, glpsol 5.0, cbc 2.10.8).
+The table of solvers refers to these functions and classes. Each correction is based on a measurement (Pyomo 6.10.1,
+highspy 1.15.1, pyscipopt 6.3, cyipopt 1.7.0 with Ipopt 3.11.9, glpsol 5.0, cbc 2.10.8).
 """
 
 from __future__ import annotations
@@ -47,8 +47,6 @@ _INVALID_OPTION = -12  # Ipopt's return code
 _QUIET: dict[str, Container[Any]] = {"print_level": range(6), "print_options_documentation": ["no"]}
 _CONSTANT_ROW = 1e-8  # allowed violation of a row without free variables: the tolerance of Ipopt
 
-# ---------------------------------------------------------------------------------------------------- found and made
-
 
 for registry in (Executable, Library):
     registry._manager._find = search_path_only(registry._manager._find)
@@ -77,8 +75,7 @@ def executable(command: str, flag: str, pattern: str) -> Callable[[], str | None
     """Return a function that returns the version of a program on the PATH, or None."""
 
     def version() -> str | None:
-        path = shutil.which(command)
-        text = None if path is None else _output(path, flag)
+        text = _output(command, flag)
         if text is None:
             return None
         found = re.search(pattern, text, re.MULTILINE)
@@ -87,9 +84,14 @@ def executable(command: str, flag: str, pattern: str) -> Callable[[], str | None
     return version
 
 
+def _output(command: str, flag: str) -> str | None:
+    """Return the output of a program on the PATH, or None. It runs once per process."""
+    path = shutil.which(command)
+    return None if path is None else _output_of(path, flag)
+
+
 @cache
-def _output(path: str, flag: str) -> str | None:
-    """Run a program once per process, and return its output."""
+def _output_of(path: str, flag: str) -> str | None:
     try:
         done = subprocess.run([path, flag], capture_output=True, text=True, timeout=10, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired):
@@ -98,7 +100,7 @@ def _output(path: str, flag: str) -> str | None:
 
 
 def cyipopt_version() -> str | None:
-    """Return the version of cyipopt if its ASL library is found, without which solving fails."""
+    """Return the version of cyipopt, or None if the package or the ASL library that it needs is missing."""
     version = package("cyipopt", "cyipopt")()
     if version is None:
         return None
@@ -108,7 +110,7 @@ def cyipopt_version() -> str | None:
 
 
 class _Square:
-    """The problem min x**2 in the form of cyipopt, to try options."""
+    """Problem min x**2 in the form of cyipopt, for the check of options."""
 
     def objective(self, x: Any) -> float:
         return float(x[0] ** 2)
@@ -132,14 +134,14 @@ class _Square:
 def cyipopt_accepts(name: str, value: Any) -> Any:
     """Return the value of an option in the type of Ipopt: an integer becomes a float for a real option.
 
-    cyipopt says neither which option Ipopt refuses nor why; Ipopt prints that, for an unusable linear solver as late as
-    in the solve. So the option is tried on a problem of one variable. cyipopt keeps the GIL, so what Ipopt prints must
-    fit Pyomo's pipe between two of its calls, or both wait for ever.
+    The exceptions of cyipopt name neither the rejected option nor the reason. Ipopt prints them, for an unusable linear
+    solver only during the solve. Therefore the option is tested on a problem of one variable. cyipopt holds the GIL:
+    if Ipopt prints more than Pyomo's pipe holds between two calls, both wait forever.
     """
     import cyipopt
 
     if value not in _QUIET.get(name, [value]):
-        raise ValueError("It would print more than a pipe holds, and block: set output_file and file_print_level.")
+        raise ValueError("Ipopt would print too much and block: set output_file and file_print_level instead.")
 
     for attempt in [value, float(value)] if type(value) is int else [value]:
         with capture_output(capture_fd=True) as output:
@@ -155,53 +157,50 @@ def cyipopt_accepts(name: str, value: Any) -> Any:
 
 
 def modern(name: str) -> Callable[[], Any]:
-    """Return a function that makes a solver of Pyomo's second generation."""
+    """Return a function that constructs a solver of Pyomo's second generation."""
     return lambda: SolverFactoryV2(name)
 
 
 def classic(name: str, *, module: str = "pyomo.environ") -> Callable[[], Any]:
-    """Return a function that makes a solver of Pyomo's first generation; ``module`` registers its name."""
+    """Return a function that constructs a solver of Pyomo's first generation; ``module`` registers its name."""
     return lambda: importlib.import_module(module) and pyo.SolverFactory(name)
 
 
+@cache
+def _drop_log_records(logger: str, text: str) -> None:
+    """Drop the records of a logger that contain a text."""
+    logging.getLogger(logger).addFilter(lambda record: text not in str(record.msg))
+
+
 def pounce() -> Any:
-    """Make POUNCE, which is registered in Pyomo when its package is imported."""
+    """Construct POUNCE; the import of its package registers it in Pyomo."""
     import pyomo_pounce  # noqa: F401
 
     # Pyomo parses the log of POUNCE as that of Ipopt, and warns at each solve.
-    logging.getLogger("pyomo.contrib.solver.solvers.ipopt").addFilter(_no_count_of_lines)
+    _drop_log_records("pyomo.contrib.solver.solvers.ipopt", "iteration records parsed")
     return SolverFactoryV2("pounce")
 
 
-def _no_count_of_lines(record: logging.LogRecord) -> bool:
-    return "iteration records parsed" not in str(record.msg)
-
-
 def highs_silent() -> Any:
-    """Make HiGHS without Pyomo's capture of the process's output."""
+    """Construct HiGHS without Pyomo's capture of the output of the process."""
     from solvers.interfaces.highs import Highs, QuietHighs
 
-    # Pyomo warns about the status of HiGHS after Ctrl-C.
-    logging.getLogger(Highs.__module__).addFilter(_no_interrupt)
+    _drop_log_records(Highs.__module__, "kInterrupt")  # Pyomo warns about the status of HiGHS after Ctrl-C
     return QuietHighs()
 
 
-def _no_interrupt(record: logging.LogRecord) -> bool:
-    return "kInterrupt" not in str(record.msg)
-
-
 def clarabel() -> Any:
-    """Make our interface to Clarabel."""
+    """Construct our interface to Clarabel."""
     from solvers.clarabel.interface import Clarabel
 
     return Clarabel()
 
 
 class Gurobi(GurobiPersistent):
-    """Pyomo's ``gurobi_persistent``, for products of parameters with quadratic terms too.
+    """Pyomo's ``gurobi_persistent``, which here accepts products of parameters and quadratic terms.
 
-    Pyomo collects ``p * (p * x - x * y)`` with a rest ``p * (p * 0) * x``, which is 0 for every p, calls it nonlinear
-    and refuses it.
+    Pyomo splits ``p * (p * x - x * y)`` into its terms and the remainder ``p * (p * 0) * x``, which is 0 for every p.
+    It takes the remainder for a nonlinear term and rejects the expression.
     """
 
     def _get_expr_from_pyomo_repn(self, repn: Any) -> Any:
@@ -226,15 +225,15 @@ IPOPT_OPTFILE, COLUMN_ORDER = "nlpi/ipopt/optfile", "propagating/symmetry/orbito
 
 
 class Scip(ScipDirect):
-    """Pyomo's ``scip_direct`` without its capture of the process's output, which deadlocks threads.
+    """Pyomo's ``scip_direct`` without its capture of the output of the process, which deadlocks threads.
 
-    SCIP runs in a thread of its own without the interpreter's lock, and silent: its log goes to a file, from which it
-    is shown on request (its messages to Python crash without that lock). Its own handler of Ctrl-C, which prints and
-    is the whole process's, is off: ``noticed`` is what stops it.
+    SCIP runs in a separate thread without the lock of the interpreter. It is silent, because messages to Python without
+    that lock crash the process: the log goes to a file and is printed from there on request. SCIP's handler of Ctrl-C
+    prints text and applies to the whole process. It is off; the event ``noticed`` stops SCIP.
 
-    Linear programs with cuts of curved rows it may end as soon as their dual objective passes the incumbent; where that
-    was dual infeasible by a tolerance, optima were cut off (on 7 of 120 random convex models with rows in units of 1e5,
-    on 2 of 370 in units near 1): with such rows every program is solved to its end.
+    By default SCIP ends a linear program when its dual objective exceeds the incumbent. With cuts of nonlinear rows the
+    dual point can be infeasible by a tolerance, and optima were cut off (in 7 of 120 random convex models with rows in
+    units of 1e5, in 2 of 370 in units near 1). With nonlinear rows every linear program is therefore solved completely.
 
     Two parts of SCIP 10.0 crash the process on some models: METIS, which orders the matrices of the Ipopt inside SCIP
     (``scip_ipopt.opt`` selects another ordering), and orbitopal reduction with a dynamic column order, which is off.
@@ -243,7 +242,7 @@ class Scip(ScipDirect):
     noticed: threading.Event | None = None
 
     def _add_constraint(self, con: Any) -> None:
-        if not isinstance(con.expr, TrivialRelationalExpression):  # Constraint.Feasible, which it takes for an error
+        if not isinstance(con.expr, TrivialRelationalExpression):  # Pyomo raises an error for Constraint.Feasible
             super()._add_constraint(con)
 
     def solve(self, model: Any, **words: Any) -> Any:
@@ -255,17 +254,17 @@ class Scip(ScipDirect):
             config.timer = HierarchicalTimer()
         scip, loader, has_objective = self._create_solver_model(model, config)
         scip.hideOutput()
-        given = {"lp/threads": config.threads, "limits/time": clock.left}  # SCIP's own counts from here
-        given |= {"limits/gap": config.rel_gap, "limits/absgap": config.abs_gap, COLUMN_ORDER: 0}
+        parameters = {"lp/threads": config.threads, "limits/time": clock.left}  # SCIP's clock starts here
+        parameters |= {"limits/gap": config.rel_gap, "limits/absgap": config.abs_gap, COLUMN_ORDER: 0}
         if any(row.isNonlinear() for row in scip.getConss()):
-            given["lp/disablecutoff"] = 1  # see the class
+            parameters["lp/disablecutoff"] = 1  # see the docstring of the class
             if IPOPT_OPTFILE in scip_options():
-                given[IPOPT_OPTFILE] = str(Path(__file__).with_name("scip_ipopt.opt"))
-        for name, value in {**given, "misc/catchctrlc": False, **config.solver_options}.items():
+                parameters[IPOPT_OPTFILE] = str(Path(__file__).with_name("scip_ipopt.opt"))
+        for name, value in {**parameters, "misc/catchctrlc": False, **config.solver_options}.items():
             if value is not None:
                 try:
                     scip.setParam(name, value)
-                except (TypeError, ValueError) as error:  # which does not name the parameter
+                except (TypeError, ValueError) as error:  # the message does not contain the name
                     raise ValueError(f"{name}={value!r}: {error}") from error
         if config.warmstart_discrete_vars:
             self._mipstart()
@@ -274,9 +273,9 @@ class Scip(ScipDirect):
             if config.tee:
                 with NamedTemporaryFile("r", suffix=".log", errors="replace") as log:
                     scip.setLogfile(log.name)
-                    self._run(scip, lambda: _copied(log, config.tee))
+                    self._run(scip, lambda: _print_new_lines(log, config.tee))
                     scip.setLogfile(None)
-                    _copied(log, config.tee)
+                    _print_new_lines(log, config.tee)
             else:
                 self._run(scip, None)
         finally:
@@ -287,8 +286,8 @@ class Scip(ScipDirect):
         interrupt.attended(scip.optimizeNogil, scip.interruptSolve, self.noticed, meanwhile, _scip_threads.start)
 
 
-def _copied(file: Any, streams: list[Any]) -> None:
-    """Print the new lines of a file."""
+def _print_new_lines(file: Any, streams: list[Any]) -> None:
+    """Write what was added to a file since the last call to streams."""
     text = file.read()
     for stream in streams if text else ():
         stream.write(text)
@@ -298,10 +297,10 @@ def _copied(file: Any, streams: list[Any]) -> None:
 class Glpk(GLPKSHELL):
     """Pyomo's ``glpk``, with the termination condition taken from the log.
 
-    The solution file calls an infeasible LP "unbounded" or "undefined", and a time limit "feasible".
+    The solution file reports an infeasible LP as "unbounded" or "undefined", and a time limit as "feasible".
     """
 
-    _SAID = (
+    _CONDITIONS = (
         ("TIME LIMIT EXCEEDED", Legacy.maxTimeLimit),
         ("HAS NO PRIMAL FEASIBLE SOLUTION", Legacy.infeasible),
         ("HAS NO INTEGER FEASIBLE SOLUTION", Legacy.infeasible),
@@ -314,13 +313,10 @@ class Glpk(GLPKSHELL):
         super().process_soln_file(results)
         with open(self._log_file, encoding="utf-8", errors="replace") as file:
             log = file.read()
-        for words, condition in self._SAID:
-            if words in log:
+        for text, condition in self._CONDITIONS:
+            if text in log:
                 results.solver.termination_condition = condition
                 return
-
-
-# ------------------------------------------------------------------------------------------------------ option lists
 
 
 @cache
@@ -351,44 +347,29 @@ def gurobi_options() -> list[str]:
 
 
 @cache
-def clarabel_options() -> list[str]:
-    """Return the settings of our Clarabel interface."""
-    import clarabel
-
-    settings = [name for name in dir(clarabel.DefaultSettings()) if not name.startswith("_")]
-    return [*settings, "iteration_limit", "tolerance"]
-
-
-@cache
 def ipopt_options() -> list[str]:
-    """Return the options of the Ipopt family that are common enough to be set on a command line."""
+    """Return the options of the Ipopt family that can be set on a command line."""
     from pyomo.contrib.solver.solvers.ipopt import ipopt_command_line_options
 
     return sorted(ipopt_command_line_options)
 
 
 def cbc_options() -> list[str]:
-    """Return every spelling of cbc's commands: ``ratio(Gap)`` may be cut anywhere after ``ratio``."""
-    path = shutil.which("cbc")
-    text = (path and _output(path, "-?")) or ""
+    """Return all spellings of cbc's commands: ``ratio(Gap)`` can be shortened to any prefix from ``ratio`` on."""
     spellings = []
-    for stem, rest in re.findall(r"([A-Za-z]\w*)(?:\((\w+)\))?", text):
+    for stem, rest in re.findall(r"([A-Za-z]\w*)(?:\((\w+)\))?", _output("cbc", "-?") or ""):
         spellings += [stem + rest[:k] for k in range(len(rest) + 1)]
     return sorted({s.lower() for s in spellings})
 
 
 def glpk_options() -> list[str]:
     """Return glpsol's long options."""
-    path = shutil.which("glpsol")
-    return re.findall(r"--(\w+)", (path and _output(path, "--help")) or "")
-
-
-# --------------------------------------------------------------------------------------------------- around a solve
+    return re.findall(r"--(\w+)", _output("glpsol", "--help") or "")
 
 
 @dataclass
 class Attempt:
-    """One call of a solver: the time limit in the type of the solver, and whether Ctrl-C was pressed."""
+    """One call of a solver: the time limit in the type of the solver, and the event that Ctrl-C sets."""
 
     limit: float | None
     pressed: threading.Event = field(default_factory=threading.Event)
@@ -396,38 +377,39 @@ class Attempt:
 
 @contextmanager
 def plain(solver: Any, model: Any, options: Any, limit: float | None, integer: bool) -> Iterator[Attempt]:
-    """Raise on Ctrl-C; the interface needs no correction."""
+    """Raise ``KeyboardInterrupt`` on Ctrl-C, for interfaces that need no correction."""
     with interrupt.raising():
         yield Attempt(limit)
 
 
-@contextmanager
-def _passing_event(solver: Any, pressed: threading.Event) -> Iterator[None]:
-    """Pass the event of Ctrl-C to our own interfaces."""
-    if hasattr(solver, "noticed"):
+def _pass_event(solver: Any, pressed: threading.Event) -> bool:
+    """Pass the event of Ctrl-C to an interface of this package; return False for other interfaces."""
+    ours = hasattr(solver, "noticed")
+    if ours:
         solver.noticed = pressed
-    yield
+    return ours
 
 
 @contextmanager
 def scip(solver: Any, model: Any, options: Any, limit: float | None, integer: bool) -> Iterator[Attempt]:
     """Stop SCIP at Ctrl-C and keep the incumbent."""
-    with interrupt.noticing() as pressed, _passing_event(solver, pressed):
+    with interrupt.noticing() as pressed:
+        _pass_event(solver, pressed)
         yield Attempt(limit, pressed)
 
 
 @contextmanager
 def cyipopt(solver: Any, model: Any, options: Any, limit: float | None, integer: bool) -> Iterator[Attempt]:
-    """Stop cyipopt at the time limit, and hide rows without derivatives.
+    """Stop cyipopt at the time limit, and deactivate rows without free variables.
 
-    Ipopt before 3.14 counts only CPU seconds, and Pyomo does not know the status of a wall-clock limit of 3.14. Ctrl-C
-    raised inside a callback loses the point, so it only sets a flag. A model whose rows have no free variable at all is
-    refused as "inputs" that are not "okay".
+    Ipopt before 3.14 measures CPU seconds only, and Pyomo has no status for the wall-clock limit of 3.14. An exception
+    in a callback loses the point, so Ctrl-C only sets an event. cyipopt rejects a model if none of its rows has a free
+    variable, with the message that its "inputs" are not "okay".
     """
     end = math.inf if limit is None else time.perf_counter() + limit
     config, own = solver.config, solver.config.intermediate_callback
 
-    def may_go_on(*state: Any) -> bool:
+    def proceed(*state: Any) -> bool:
         in_time = time.perf_counter() < end and not pressed.is_set()
         return in_time and (own is None or own(*state) is not False)
 
@@ -435,11 +417,11 @@ def cyipopt(solver: Any, model: Any, options: Any, limit: float | None, integer:
     constant = rows if all(is_fixed(row.body) for row in rows) else []
     for row in constant:
         if min(row.lslack(), row.uslack()) < -_CONSTANT_ROW:
-            raise ValueError(f'row "{row.name}" does not hold, and all its variables are fixed')
+            raise ValueError(f'row "{row.name}" is violated, and all its variables are fixed')
     try:
         for row in constant:
             row.deactivate()
-        config.intermediate_callback = may_go_on if own is None else wraps(own)(may_go_on)
+        config.intermediate_callback = proceed if own is None else wraps(own)(proceed)
         with interrupt.noticing() as pressed:
             yield Attempt(None, pressed)
     finally:
@@ -452,10 +434,13 @@ def cyipopt(solver: Any, model: Any, options: Any, limit: float | None, integer:
 def highs(solver: Any, model: Any, options: Any, limit: float | None, integer: bool) -> Iterator[Attempt]:
     """Reset what HiGHS keeps between solves, and keep the incumbent at Ctrl-C.
 
-    An option outlives its solve; an LP's time limit counts from the first solve of the object; a wrong value is one
-    line in the log.
+    HiGHS keeps options for later solves, measures the time limit of an LP from the first solve of the object, and
+    reports a wrong value of an option in its log only. Pyomo's own interface runs HiGHS in this thread, whose pool of
+    threads would make HiGHS reject another number of threads without a message: the pool is closed before and after.
     """
     import highspy
+
+    from solvers.interfaces.highs import interruptible
 
     clock = Clock(limit)
     if solver._model is not model:
@@ -469,34 +454,15 @@ def highs(solver: Any, model: Any, options: Any, limit: float | None, integer: b
     limit = clock.left
     if limit is not None and not integer:
         limit += native.getRunTime()
-    ours = hasattr(solver, "noticed")
-    with interrupt.noticing() as pressed, _passing_event(solver, pressed), _in_this_thread(native, pressed, ours):
-        yield Attempt(limit, pressed)
-
-
-@contextmanager
-def _in_this_thread(native: Any, pressed: threading.Event, ours: bool) -> Iterator[None]:
-    """Stop HiGHS in Pyomo's interface by callback at Ctrl-C, and end its pool of threads.
-
-    The pool of a run before would make it refuse another number of threads, without a word; its own, the next run.
-    """
-    if ours:  # it runs in a thread of its own, with the callback there
-        yield
-        return
-    import highspy
-
-    def stop(event: Any) -> None:
-        if pressed.is_set():
-            event.interrupt()
-
-    moments = (native.cbSimplexInterrupt, native.cbIpmInterrupt, native.cbMipInterrupt)
-    for moment in moments:
-        moment.subscribe(stop)
-    highspy.Highs.resetGlobalScheduler(False)  # this thread's
-    try:
-        yield
-    finally:
-        highspy.Highs.resetGlobalScheduler(False)
-        for moment in moments:
-            native.HandleKeyboardInterrupt = False  # Pyomo adds one more handler at each solve
-            moment.unsubscribe(stop)
+    with interrupt.noticing() as pressed:
+        if _pass_event(solver, pressed):
+            yield Attempt(limit, pressed)
+            return
+        callbacks = (native.cbSimplexInterrupt, native.cbIpmInterrupt, native.cbMipInterrupt)
+        with interruptible(callbacks, pressed):
+            highspy.Highs.resetGlobalScheduler(False)
+            try:
+                yield Attempt(limit, pressed)
+            finally:
+                highspy.Highs.resetGlobalScheduler(False)
+                native.HandleKeyboardInterrupt = False  # Pyomo adds one more handler at each solve

@@ -1,18 +1,20 @@
-"""HiGHS as a Pyomo solver without redirected output, and runs of HiGHS that Ctrl-C stops.
+"""HiGHS as a Pyomo solver without redirected output, and runs of HiGHS that Ctrl-C can stop.
 
 Pyomo's interface redirects the output of the process while HiGHS runs, which deadlocks threads and loses their output.
 Its handling of Ctrl-C prints. Here HiGHS is silent, or writes its log by callback.
 
 HiGHS has one pool of threads for each thread that calls it, and rejects another number of threads while the pool
-exists. Each solve therefore runs in a thread of its own and ends its pool. Most parts of HiGHS read the time limit
-during the run, so that a limit of 0 stops it within milliseconds. Interior points, and linear programs in a tree, are
-stopped by callback.
+exists. Each solve therefore runs in a new thread and closes its pool. Most parts of HiGHS read the time limit during
+the run, so that a limit of 0 stops them within milliseconds. The interior-point method, and linear programs in a tree,
+are stopped by callback.
 """
 
 from __future__ import annotations
 
 import io
 import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import highspy
@@ -22,8 +24,8 @@ from solvers import interrupt
 
 
 class _Quiet(highspy.Highs):
-    def enableCallbacks(self) -> None:  # noqa: N802 - highspy's name for the first call of its constructor
-        """Turn output off first, because highspy 1.16 prints its banner with the first call."""
+    def enableCallbacks(self) -> None:  # noqa: N802 - the first call in the constructor of highspy
+        """Turn the output off before the first call, with which highspy 1.16 prints its banner."""
         self.setOptionValue("output_flag", False)
         super().enableCallbacks()
 
@@ -35,17 +37,30 @@ def quiet_highs() -> highspy.Highs:
     False
     """
     highs = _Quiet()
-    highs.setOptionValue("output_flag", False)  # where the constructor enables no callbacks
+    highs.setOptionValue("output_flag", False)  # for versions whose constructor enables no callbacks
     return highs
 
 
-def run(highs: highspy.Highs, noticed: threading.Event | None = None) -> None:
-    """Run HiGHS in a thread of its own, which Ctrl-C stops; see ``interrupt.attended``."""
-    stopping = threading.Event()
+@contextmanager
+def interruptible(callbacks: Sequence[Any], stopping: threading.Event) -> Iterator[None]:
+    """Let some callbacks of HiGHS stop it when an event is set."""
 
-    def ask(event: Any) -> None:
+    def stop(event: Any) -> None:
         if stopping.is_set():
             event.interrupt()
+
+    for callback in callbacks:
+        callback.subscribe(stop)
+    try:
+        yield
+    finally:
+        for callback in callbacks:
+            callback.unsubscribe(stop)
+
+
+def run(highs: highspy.Highs, noticed: threading.Event | None = None) -> None:
+    """Run HiGHS in a new thread that Ctrl-C can stop; see ``interrupt.attended``."""
+    stopping = threading.Event()
 
     def stop() -> None:
         stopping.set()
@@ -55,22 +70,16 @@ def run(highs: highspy.Highs, noticed: threading.Event | None = None) -> None:
         try:
             highs.run()
         finally:
-            highspy.Highs.resetGlobalScheduler(False)  # this thread's
+            highspy.Highs.resetGlobalScheduler(False)  # the pool of this thread
 
-    moments = (highs.cbIpmInterrupt, highs.cbMipInterrupt)
-    for moment in moments:
-        moment.subscribe(ask)
-    try:
+    with interruptible((highs.cbIpmInterrupt, highs.cbMipInterrupt), stopping):
         interrupt.attended(work, stop, noticed)
-    finally:
-        for moment in moments:
-            moment.unsubscribe(ask)
 
 
 class QuietHighs(Highs):
-    """Pyomo's ``highs`` without its capture of the process's output.
+    """Pyomo's ``highs`` without its capture of the output of the process.
 
-    ``noticed``: set by Ctrl-C during a solve; without one the solve raises ``KeyboardInterrupt``.
+    ``noticed``: event that Ctrl-C sets during a solve; without an event the solve raises ``KeyboardInterrupt``.
     """
 
     noticed: threading.Event | None = None
@@ -89,20 +98,20 @@ class QuietHighs(Highs):
 
     def _solve(self) -> Any:
         config, highs, log = self._active_config, self._solver_model, io.StringIO()
-        words = {"threads": config.threads, "time_limit": config.time_limit}
-        words |= {"mip_rel_gap": config.rel_gap, "mip_abs_gap": config.abs_gap}
+        common = {"threads": config.threads, "time_limit": config.time_limit}
+        common |= {"mip_rel_gap": config.rel_gap, "mip_abs_gap": config.abs_gap}
 
         def show(event: Any) -> None:
             for stream in (log, *config.tee):
                 stream.write(event.message)
 
         highs.setOptionValue("output_flag", False)
-        for name, value in {**{k: v for k, v in words.items() if v is not None}, **config.solver_options}.items():
+        for name, value in {**{k: v for k, v in common.items() if v is not None}, **config.solver_options}.items():
             highs.setOptionValue(name, value)
         if config.tee:
             highs.cbLogging.subscribe(show)
             highs.setOptionValue("output_flag", True)
-            highs.setOptionValue("log_to_console", True)  # the callback writes the log
+            highs.setOptionValue("log_to_console", True)  # passes the log to the callback
         config.timer.start("optimize")
         try:
             run(highs, self.noticed)

@@ -1,8 +1,9 @@
-"""The table of solvers: capabilities, how each one is found and installed, and its particularities."""
+"""The table of solvers: capabilities, detection, installation and known defects of each."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from solvers.interfaces import adapters
 from solvers.interfaces.spec import DUALS, SOLVERS, SolverSpec
@@ -16,37 +17,66 @@ _CYIPOPT = (
     "because pip install cyipopt-wheels alone lacks Pyomo's ASL library"
 )
 _V1, _V2 = "pyomo.solvers.plugins.solvers.", "pyomo.contrib.solver.solvers."
-# A reduced cost within the dual tolerance counts as none. With the defaults of HiGHS and Gurobi, "optimal" was 2e-3 off
-# where columns of 1e5 cost 5e-8. SCIP's linear solver has no finer tolerance: see SMALL in whole/solve.py.
+# Reduced costs within the dual tolerance count as 0. With the default tolerances of HiGHS and Gurobi, a reported
+# optimum was wrong by 2e-3 in a model whose columns of size 1e5 have costs of 5e-8. The linear solver of SCIP has no
+# smaller tolerance: see SMALL in whole_model/run.py.
 _HIGHS_DUAL, _GUROBI_DUAL = {"dual_feasibility_tolerance": 1e-9}, {"OptimalityTol": 1e-9}
-_HIGHS_TIGHT = {
-    "primal_feasibility_tolerance": 1e-9,
-    "mip_feasibility_tolerance": 1e-9,
-    "mip_abs_gap": 0.0,
-    **_HIGHS_DUAL,
-}
-_GUROBI_TIGHT = {"IntFeasTol": 1e-9, "FeasibilityTol": 1e-9, "MIPGapAbs": 0.0, **_GUROBI_DUAL}
+_TIGHT = {"primal_feasibility_tolerance": 1e-9, "mip_feasibility_tolerance": 1e-9, "mip_abs_gap": 0.0}
 
+# HiGHS stalls, aborts the process or reports false optima for quadratic models, so it is used for LP and MILP only: see
+# docs/decisions/highs-sees-no-qp.md.
+_HIGHS = SolverSpec(
+    "highs",
+    C.LP | C.MILP | C.LP_DUALS,
+    "pip install highspy",
+    adapters.highs_silent,
+    adapters.package("highspy", "highspy"),
+    common_options={"seed": "random_seed"},
+    option_names=adapters.highs_options,
+    context=adapters.highs,
+    default_options=_HIGHS_DUAL,
+    tight_options=_TIGHT | _HIGHS_DUAL,
+    certificate_options={"presolve": "off"},
+    interface=_V2 + "highs.Highs",
+)
+_IPOPT = SolverSpec(
+    "ipopt",
+    _LOCAL,
+    f"an ipopt executable on the PATH (conda install -c conda-forge ipopt), or cyipopt ({_CYIPOPT})",
+    adapters.modern("ipopt"),
+    adapters.executable("ipopt", "-v", r"Ipopt (\S+)"),
+    common_options={"iteration_limit": "max_iter"},
+    warm_start_options={"mu_init": 1e-4},
+    default_options={"constr_viol_tol": 1e-7, "bound_relax_factor": 1e-10},
+    option_names=adapters.ipopt_options,
+    checks_options=True,
+    local=True,
+    fallback="cyipopt",
+    interface=_V2 + "ipopt.Ipopt",
+)
+_GUROBI = SolverSpec(
+    "gurobi",
+    _MIXED_INTEGER | C.LP_DUALS | C.LAZY_CUTS,
+    "pip install gurobipy (without a licence: at most 2000 rows and columns, fewer with quadratic rows)",
+    adapters.Gurobi,
+    adapters.package("gurobipy", "gurobipy"),
+    common_options={"seed": "Seed"},
+    option_names=adapters.gurobi_options,
+    checks_options=True,
+    seconds_per_term=3e-6,
+    max_big_m=1e5,  # with 5e5 it reported 36532 as optimal; the optimum is 33846
+    least_curvature=1e-9,  # with 5e-10 a fifth of the optima of random models were wrong by 1 to 50%
+    default_options=_GUROBI_DUAL,
+    tight_options={"IntFeasTol": 1e-9, "FeasibilityTol": 1e-9, "MIPGapAbs": 0.0, **_GUROBI_DUAL},
+    certificate_options={"DualReductions": 0},
+    interface=_V2 + "gurobi.gurobi_persistent.GurobiPersistent",
+    serialised=True,
+)
 
 SOLVERS.update(
     (spec.name, spec)
     for spec in [
-        # HiGHS stalls, aborts the process or finds false optima on quadratic models: LP and MILP only, see
-        # docs/decisions/highs-sees-no-qp.md.
-        SolverSpec(
-            "highs",
-            C.LP | C.MILP | C.LP_DUALS,
-            "pip install highspy",
-            adapters.highs_silent,
-            adapters.package("highspy", "highspy"),
-            common_options={"seed": "random_seed"},
-            option_names=adapters.highs_options,
-            context=adapters.highs,
-            default_options=_HIGHS_DUAL,
-            tight_options=_HIGHS_TIGHT,
-            certificate_options={"presolve": "off"},
-            interface=_V2 + "highs.Highs",
-        ),
+        _HIGHS,
         SolverSpec(
             "clarabel",
             C.LP | C.QP | C.QCP | DUALS,
@@ -54,29 +84,25 @@ SOLVERS.update(
             adapters.clarabel,
             adapters.package("clarabel", "clarabel"),
             common_options={"iteration_limit": "iteration_limit"},
-            option_names=adapters.clarabel_options,
             checks_options=True,
             seconds_per_term=7e-7,
             interior=True,
             certificate_options={"tol_infeas_abs": 1e-14, "tol_infeas_rel": 1e-14},
             interface="solvers.clarabel.interface.Clarabel",
         ),
-        SolverSpec(
-            "pounce",
-            _LOCAL,
-            "pip install pyomo-pounce",
-            adapters.pounce,
-            adapters.package("pyomo_pounce", "pyomo-pounce"),
-            common_options={"iteration_limit": "max_iter"},
-            warm_start_options={"mu_init": 1e-4},
+        replace(
+            _IPOPT,
+            name="pounce",
+            install="pip install pyomo-pounce",
+            make=adapters.pounce,
+            version=adapters.package("pyomo_pounce", "pyomo-pounce"),
             default_options={"constr_viol_tol": 1e-7},
-            option_names=adapters.ipopt_options,
-            checks_options=True,
-            local=True,
+            fallback="",
             interface="pyomo_pounce.v2.Pounce",
         ),
-        # SCIP 10 cuts off optima by two kinds of cuts for ordered sets: bound inequalities, where rows x_j <= t hold
-        # for a variable t and members x_j of several sets, and disjunctive cuts, with quadratic objectives.
+        # SCIP 10 cuts off optima by two kinds of cuts for ordered sets: by bound inequalities if there are rows
+        # x_j <= t for a variable t and members x_j of several sets, and by disjunctive cuts if the objective is
+        # quadratic.
         SolverSpec(
             "scip",
             _MIXED_INTEGER | C.NLP | C.MINLP,
@@ -89,73 +115,38 @@ SOLVERS.update(
             tight_options={
                 "numerics/feastol": 1e-7,
                 "numerics/dualfeastol": 1e-9,
-            },  # below, its LP solver complains on stdout
+            },  # with smaller values its LP solver prints warnings
             seconds_per_term=3e-6,
             required_options={
                 "constraints/SOS1/maxboundcuts": 0,
                 "constraints/SOS1/maxboundcutsroot": 0,
                 "separating/disjunctive/freq": -1,
             },
-            proves_at_poles=False,  # w^2 / s with s >= 0: 1005.9 "optimal" where 4.3 is, and "infeasible" for s >= 1e-9
-            least_coefficient=1e-9,  # its epsilon; at 1e-12 it called 0.4 optimal where 1e-11 is
-            proves_with_sets=False,  # unbounded with sets without bounds: "infeasible" once, "optimal" once
+            # w^2 / s with s >= 0: it reported 1005.9 as optimal (optimum 4.3), and "infeasible" with s >= 1e-9
+            proves_at_poles=False,
+            least_coefficient=1e-9,  # its epsilon; with 1e-12 it reported 0.4 as optimal (optimum 1e-11)
+            proves_with_sets=False,  # unbounded models with sets: once "infeasible", once "optimal"
             option_names=adapters.scip_options,
             interface=_V2 + "scip.scip_direct.ScipDirect",
         ),
-        SolverSpec(
-            "gurobi",
-            _MIXED_INTEGER | C.LP_DUALS | C.LAZY_CUTS,
-            "pip install gurobipy (without a licence: at most 2000 rows and columns, fewer with quadratic rows)",
-            adapters.Gurobi,
-            adapters.package("gurobipy", "gurobipy"),
-            common_options={"seed": "Seed"},
-            option_names=adapters.gurobi_options,
-            checks_options=True,
-            seconds_per_term=3e-6,
-            max_big_m=1e5,  # at 5e5 it called 36532 optimal where 33846 is
-            least_curvature=1e-9,  # at 5e-10 "optimal" was wrong by 1 to 50% in a fifth of random models
-            default_options=_GUROBI_DUAL,
-            tight_options=_GUROBI_TIGHT,
-            certificate_options={"DualReductions": 0},
-            interface=_V2 + "gurobi.gurobi_persistent.GurobiPersistent",
-            serialised=True,
-        ),
-        SolverSpec(
-            "ipopt",
-            _LOCAL,
-            f"an ipopt executable on the PATH (conda install -c conda-forge ipopt), or cyipopt ({_CYIPOPT})",
-            adapters.modern("ipopt"),
-            adapters.executable("ipopt", "-v", r"Ipopt (\S+)"),
-            common_options={"iteration_limit": "max_iter"},
-            warm_start_options={"mu_init": 1e-4},
-            default_options={"constr_viol_tol": 1e-7, "bound_relax_factor": 1e-10},
-            option_names=adapters.ipopt_options,
-            checks_options=True,
-            local=True,
-            fallback="cyipopt",
-            interface=_V2 + "ipopt.Ipopt",
-        ),
-        SolverSpec(
-            "cyipopt",
-            _LOCAL,
-            _CYIPOPT,
-            adapters.classic("cyipopt"),
-            adapters.cyipopt_version,
-            common_options={"iteration_limit": "max_iter"},
-            warm_start_options={"mu_init": 1e-4},
-            default_options={"constr_viol_tol": 1e-7, "bound_relax_factor": 1e-10},
-            option_names=adapters.ipopt_options,
-            checks_options=True,
+        _GUROBI,
+        _IPOPT,
+        replace(
+            _IPOPT,
+            name="cyipopt",
+            install=_CYIPOPT,
+            make=adapters.classic("cyipopt"),
+            version=adapters.cyipopt_version,
             convert_option=adapters.cyipopt_accepts,
             context=adapters.cyipopt,
-            local=True,
             flip_duals=True,
+            fallback="",
             interface="pyomo.contrib.pynumero.algorithms.solvers.cyipopt_solver.PyomoCyIpoptSolver",
             serialised=True,
         ),
-        # PyPI's cbcbox returns wrong LP duals: no cbc is trusted with them. A gap would make its bound the LP
-        # relaxation's, and when maximising of either sign: it always solves to its own proof. Version 2.10.8
-        # was wrong on one of 2000 small mixed-integer models; without preprocessing it crashes on infeasible ones.
+        # The cbcbox of PyPI returns wrong LP duals, so the duals of cbc are not used. With a gap, the bound of cbc is
+        # that of the LP relaxation, with either sign when maximising, so no gap is passed. Version 2.10.8 was wrong on
+        # one of 2000 small mixed-integer models; without preprocessing it crashes on infeasible models.
         SolverSpec(
             "cbc",
             C.LP | C.MILP,
@@ -169,7 +160,7 @@ SOLVERS.update(
             interface="pyomo.solvers.plugins.solvers.CBCplugin.CBCSHELL",
             serialised=True,
         ),
-        # A MIP gap ends in "feasible" without a bound: it always solves to its own proof.
+        # With a MIP gap, glpk reports "feasible" without a bound, so no gap is passed.
         SolverSpec(
             "glpk",
             C.LP | C.MILP | C.LP_DUALS,
@@ -182,38 +173,24 @@ SOLVERS.update(
             interface="pyomo.solvers.plugins.solvers.GLPK.GLPKSHELL",
             serialised=True,
         ),
-        # HiGHS through Pyomo's older interface: linear and mixed-integer linear models, as "highs".
-        SolverSpec(
-            "appsi_highs",
-            C.LP | C.MILP | C.LP_DUALS,
-            "pip install highspy",
-            adapters.classic("appsi_highs"),
-            adapters.package("highspy", "highspy"),
+        # HiGHS with Pyomo's older interface.
+        replace(
+            _HIGHS,
+            name="appsi_highs",
+            make=adapters.classic("appsi_highs"),
             common_options={"gap": "mip_rel_gap", "threads": "threads", "seed": "random_seed"},
-            option_names=adapters.highs_options,
-            context=adapters.highs,
-            default_options=_HIGHS_DUAL,
-            tight_options=_HIGHS_TIGHT,
-            certificate_options={"presolve": "off"},
             interface="pyomo.contrib.appsi.solvers.highs.Highs",
             serialised=True,
         ),
-        SolverSpec(
-            "gurobi_direct",
-            _MIXED_INTEGER | DUALS,
-            "pip install gurobipy",
-            adapters.classic("gurobi_direct"),
-            adapters.package("gurobipy", "gurobipy"),
+        replace(
+            _GUROBI,
+            name="gurobi_direct",
+            capabilities=_MIXED_INTEGER | DUALS,
+            install="pip install gurobipy",
+            make=adapters.classic("gurobi_direct"),
             common_options={"gap": "MIPGap", "time_limit": "TimeLimit", "threads": "Threads", "seed": "Seed"},
-            option_names=adapters.gurobi_options,
-            checks_options=True,
-            max_big_m=1e5,
-            least_curvature=1e-9,
-            default_options=_GUROBI_DUAL,
-            tight_options=_GUROBI_TIGHT,
-            certificate_options={"DualReductions": 0},
+            seconds_per_term=2e-6,
             interface=_V1 + "gurobi_direct.GurobiDirect",
-            serialised=True,
         ),
         SolverSpec(
             "cplex",
@@ -242,7 +219,8 @@ SOLVERS.update(
             interface=_V1 + "xpress_direct.XpressDirect",
             serialised=True,
         ),
-        # The entries below follow the documentation of Pyomo and the vendor: no licence was at hand to test them.
+        # The entries below follow the documentation of Pyomo and of the vendor; they were not tested, without a
+        # licence.
         SolverSpec(
             "mosek",
             C.LP | C.MILP | C.QP | C.MIQP | C.LP_DUALS,
