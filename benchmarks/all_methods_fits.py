@@ -16,7 +16,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 import fsmodels as fs
-from fsmodels.selection.recipes import find
+from fsmodels.selection.catalogue import find
 
 SIZES = (1, 2, 4, 8, 16, 32)
 TRIAL, LAST = 1.0, 6.0  # CPU seconds of a fit by which a point is chosen, and of the last one

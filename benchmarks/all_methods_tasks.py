@@ -11,7 +11,7 @@ from sklearn.metrics import balanced_accuracy_score, f1_score
 from threadpoolctl import threadpool_limits
 
 import fsmodels as fs
-from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.catalogue import MODELS
 
 PROTOCOL = 1
 SPLITS, SHIPPED = 5, 10
@@ -142,7 +142,7 @@ def measured(fit, test):
 
 def ladder(model, **always):
     """Return names at each k: those of the loosest of 25 values of the method's parameter with at most k features."""
-    names, values_of = MODELS[model].ladder
+    names, values_of = MODELS[model].tuning_grid
 
     def at(train):
         found = {}

@@ -16,7 +16,7 @@ import pytest
 import fsmodels as fs
 from fsmodels.cli import main
 from fsmodels.cli.commands import parse
-from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.catalogue import MODELS
 from solvers import available
 from solvers.html import mathematics
 

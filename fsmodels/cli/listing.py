@@ -11,10 +11,10 @@ from rich.text import Text
 from fsmodels.cli.output import show
 from fsmodels.datasets.shipped import list_bags, list_datasets
 from fsmodels.models.fsp.oracle import relaxation
-from fsmodels.models.recipe import Recipe
+from fsmodels.models.spec import ModelSpec
+from fsmodels.selection.catalogue import MODELS
 from fsmodels.selection.describe import describe
 from fsmodels.selection.parameters import PARAMETERS
-from fsmodels.selection.recipes import MODELS
 from solvers import available
 
 
@@ -28,7 +28,7 @@ def run(args: SimpleNamespace) -> None:
     data = list_datasets()[["name", "samples", "features", "positives"]].rename(columns=size)
     bags = list_bags()[["name", "bags", "instances", "attributes", "positives"]].rename(columns=size)
     models = pd.DataFrame(
-        {"name": name, "parameters": _flags(recipe), "what it is": recipe.title} for name, recipe in MODELS.items()
+        {"name": name, "parameters": _flags(spec), "what it is": spec.title} for name, spec in MODELS.items()
     )
     solvers = available()
     found = solvers[solvers["found"]].assign(version=lambda rows: rows["version"].replace("", "built in"))
@@ -46,9 +46,9 @@ def run(args: SimpleNamespace) -> None:
     )  # fmt: skip
 
 
-def _flags(recipe: Recipe) -> str:
+def _flags(spec: ModelSpec) -> str:
     """Return the options of a model, those that it needs first."""
-    needed = sorted(recipe.parameters.items(), key=lambda item: not item[1])
+    needed = sorted(spec.parameters.items(), key=lambda item: not item[1])
     flags = [(PARAMETERS[name].flag, required) for name, required in needed if name in PARAMETERS]
     return " ".join(flag if required else f"[{flag}]" for flag, required in flags)
 

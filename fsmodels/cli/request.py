@@ -22,8 +22,8 @@ from fsmodels.datasets.instances import Embedding, embed
 from fsmodels.datasets.shipped import list_bags, list_datasets, shipped_file
 from fsmodels.errors import DataError, DataWarning, OptionError, ParameterError
 from fsmodels.selection import report
+from fsmodels.selection.catalogue import MODELS
 from fsmodels.selection.parameters import PARAMETERS
-from fsmodels.selection.recipes import MODELS
 from fsmodels.selection.selection import Selection
 from fsmodels.words import DEFAULT_SCALING
 from solvers import interrupt, progress

@@ -15,9 +15,9 @@ from fsmodels.evaluation.compare import BUDGET, compare_on
 from fsmodels.evaluation.folds import Folds
 from fsmodels.evaluation.stability import Stability, stability
 from fsmodels.selection import report
+from fsmodels.selection.catalogue import find
 from fsmodels.selection.curve import SelectionPath
 from fsmodels.selection.path import path
-from fsmodels.selection.recipes import find
 from fsmodels.selection.selection import Selection
 from solvers import progress
 

@@ -17,7 +17,7 @@ from fsmodels.evaluation.cross_validate import CrossValidated, over_folds
 from fsmodels.evaluation.folds import MEASURES, Folds, HeldOut
 from fsmodels.insight.certify import Certified, certify
 from fsmodels.selection import report
-from fsmodels.selection.recipes import MODELS, find
+from fsmodels.selection.catalogue import MODELS, find
 from fsmodels.selection.report import weighs_kernel
 from fsmodels.selection.resampling import Resample, held_out_part
 from fsmodels.selection.rows import KEYWORDS
@@ -91,11 +91,11 @@ def run(args: SimpleNamespace) -> None:
 
 def _check_certify(args: SimpleNamespace) -> None:
     """Refuse --certify where the model has a bound of its own, or no C to be compared by."""
-    recipe = find(args.model)
-    if COMPARED not in recipe.compared:
-        able = [name for name, other in MODELS.items() if COMPARED in other.compared]
+    spec = find(args.model)
+    if COMPARED not in spec.comparison_objectives:
+        able = [name for name, other in MODELS.items() if COMPARED in other.comparison_objectives]
         raise ParameterError(
-            f'--certify holds what {listed(able)} select against the best of fsp-m: leave it out for "{recipe.name}".'
+            f'--certify holds what {listed(able)} select against the best of fsp-m: leave it out for "{spec.name}".'
         )
     if not args.certify > 0:
         raise ParameterError(f"--certify {args.certify:g} is no time: give seconds above 0.")
@@ -106,7 +106,7 @@ def _certificate_file(args: SimpleNamespace) -> ResultFile:
     certifies = find(args.model).certifies
     if not certifies or args.signs or args.fair:
         what = "--sign and --fair" if certifies else f'model "{args.model}"'
-        able = listed(name for name, recipe in MODELS.items() if recipe.certifies)
+        able = listed(name for name, spec in MODELS.items() if spec.certifies)
         raise ParameterError(
             f"--certificate is written for {able} with rows on features, not for {what}: leave it out."
         )
@@ -210,8 +210,8 @@ def next_steps(found: Selection, args: SimpleNamespace) -> list[str]:
     Five times as long brought fsp-m on spambase with five features from a gap of 36% to 14%.
     """
     steps: list[str] = []
-    recipe, limit = MODELS[found.name], found.result.options.get("time_limit")
-    if recipe.runs_solver and found.status is not SolutionStatus.OPTIMAL:
+    spec, limit = MODELS[found.name], found.result.options.get("time_limit")
+    if spec.runs_solver and found.status is not SolutionStatus.OPTIMAL:
         facts = facts_of(found.model)
         own = None if facts is None else facts.default_solver
         left = found.stop_reason is not StopReason.INTERRUPTED  # where more time is what is missing
@@ -227,8 +227,8 @@ def next_steps(found: Selection, args: SimpleNamespace) -> list[str]:
             steps.append(f"--penalty {2 * price:g}: a higher price for fewer features")
         else:
             steps.append(f"--penalty {price / 2:g}: a lower price for more features")
-    if not recipe.selects:
-        if recipe.exact == "fs" and price is not None:
+    if not spec.selects:
+        if spec.exact_model == "fs" and price is not None:
             steps.append("--model fs: the best trade of error for features, with a proof")
         else:
             best = max(1, min(len(found.selected), found.data.n_features, 5))

@@ -26,8 +26,8 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.evaluation.cross_validate import CrossValidated, cross_validated
 from fsmodels.evaluation.folds import FoldRun, Folds, Method, data_and_words, standard_error
+from fsmodels.selection.catalogue import find
 from fsmodels.selection.curve import RULES, point_of, point_text
-from fsmodels.selection.recipes import find
 from fsmodels.selection.report import BaseAnswer
 from fsmodels.selection.resampling import Resample, folds_of
 from fsmodels.selection.select import select

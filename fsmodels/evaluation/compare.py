@@ -38,11 +38,11 @@ from fsmodels.evaluation.folds import (
 )
 from fsmodels.evaluation.stability import stability_index
 from fsmodels.models import fsp
-from fsmodels.models.recipe import STEPS, Recipe
+from fsmodels.models.spec import GRID_SIZE, ModelSpec
 from fsmodels.models.svm import C_MEANING
+from fsmodels.selection.catalogue import find
 from fsmodels.selection.outcome import FSP_SECONDS
 from fsmodels.selection.parameters import PARAMETERS
-from fsmodels.selection.recipes import find
 from fsmodels.selection.report import BaseAnswer, boundary_note, percent
 from fsmodels.selection.resampling import Resample
 from fsmodels.selection.select import select
@@ -120,12 +120,12 @@ def tune(data: Dataset, model: str, words: Mapping[str, Any], budget: int) -> tu
 
     If no value meets it, the tightest is used. Each solve has an equal share of the time limit.
     """
-    ladder = find(model).ladder
+    ladder = find(model).tuning_grid
     assert ladder is not None
     names, values_of = ladder
     values = [float(f"{value:.4g}") for value in values_of(data, words.get("C", 1.0))]
     limit = words.get("time_limit")
-    share = {} if limit is None else {"time_limit": limit / (math.ceil(math.log2(STEPS)) + 1)}
+    share = {} if limit is None else {"time_limit": limit / (math.ceil(math.log2(GRID_SIZE)) + 1)}
     solved: dict[int, Selection] = {}
 
     def at(place: int) -> Selection:
@@ -134,7 +134,7 @@ def tune(data: Dataset, model: str, words: Mapping[str, Any], budget: int) -> tu
                 solved[place] = select(data, model, **{**words, **dict.fromkeys(names, values[place]), **share})
         return solved[place]
 
-    low, high = 0, STEPS - 1
+    low, high = 0, GRID_SIZE - 1
     while low < high:
         middle = (low + high) // 2
         found = at(middle)
@@ -169,25 +169,25 @@ def candidates(
     taken: set[str] = set()
     for name in names:
         words = dict(own.get(name, {}))
-        recipe = find(words.pop("model", name))
-        given = {word: value for word, value in common.items() if _takes(recipe, word)}
+        spec = find(words.pop("model", name))
+        given = {word: value for word, value in common.items() if _takes(spec, word)}
         taken |= set(given)
-        ladder = recipe.ladder[0] if recipe.ladder is not None else ()
+        ladder = spec.tuning_grid[0] if spec.tuning_grid is not None else ()
         tuned = () if budget is None or words.keys() & {"max_features", *ladder} else ladder
-        if budget is not None and not tuned and "max_features" in recipe.parameters:
+        if budget is not None and not tuned and "max_features" in spec.parameters:
             given["max_features"] = budget
         given = {word: value for word, value in given.items() if word not in tuned}
-        made[name] = Candidate(recipe.name, given | words, tuned, budget, C)
+        made[name] = Candidate(spec.name, given | words, tuned, budget, C)
     if lost := [word for word in common if word not in taken]:
         raise ParameterError(f"compare: none of {listed(names)} takes {listed(lost)}: leave it out.")
     return made
 
 
-def _takes(recipe: Recipe, word: str) -> bool:
+def _takes(spec: ModelSpec, word: str) -> bool:
     """Return True if a model takes a parameter: its own, or one of every selection."""
-    if word in recipe.parameters or word in PARAMETERS:
-        return word in recipe.parameters
-    return recipe.runs_solver or (word in inspect.signature(select).parameters and word not in SOLVING)
+    if word in spec.parameters or word in PARAMETERS:
+        return word in spec.parameters
+    return spec.runs_solver or (word in inspect.signature(select).parameters and word not in SOLVING)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

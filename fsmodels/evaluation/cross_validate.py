@@ -35,7 +35,7 @@ from fsmodels.evaluation.folds import (
     standard_error,
 )
 from fsmodels.evaluation.stability import stability_index
-from fsmodels.selection.recipes import find
+from fsmodels.selection.catalogue import find
 from fsmodels.selection.report import BaseAnswer, boundary_note, percent
 from fsmodels.words import listed
 from solvers import progress as watching

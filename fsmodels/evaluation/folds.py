@@ -28,7 +28,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.splitting import check_seed
 from fsmodels.errors import Error, NoSelection, ParameterError
 from fsmodels.selection import request
-from fsmodels.selection.recipes import find
+from fsmodels.selection.catalogue import find
 from fsmodels.selection.report import BaseAnswer, as_json, boundary_note, percent
 from fsmodels.selection.resampling import Resample, folds_of
 from fsmodels.selection.select import select

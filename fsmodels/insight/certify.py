@@ -12,7 +12,7 @@ from fsmodels.datasets.checks import on_one_footing
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.insight.what_if import ProvenAnswer, about, bounded, clock_of, share_of
-from fsmodels.selection.recipes import find
+from fsmodels.selection.catalogue import find
 from fsmodels.selection.report import number
 from fsmodels.selection.request import data_and_words, driver_options
 from fsmodels.selection.rows import able
@@ -171,7 +171,7 @@ def certify(
     >>> print(f"{asked.objective:.1f} {asked.bound:.1f}: at most {100 * asked.above:.1f}% above the best")
     290.0 275.8: at most 5.1% above the best
     """
-    recipe = find(bounded(model))
+    spec = find(bounded(model))
     names = as_names(features, "features")
     if within is not None:
         within = positive("within", within, "a share of the objective, 0.05 for 5%")
@@ -184,7 +184,7 @@ def certify(
         if len(set(names)) < len(names):
             raise DataError(f"features names {listed(names)}: give each once.")
         inside, outside = as_names(force_in, "force_in"), as_names(force_out, "force_out")
-        if max_features is None and recipe.name != "fsp-lambda" and given.get("penalty") is None and able(recipe):
+        if max_features is None and spec.name != "fsp-lambda" and given.get("penalty") is None and able(spec):
             max_features = max(len(names), len(inside), 1)
         wrong = [name for name in inside if name not in names] + [name for name in outside if name in names]
         if wrong:
@@ -197,7 +197,7 @@ def certify(
 
         def solve(what: str, **more: Any) -> Selection:
             with watching.doing(what):
-                return select(data, recipe.name, max_features=max_features, time_limit=clock.left, **given, **more)
+                return select(data, spec.name, max_features=max_features, time_limit=clock.left, **given, **more)
 
         outsiders = [name for name in data.features if name not in set(names)]
         own = solve("the given selection", force_in=names, force_out=list(dict.fromkeys([*outsiders, *outside])))
@@ -218,7 +218,7 @@ def certify(
             early["callback"] = settled
         best = solve("the best selection", force_in=inside, force_out=outside, **early)
         bound = -math.inf if best.bound is None else min(best.bound, own.objective)
-        return Certified(recipe.name, tuple(names), own, best, own.objective, bound, within)
+        return Certified(spec.name, tuple(names), own, best, own.objective, bound, within)
 
 
 def _answer(own: float | None, bound: float | None, met: float | None, within: float) -> bool | None:

@@ -184,17 +184,17 @@ class Session:
 
     def _changed(self, changes: Mapping[str, Any]) -> tuple[Request, list[str]]:
         """Return the request with changes, and the changes in words."""
-        recipe, data, words = self.task.recipe, self.task.data, []
+        spec, data, words = self.task.spec, self.task.data, []
         parameters, rows, options = dict(self.task.parameters), dict(self.task.rows), dict(self.task.options)
         known = driver_options(self.model, self.task.solver) or Config.__dataclass_fields__
         for name, value in changes.items():
             if name in MUTABLE:
-                if name not in parameters and not (name == "max_features" and recipe.selects):
-                    raise ParameterError(f'Model "{recipe.name}" does not use {name}: leave it out.')
-                if value is None and recipe.parameters.get(name):
+                if name not in parameters and not (name == "max_features" and spec.selects):
+                    raise ParameterError(f'Model "{spec.name}" does not use {name}: leave it out.')
+                if value is None and spec.parameters.get(name):
                     raise ParameterError(f"{name}=None: give a value.")
                 if name != "max_features":
-                    recipe.check(name, value, data)
+                    spec.check_value(name, value, data)
                 parameters[name] = value
                 words.append(f"{name} = {value}")
             elif name == "fair":
@@ -215,7 +215,7 @@ class Session:
 
     def _stated(self, task: Request, own: Mapping[str, Callable[[Any], Any]]) -> Request:
         """Replace the rows and values on the model by those of a question; return it with its rows for reports."""
-        model, rows = self.model, read_rows(task.recipe, task.rows, task.data)
+        model, rows = self.model, read_rows(task.spec, task.rows, task.data)
         for row in list(model.component_objects(pyo.Constraint)):
             if row.name not in self._built and row.name != "cardinality":
                 model.del_component(row)
@@ -294,7 +294,7 @@ def explore(
     name = bounded(model)
     request = Request.of(data, name, scale=scale, solver=solver, **given)
     task = replace(request, rows={}).build()
-    if not task.recipe.keeps_model or task.model is None or task.model.component("sigma") is None:
+    if not task.spec.reuses_model or task.model is None or task.model.component("sigma") is None:
         raise ParameterError(f'explore needs a model whose sigma stays while rows change: "{name}" has none.')
     built = frozenset(c.name for c in task.model.component_objects(pyo.Constraint))
     session = Session(task if "memory" in task.options else task.with_memory(), _built=built)

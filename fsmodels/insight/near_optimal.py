@@ -267,10 +267,10 @@ def _model(task: Request, best: Selection, choice: Any) -> NearModel:
     assert task.model is not None
     features = [name for name, x in zip(task.data.features, choice.choice, strict=True) if x > 0.5]
     held = replace(best.result, objective=choice.objective, bound=choice.bound, selected=features)
-    reading = task.recipe.read(task.model, task.data, {**task.parameters, **task.recipe.settings(task.model)}, held)
-    machine = reading.classifier
+    solution = task.spec.read(task.model, task.data, {**task.parameters, **task.spec.reported_values(task.model)}, held)
+    machine = solution.classifier
     weights = dict(zip(task.data.features, np.asarray(machine.w).tolist(), strict=True))
-    objective = choice.objective if reading.objective is None else reading.objective
+    objective = choice.objective if solution.objective is None else solution.objective
     return NearModel(
         tuple(features), objective, min(choice.bound, objective), {name: weights[name] for name in features},
         float(machine.b),

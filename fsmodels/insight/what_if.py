@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pyomo.environ as pyo
 
 from fsmodels.errors import ParameterError
-from fsmodels.selection.recipes import MODELS, find
+from fsmodels.selection.catalogue import MODELS, find
 from fsmodels.selection.report import BaseAnswer, as_json
 from fsmodels.selection.selection import Selection
 from fsmodels.words import listed
@@ -110,14 +110,14 @@ def clock_of(time_limit: float | None) -> Clock:
 
 def bounded(model: str) -> str:
     """Return the name of a model with a proven bound. Raises ParameterError for any other."""
-    recipe = find(model)
-    if not recipe.proves_bound:
+    spec = find(model)
+    if not spec.proves_bound:
         able = listed(name for name, other in MODELS.items() if other.proves_bound)
         raise ParameterError(
-            f'Model "{recipe.name}" proves no bound, so nothing can be held against it: use one of {able}; '
-            f'"{recipe.exact}" is exact for what it seeks.'
+            f'Model "{spec.name}" proves no bound, so nothing can be held against it: use one of {able}; '
+            f'"{spec.exact_model}" is exact for what it seeks.'
         )
-    return recipe.name
+    return spec.name
 
 
 def share_of(more: float, base: float) -> float:

@@ -26,7 +26,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.diagnose import remarks
 from fsmodels.errors import ParameterError
 from fsmodels.page.stages import TITLES, Findings, Plan, work
-from fsmodels.selection.recipes import find
+from fsmodels.selection.catalogue import find
 from fsmodels.selection.report import INTERNAL, facts, number, percent, rows_of_weights, versions, word_for_weights
 from fsmodels.selection.request import Request
 from fsmodels.selection.rows import as_words

@@ -66,14 +66,14 @@ class Plan:
         n_jobs: int,
     ) -> Plan:
         """Return the plan, checked before anything takes time. Raises ParameterError, DataError."""
-        recipe, data = request.recipe, request.data
+        spec, data = request.spec, request.data
         for word in OTHERS:
             if request.options.get(word) is not None:
                 raise ParameterError(f"report does not take {word}, a parameter of one solve: leave it out.")
-        if recipe.runs_solver and time_limit is not None and not 0 < number(time_limit) < math.inf:
+        if spec.runs_solver and time_limit is not None and not 0 < number(time_limit) < math.inf:
             raise ParameterError(f"time_limit={time_limit!r} is not allowed: give seconds above 0, or None.")
         seed = request.words.get("seed")
-        if not recipe.runs_solver and "seed" not in recipe.parameters:
+        if not spec.runs_solver and "seed" not in spec.parameters:
             options = {name: value for name, value in request.options.items() if name != "seed"}
             request = replace(request, options=options)  # the seed is of the folds alone
         if cv != 0:
@@ -104,7 +104,7 @@ class Plan:
     @property
     def longest(self) -> float | None:
         """Seconds that all solves may take together; None without a limit."""
-        if self.time_limit is None or self.what_ifs is None or not self.request.recipe.runs_solver:
+        if self.time_limit is None or self.what_ifs is None or not self.request.spec.runs_solver:
             return None
         rounds = math.ceil(self.cv / max(1, self.n_jobs))
         walks = (1 + rounds) if self.most else 0
@@ -112,7 +112,7 @@ class Plan:
 
     def limited(self, seconds: float | None) -> dict[str, Any]:
         """Return the time limit as an option of the model, if it runs a solver."""
-        return {"time_limit": seconds} if self.request.recipe.runs_solver else {}
+        return {"time_limit": seconds} if self.request.spec.runs_solver else {}
 
 
 @dataclass
@@ -197,7 +197,7 @@ def _errors(done: Findings) -> None:
         done.missing["errors"] = "Not measured: cv = 0."
         return
     request = plan.request
-    done.errors = _judged(plan, request.recipe.name, {**request.words, **plan.limited(plan.time_limit)})
+    done.errors = _judged(plan, request.spec.name, {**request.words, **plan.limited(plan.time_limit)})
     for name, words in _rivals(done):
         try:
             done.rivals.append(_judged(plan, name, words))
@@ -219,10 +219,10 @@ def _rivals(done: Findings) -> list[tuple[str, dict[str, Any]]]:
     plan, request, given = done.plan, done.plan.request, done.found.parameters
     C, data = {"C": given["C"]} if "C" in given else {}, request.data
     rivals: list[tuple[str, dict[str, Any]]] = []
-    if request.recipe.name != "svm":
+    if request.spec.name != "svm":
         rivals.append(("svm", {**C, "time_limit": plan.time_limit}))
     size, small = len(done.found.selected), data.n_features <= SLOW[0] and data.n_samples <= SLOW[1]
-    if request.recipe.name != "rfe" and small and not data.is_sparse and 0 < size < data.n_features:
+    if request.spec.name != "rfe" and small and not data.is_sparse and 0 < size < data.n_features:
         rivals.append(("rfe", {**C, "max_features": size, **rows_on_switches(request.rows, data)}))
     return rivals
 
@@ -236,7 +236,7 @@ def _path(done: Findings) -> None:
     limit = None if plan.time_limit is None else plan.time_limit / len(plan.sizes)
     words = {**request.words, "max_features": plan.sizes, **plan.limited(limit)}
     folds = fold_rows(request.data.y, plan.cv, plan.seed) if plan.cv else None
-    done.path = path(request.data, request.recipe.name, folds=folds, n_jobs=plan.n_jobs, **words)
+    done.path = path(request.data, request.spec.name, folds=folds, n_jobs=plan.n_jobs, **words)
 
 
 def _what_ifs(done: Findings, task: Request) -> None:
@@ -246,7 +246,7 @@ def _what_ifs(done: Findings, task: Request) -> None:
         done.missing["what_ifs"] = "Not measured: what_ifs = 0."
         return
     model = task.model
-    proven = task.recipe.proves_bound and task.recipe.keeps_model
+    proven = task.spec.proves_bound and task.spec.reuses_model
     if proven and model is not None and model.component("sigma") is not None:
         clock = Clock.of_run(plan.what_ifs)
         names = [row.name for row in model.component_objects(pyo.Constraint, active=True)]
@@ -255,17 +255,17 @@ def _what_ifs(done: Findings, task: Request) -> None:
         free = [name for name in found.table().index if name not in found.parameters.get("force_in", ())]
         if free:
             done.necessity = necessity(
-                request.data, request.recipe.name, features=free[:MOST_FEATURES],
+                request.data, request.spec.name, features=free[:MOST_FEATURES],
                 time_limit=clock.left / 2 if rows and clock.left else clock.left, **memory, **request.words,
             )  # fmt: skip
         if rows and not interrupt.pressed():
             options = {name: value for name, value in task.options.items() if name != "time_limit"}
             done.prices = price_of(model, rows, solver=task.solver, time_limit=clock.left, **options)
         return
-    if "fsp_objective" in task.recipe.compared and found.selected:
+    if "fsp_objective" in task.spec.comparison_objectives and found.selected:
         limit = plan.what_ifs
         done.certified = certify(
             request.data, found.selected, C=found.parameters["C"], time_limit=limit, **request.rows
         )
     lack = "proves no bound" if found.bound is None else "has no binary variable for each feature"
-    done.missing["what_ifs"] = f"Not measured: {request.recipe.name} {lack}. Use a model with both, such as fsp-m."
+    done.missing["what_ifs"] = f"Not measured: {request.spec.name} {lack}. Use a model with both, such as fsp-m."

@@ -1,4 +1,4 @@
-"""``fs.describe("fsmulti")``: what a model minimises, takes and can prove, from its recipe and the docstrings alone."""
+"""``fs.describe``: objective, parameters and guarantees of a model, from its specification and the docstrings."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.models.recipe import Recipe
+from fsmodels.models.spec import ModelSpec
+from fsmodels.selection.catalogue import MODELS, documented, find
 from fsmodels.selection.parameters import PARAMETERS
-from fsmodels.selection.recipes import MODELS, documented, find
 from solvers import Takers, html, takers
 from solvers.shared_state import without_warnings
 
@@ -70,17 +70,17 @@ class Description:
     @cached_property
     def solvers(self) -> Takers | None:
         """Solvers and drivers that solve a small model of this kind."""
-        recipe = MODELS[self.name]
-        if not recipe.runs_solver:
+        spec = MODELS[self.name]
+        if not spec.runs_solver:
             return None
         rng = np.random.default_rng(0)
         data = Dataset.from_arrays(rng.normal(size=(8, 3)), [0, 1] * 4).scaled("standard")
-        given = {name: TRIED[name] for name, needed in recipe.parameters.items() if needed}
-        for first in recipe.instead:
+        given = {name: TRIED[name] for name, needed in spec.parameters.items() if needed}
+        for first in spec.alternatives:
             given.setdefault(first, TRIED[first])
         with without_warnings(Warning):
-            own = takers(recipe.model(data, given))
-            whole = takers(recipe.model(data, recipe.suited(given, data, "scip", {})))
+            own = takers(spec.build_model(data, given))
+            whole = takers(spec.build_model(data, spec.choose_form(given, data, "scip", {})))
         return Takers(own.default, own.drivers, whole.whole, whole.local)
 
     def _solver_lines(self) -> list[str]:
@@ -150,11 +150,11 @@ class Descriptions:
 
     def __repr__(self) -> str:
         width = max(map(len, MODELS))
-        lines = [f"{name:<{width}}  {recipe.title}" for name, recipe in MODELS.items()]
+        lines = [f"{name:<{width}}  {spec.title}" for name, spec in MODELS.items()]
         return "\n".join([*lines, "", 'fs.describe("fsp-m") says more of one of them.'])
 
     def _repr_html_(self) -> str:
-        return html.table(((html.code(name), recipe.title) for name, recipe in MODELS.items()), ("model", "what it is"))
+        return html.table(((html.code(name), spec.title) for name, spec in MODELS.items()), ("model", "what it is"))
 
 
 def describe(model: str | None = None) -> Any:
@@ -163,7 +163,7 @@ def describe(model: str | None = None) -> Any:
     Parameters
     ----------
     model : str, optional
-        One of ``recipes.MODELS``; by default all of them, a line each.
+        One of ``catalogue.MODELS``; by default all of them, a line each.
 
     Returns
     -------
@@ -186,18 +186,18 @@ def describe(model: str | None = None) -> Any:
     """
     if model is None:
         return Descriptions()
-    recipe = find(model)
-    page = recipe.page if "." in recipe.page else f"fsmodels.models.{recipe.page}"
+    spec = find(model)
+    page = spec.page if "." in spec.page else f"fsmodels.models.{spec.page}"
     parts = sections(importlib.import_module(page).__doc__ or "")
-    rows = formulas(parts["Problem"], recipe.numbers)
+    rows = formulas(parts["Problem"], spec.equations)
     lines = " \\\\\n".join(rows)
     return Description(
-        name=recipe.name,
-        title=recipe.title,
-        equations=[plain(row) for row in rows] or _in_words(parts["Problem"], recipe.numbers),
+        name=spec.name,
+        title=spec.title,
+        equations=[plain(row) for row in rows] or _in_words(parts["Problem"], spec.equations),
         latex=f"\\begin{{aligned}}\n{lines}\n\\end{{aligned}}" if rows else "",
-        parameters=[_parameter(recipe, name) for name in recipe.parameters],
-        weights="class_weight and sample_weight are honoured" if recipe.weighs else "refused",
+        parameters=[_parameter(spec, name) for name in spec.parameters],
+        weights="class_weight and sample_weight are honoured" if spec.takes_weights else "refused",
         classes=" ".join(parts.get("Class", "").split()),
         certificate=" ".join(parts["Certificate"].split()),
         source=" ".join(parts["Source"].split()),
@@ -212,10 +212,11 @@ def _in_words(problem: str, words: tuple[str, ...]) -> list[str]:
     return [re.sub(r":math:`([^`]*)`", lambda m: plain(m[1]), line).replace("``", "") for line in lines]
 
 
-def _parameter(recipe: Recipe, name: str) -> ParameterDescription:
-    known, default = PARAMETERS.get(name), recipe.default(name)
-    kind, meaning = documented(recipe.build, name)
-    rival = recipe.instead.get(name) or next((mine for mine, other in recipe.instead.items() if other == name), None)
+def _parameter(spec: ModelSpec, name: str) -> ParameterDescription:
+    known, default = PARAMETERS.get(name), spec.default(name)
+    kind, meaning = documented(spec.build, name)
+    pairs = [*spec.alternatives.items(), *((other, mine) for mine, other in spec.alternatives.items())]
+    rival = dict(pairs).get(name)
     text = repr(default)
     if default is inspect.Parameter.empty or rival is not None:
         text = "needed" if rival is None else f"this or {rival}"

@@ -23,7 +23,7 @@ from fsmodels.models import fsp
 from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.kernel.fitted import KernelClassifier
 from fsmodels.models.multivariate import measures
-from fsmodels.selection.recipes import find
+from fsmodels.selection.catalogue import find
 from fsmodels.words import listed
 from solvers import Result, SolutionStatus, StopReason
 from solvers.result import relative_gap
@@ -237,7 +237,7 @@ class Outcome(FittedSelection):
         Of models that select for an SVM by other means, so that they can be compared; None where it cannot be certified
         within half a minute. Not the objective of ``machine``, whose weights may have another origin.
         """
-        if not (self.has_solution and "fsp_objective" in find(self.name).compared):
+        if not (self.has_solution and "fsp_objective" in find(self.name).comparison_objectives):
             return None
         return fsp.value(self.data, self.selected, C=self.parameters["C"], time_limit=FSP_SECONDS)
 

@@ -16,9 +16,9 @@ from fsmodels.checks import each_once
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.models.fsp import penalties
-from fsmodels.models.recipe import Recipe
+from fsmodels.models.spec import ModelSpec
+from fsmodels.selection.catalogue import find
 from fsmodels.selection.curve import SelectionPath, point_text
-from fsmodels.selection.recipes import find
 from fsmodels.selection.request import Request
 from fsmodels.selection.resampling import Resample, folds_of
 from fsmodels.selection.rows import prices
@@ -102,17 +102,17 @@ def path(
     """
     if "choose_by" in words:
         raise ParameterError("choose_by is a rule of select: path reports optima, and validation= their errors.")
-    recipe = find(model)
+    spec = find(model)
     given = {"max_features": max_features, "C": C, "penalty": penalty}
     budget = lasting(budget)
-    if "budget" in recipe.parameters and not prices(budget):
+    if "budget" in spec.parameters and not prices(budget):
         given["budget"] = None if budget == () else budget
     else:
         words["budget"] = budget
     grids = {name: value for name, value in given.items() if _is_grid(value)}
     words |= {name: value for name, value in given.items() if name not in grids}
     request = Request.of(data, model, scale=scale, **words)
-    grid = {name: _values(name, value, request.data, recipe) for name, value in grids.items()}
+    grid = {name: _values(name, value, request.data, spec) for name, value in grids.items()}
     if not grid:
         raise ParameterError(
             "path needs several values of at least one parameter: give for example max_features=[1, 2, 5], "
@@ -127,8 +127,8 @@ def path(
         if parts and len(found) == len(points) and found[-1].stop_reason is not StopReason.INTERRUPTED:
             bare = request.on(request.data.take([]))  # workers get the data of their fold only
             each(partial(_of_fold, bare, points), parts, n_jobs, runs.__setitem__, "fold")
-    ordered = recipe.runs_solver and not any(isinstance(value, Mapping) for values in grid.values() for value in values)
-    direction = {name: recipe.direction.get(name) for name in grid} if ordered else {}
+    ordered = spec.runs_solver and not any(isinstance(value, Mapping) for values in grid.values() for value in values)
+    direction = {name: spec.objective_direction.get(name) for name in grid} if ordered else {}
     not_less = _not_less(rows, direction)
     _share_bounds(rows, not_less)
     selections = [
@@ -147,7 +147,7 @@ def _selections(request: Request, points: list[dict[str, Any]], validation: Data
     with interrupt.run():
         try:
             for point in watching.each(points, "point", point_text):
-                if task is None or not task.recipe.keeps_model:
+                if task is None or not task.spec.reuses_model:
                     with interrupt.raising():
                         task = request.changed(**point).build().with_memory()
                 else:
@@ -181,11 +181,11 @@ def _is_grid(value: Any) -> bool:
     return iterable(value) and not isinstance(value, str | Mapping)
 
 
-def _values(name: str, given: Any, data: Dataset, recipe: Recipe) -> list[Any]:
+def _values(name: str, given: Any, data: Dataset, spec: ModelSpec) -> list[Any]:
     """Return the values in ascending order, so that incumbents remain feasible; mappings in the order given."""
     values = [v.item() if isinstance(v, np.generic) else v for v in given]
     for value in values:
-        recipe.check(name, value, data)
+        spec.check_value(name, value, data)
     each_once(name, values)
     return values if any(isinstance(value, Mapping) for value in values) else sorted(values)
 
@@ -211,7 +211,7 @@ def _row(found: Selection, validation: Dataset | None) -> dict[str, Any]:
         "objective": found.objective,
         "bound": found.bound,
         "gap": found.gap,
-        **{name: getattr(found, name) for name in find(found.name).compared},
+        **{name: getattr(found, name) for name in find(found.name).comparison_objectives},
         "status": found.status.value,
         "n_selected": len(found.selected),
         "selected": list(found.selected),

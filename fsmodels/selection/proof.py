@@ -32,8 +32,8 @@ from fsmodels.errors import ModelError
 from fsmodels.models.fsp.oracle import SvmOracle
 from fsmodels.models.fsp.oracle.relaxation import Rows
 from fsmodels.models.shares import slack_weights
+from fsmodels.selection.catalogue import MODELS
 from fsmodels.selection.outcome import Outcome
-from fsmodels.selection.recipes import MODELS
 from fsmodels.words import listed
 from solvers.facts import LinearRows, facts_of
 from solvers.facts.base import built_of
@@ -53,7 +53,7 @@ def prove(found: Outcome) -> CertificateFile:
     """
     model, data = found.model, found.data
     if not MODELS[found.name].certifies or model is None:
-        able = listed(name for name, recipe in MODELS.items() if recipe.certifies)
+        able = listed(name for name, spec in MODELS.items() if spec.certifies)
         raise ModelError(f'A certificate is written for {able}, and this is "{found.name}".')
     if found.machine is None or found.objective is None:
         raise ModelError("There is no selection to write a certificate of.")

@@ -19,9 +19,9 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.diagnose import look
 from fsmodels.errors import DataError, NoSelection, ParameterError
 from fsmodels.models.classifier import LinearClassifier
-from fsmodels.models.recipe import Recipe
+from fsmodels.models.spec import ModelSpec
+from fsmodels.selection.catalogue import find, used_parameters
 from fsmodels.selection.parameters import PARAMETERS
-from fsmodels.selection.recipes import find, used_parameters
 from fsmodels.selection.rows import (
     KEYWORDS,
     able,
@@ -50,7 +50,7 @@ class Request:
     ----------
     data : Dataset
         With weights of samples, and with the groups of ``fair`` aside; scaled after ``build``.
-    recipe : Recipe
+    spec : ModelSpec
         The model.
     parameters : dict
         Parameters of the builder; after ``build`` also those that follow from the solver and the data.
@@ -70,7 +70,7 @@ class Request:
     """
 
     data: Dataset
-    recipe: Recipe
+    spec: ModelSpec
     parameters: Mapping[str, Any]
     rows: Mapping[str, Any]
     options: Mapping[str, Any]
@@ -96,7 +96,7 @@ class Request:
         ``content``: of the JSON file. ``space``: features and scaling of the saved selection. ``data``: its samples.
         Raises DataError: ``data`` are others.
         """
-        recipe, parameters, about = find(content["model"]), dict(content["parameters"]), content["data"]
+        spec, parameters, about = find(content["model"]), dict(content["parameters"]), content["data"]
         kinds = [kind for kind in KEYWORDS if kind in parameters and not isinstance(parameters[kind], int | float)]
         rows = declared({kind: parameters.pop(kind) for kind in kinds})
         if "budget_features" in parameters:
@@ -107,10 +107,10 @@ class Request:
         if (given.n_samples, len(space.features)) != (about["samples"], about["features"]):
             held = f"{about['samples']} samples and {about['features']} features (scaling of {len(space.features)})"
             raise DataError(f'The selection is of {held}, and data "{data.name}" are others: give those of then.')
-        own = {name: value for name, value in parameters.items() if name in recipe.parameters or name == "max_features"}
+        own = {name: value for name, value in parameters.items() if name in spec.parameters or name == "max_features"}
         scaled = replace(space.apply_scale_to(given), looked_at=True)
-        ran = content["solver"] if recipe.runs_solver and "solver" in content else {"name": None, "options": {}}
-        return cls.of(scaled, recipe.name, **{**ran["options"], "solver": ran["name"], **own, **rows})
+        ran = content["solver"] if spec.runs_solver and "solver" in content else {"name": None, "options": {}}
+        return cls.of(scaled, spec.name, **{**ran["options"], "solver": ran["name"], **own, **rows})
 
     def changed(self, /, **words: Any) -> Request:
         """Return the request with other parameters, side constraints and options of the solver, by their names."""
@@ -118,14 +118,14 @@ class Request:
         if not isinstance(number, numbers.Number):
             number, costs = number_and_rows(number)
         if number is not None:
-            if "budget" not in self.recipe.parameters:
+            if "budget" not in self.spec.parameters:
                 raise ParameterError(
                     f"budget got {type(number).__name__} {number!r}, which is for fsmulti: model "
-                    f'"{self.recipe.name}" takes (costs, limit), on the command line --budget COSTS.csv:LIMIT.',
+                    f'"{self.spec.name}" takes (costs, limit), on the command line --budget COSTS.csv:LIMIT.',
                     parameter="budget",
                 )
             words["budget"] = number
-        known = {*self.recipe.parameters, *PARAMETERS}
+        known = {*self.spec.parameters, *PARAMETERS}
         rows = {kind: words.pop(kind) for kind in KEYWORDS if kind in words and kind != "budget"}
         rows |= {} if costs is None else {"budget": costs}
         parameters = {name: words.pop(name) for name in list(words) if name in known}
@@ -162,22 +162,22 @@ class Request:
 
     def build(self) -> Request:
         """Return the request with scaled data, the model and its side constraints."""
-        recipe, options, data = self.recipe, dict(self.options), self.scaled().data
-        recipe.refuse({**self.options, **self.parameters})
-        if not recipe.weighs:
-            unweighted(data, f'Model "{recipe.name}"')
+        spec, options, data = self.spec, dict(self.options), self.scaled().data
+        spec.check_parameters({**self.options, **self.parameters})
+        if not spec.takes_weights:
+            unweighted(data, f'Model "{spec.name}"')
         wanted = dict(self.parameters)
-        limited = wanted.get("max_features") is not None and "max_features" not in recipe.parameters
-        rows = read_rows(recipe, self.rows, data, limited=limited)
-        most = wanted.pop("max_features", None) if able(recipe) and "max_features" not in recipe.parameters else None
+        limited = wanted.get("max_features") is not None and "max_features" not in spec.parameters
+        rows = read_rows(spec, self.rows, data, limited=limited)
+        most = wanted.pop("max_features", None) if able(spec) and "max_features" not in spec.parameters else None
         on_weights = any(row.on_weights for row in rows)
-        if (most is not None or any(row.on_sigma for row in rows)) and "sigma" in recipe.parameters:
+        if (most is not None or any(row.on_sigma for row in rows)) and "sigma" in spec.parameters:
             wanted["sigma"] = True
-        parameters = used_parameters(recipe, wanted, others=options)
-        parameters = recipe.suited(parameters, data, self.solver, options, on_weights=on_weights)
+        parameters = used_parameters(spec, wanted, others=options)
+        parameters = spec.choose_form(parameters, data, self.solver, options, on_weights=on_weights)
         if most is not None:
             feature_count(most, data.n_features)  # before a large model is built
-        model, stated = recipe.model(data, parameters), {}
+        model, stated = spec.build_model(data, parameters), {}
         if model is None and rows:
             model = rows_model(data.features)
         if model is not None:
@@ -203,29 +203,30 @@ class Request:
                 f'choose_by="validation" is a rule of {listed(able)}, on fsp-m and fsp-lambda: leave it out, and '
                 "validation= reports the error."
             )
-        with interrupt.run(), one_clock(), watching.doing(self.recipe.name):
+        with interrupt.run(), one_clock(), watching.doing(self.spec.name):
             return self._solve(validation, by_error)
 
     def _solve(self, validation: Dataset | None, by_error: bool) -> Selection:
         options = dict(self.options)
-        if validation is not None and self.recipe.runs_solver:
+        if validation is not None and self.spec.runs_solver:
             validation = self.data.apply_scale_to(validation)
         if by_error:
             options |= {"choose_by": "validation", "validation": validation}
         try:
-            result, reading = self.recipe.answer(self.model, self.data, self.parameters, self.solver, options)
+            result, solution = self.spec.solve_and_read(self.model, self.data, self.parameters, self.solver, options)
         except NoSelection as error:  # of a baseline; callers record it with the selection
             none = Result(SolutionStatus.INFEASIBLE, StopReason.CONVERGED, options=options, message=str(error))
             error.selection = self._selection(none)
             raise
         found = self._selection(result)
-        if reading is None:
+        if solution is None:
             found = replace(found, message=as_words(found.message, found.parameters))
         else:
-            changes = {part.name: getattr(reading, part.name) for part in fields(reading) if part.name != "classifier"}
-            found = replace(found, selected=reading.classifier.selected, machine=reading.classifier, **changes)
-        if self.recipe.refit and found.selected:
-            found = _refitted(found, self.recipe.refit, validation, options.get("time_limit"))
+            changes = {part.name: getattr(solution, part.name) for part in fields(solution)}
+            classifier = changes.pop("classifier")
+            found = replace(found, selected=classifier.selected, machine=classifier, **changes)
+        if self.spec.refit and found.selected:
+            found = _refitted(found, self.spec.refit, validation, options.get("time_limit"))
         if validation is not None and found.has_solution:
             with interrupt.finishing():
                 found = replace(found, validation_error=found.error(validation))
@@ -234,12 +235,12 @@ class Request:
     def _selection(self, result: Result) -> Selection:
         """Return a selection with the result and without a classifier."""
         stated = dict(self.stated or {})
-        parameters = {**self.parameters, **stated, **self.recipe.settings(self.model)}
+        parameters = {**self.parameters, **stated, **self.spec.reported_values(self.model)}
         if "budget" in stated and "budget" in self.parameters:
             parameters["budget_features"] = self.parameters["budget"]  # the number, next to the rows of costs
         parameters.pop("sigma", None)  # follows from the side constraints
         return Selection(
-            self.recipe.name, self.data, parameters, (), None, None, result.bound, result.status, result.stop_reason,
+            self.spec.name, self.data, parameters, (), None, None, result.bound, result.status, result.stop_reason,
             result, result.message, model=self.model,
         )  # fmt: skip
 

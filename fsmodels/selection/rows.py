@@ -23,9 +23,9 @@ from fsmodels.datasets.dialect import quoted
 from fsmodels.errors import DataWarning, ModelError, ParameterError
 from fsmodels.models import side_constraints
 from fsmodels.models.components import changeable
-from fsmodels.models.recipe import Recipe
 from fsmodels.models.rows import Row, constraint
-from fsmodels.selection.recipes import MODELS
+from fsmodels.models.spec import ModelSpec
+from fsmodels.selection.catalogue import MODELS
 from fsmodels.words import as_names, check_known_features, iterable, listed
 from solvers.outside import warn
 
@@ -240,12 +240,12 @@ def beside(data: Dataset, fair: Any) -> tuple[Dataset, list[tuple[str, Any]]]:
     return data, named
 
 
-def able(recipe: Recipe) -> bool:
+def able(spec: ModelSpec) -> bool:
     """Return True if rows on switches can be stated for this model."""
-    return recipe.selects or recipe.rows or "sigma" in recipe.parameters
+    return spec.selects or spec.rows or "sigma" in spec.parameters
 
 
-def read_rows(recipe: Recipe, given: Mapping[str, Any], data: Dataset, *, limited: bool = False) -> list[Declaration]:
+def read_rows(spec: ModelSpec, given: Mapping[str, Any], data: Dataset, *, limited: bool = False) -> list[Declaration]:
     """Return the declarations of what was given by keyword; None means no declaration.
 
     ``fair`` has the form that ``beside`` returns. ``limited``: whether the number of features is limited by a row. The
@@ -260,17 +260,17 @@ def read_rows(recipe: Recipe, given: Mapping[str, Any], data: Dataset, *, limite
         for value in keyword.values(name, given.get(name))
         for declaration in keyword.read(value, data)
     ]
-    if recipe.selects or recipe.rows or limited or any(declaration.on_sigma for declaration in found):
+    if spec.selects or spec.rows or limited or any(declaration.on_sigma for declaration in found):
         found += _together(data, found)
     for declaration in found:
         for needed, accepts, what in (
             (declaration.on_sigma, able, "has no sigma to constrain"),
-            (declaration.on_weights, attrgetter("weighed"), "takes no rows on weights"),
+            (declaration.on_weights, attrgetter("takes_weight_rows"), "takes no rows on weights"),
         ):
-            if needed and not accepts(recipe):
+            if needed and not accepts(spec):
                 others = [name for name, r in MODELS.items() if accepts(r)]
                 raise ModelError(
-                    f'Model "{recipe.name}" {what}, so it cannot take {declaration.keyword}. Models that can: '
+                    f'Model "{spec.name}" {what}, so it cannot take {declaration.keyword}. Models that can: '
                     f"{', '.join(others)}."
                 )
     return found
@@ -279,10 +279,10 @@ def read_rows(recipe: Recipe, given: Mapping[str, Any], data: Dataset, *, limite
 def say_apart(name: str, data: Dataset, stated: Mapping[str, Any]) -> None:
     """Warn if a model selects the features of a category separately."""
     columns = [column for column, category in data.categories.items() if category.together and len(category.levels) > 2]
-    recipe = MODELS[name]
+    spec = MODELS[name]
     if columns and name != "svm" and "all_or_none" not in stated:
         able = [other for other, r in MODELS.items() if r.selects or r.rows]
-        limit = "" if "max_features" in recipe.parameters else ", or with --max-features (max_features=)"
+        limit = "" if "max_features" in spec.parameters else ", or with --max-features (max_features=)"
         warn(
             f'Model "{name}" weighs the features of {listed(map(quoted, columns), 5)} one by one: they are selected '
             f"together by {listed(able)}{limit}.",

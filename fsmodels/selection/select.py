@@ -9,8 +9,8 @@ from typing import Any
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.rows import Row
+from fsmodels.selection.catalogue import MODELS, meaning
 from fsmodels.selection.parameters import PARAMETERS
-from fsmodels.selection.recipes import MODELS, meaning
 from fsmodels.selection.request import Request
 from fsmodels.selection.rows import say_apart
 from fsmodels.selection.selection import Selection
@@ -59,7 +59,7 @@ def select(
     data : Dataset
         Scaled by ``scale``, unless the data are scaled already; ``data.scaled("none")`` counts as scaled.
     model : str
-        One of ``recipes.MODELS``: svm, one-norm-svm, fsp-m, fsp-lambda, robust-lp, fs, fsl, fsv, fss, fsb,
+        One of ``catalogue.MODELS``: svm, one-norm-svm, fsp-m, fsp-lambda, robust-lp, fs, fsl, fsv, fss, fsb,
         obd, gmeb, gmeb-dual, gmeb-nonconvex, fsmulti, full-fs, ao-simple, ao-margin, ao-efs, gmkl, rfe,
         information-gain, mutual-information, relief.
     max_features : int, optional
@@ -170,16 +170,16 @@ def select(
     with interrupt.run(), one_clock(), watching.shown(progress is True):
         with interrupt.raising(), put_off(), watching.doing("building the model"):
             request = Request.of(**words).build()
-            say_apart(request.recipe.name, request.data, request.stated or {})
+            say_apart(request.spec.name, request.data, request.stated or {})
         return request.solve(validation, choose_by)
 
 
 def _parameters() -> str:
     """Return the list of the parameters of the builders that are no keywords of ``select``, with their models."""
-    kernels = [name for name, recipe in MODELS.items() if "kernel" in recipe.parameters]
+    kernels = [name for name, spec in MODELS.items() if "kernel" in spec.parameters]
     users: dict[str, list[str]] = {}
-    for model, recipe in MODELS.items():
-        for parameter in recipe.parameters.keys() - inspect.signature(select).parameters.keys():
+    for model, spec in MODELS.items():
+        for parameter in spec.parameters.keys() - inspect.signature(select).parameters.keys():
             users.setdefault(parameter, []).append(model)
     lines = []
     for parameter, models in sorted(users.items()):

@@ -18,10 +18,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fsmodels.checks import choice
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.catalogue import MODELS
 from fsmodels.selection.selection import Selection
 from fsmodels.sklearn import request
-from fsmodels.sklearn.request import MULTICLASS, names_of_models, recipe_of, words_of
+from fsmodels.sklearn.request import MULTICLASS, names_of_models, spec_of, words_of
 from fsmodels.sklearn.weights import FitByModel, checked, distinct, weighs
 from fsmodels.words import listed
 from solvers import StopReason
@@ -91,18 +91,18 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
         NoSelection, SolverError
             Nothing satisfies the constraints; no solution within the limits.
         """
-        recipe = recipe_of(self, kernels=self._kernels)
+        spec = spec_of(self, kernels=self._kernels)
         if isinstance(self.multiclass, str) and self.multiclass == "shared":
             raise ParameterError(
                 'multiclass="shared" was removed. Use multiclass="each", or one model with linked sigma, as in '
                 '"More than two classes" of docs/scikit-learn.md.'
             )
         choice("multiclass", self.multiclass, MULTICLASS)
-        if not recipe.weighs and (sample_weight is not None or self.class_weight is not None):
+        if not spec.takes_weights and (sample_weight is not None or self.class_weight is not None):
             which = "sample_weight" if sample_weight is not None else "class_weight"
             able = listed(filter(weighs, MODELS), len(MODELS))
             raise ParameterError(
-                f'{type(self).__name__}(model="{recipe.name}") takes no {which}: what it minimises is no sum over '
+                f'{type(self).__name__}(model="{spec.name}") takes no {which}: what it minimises is no sum over '
                 f"samples that weights could multiply. Models that take it: {able}."
             )
         if y is None:
@@ -123,7 +123,7 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
         words, rows = self._request()
         if "fair" in rows.declared and weights is not None:
             raise ParameterError("constraints: fair compares means of samples, which sample_weight would not change.")
-        if recipe.weighs and "fair" not in rows.declared:
+        if spec.takes_weights and "fair" not in rows.declared:
             X, codes, weights = distinct(X, codes, weights)
         problems = request.problems_of(X, codes, self._names(), weights, self)
         found = self._solved(problems, words, rows)
@@ -217,7 +217,7 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
 
     def _request(self) -> tuple[dict[str, Any], request.SideRows]:
         """Return the arguments of a request, and the side constraints."""
-        words = words_of(self, recipe_of(self, kernels=self._kernels), self.n_features_in_)
+        words = words_of(self, spec_of(self, kernels=self._kernels), self.n_features_in_)
         return words, request.SideRows.of(self.constraints, self.rows, self._names())
 
     def _sparse(self) -> bool:

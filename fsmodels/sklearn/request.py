@@ -16,9 +16,9 @@ from fsmodels.checks import choice, positive, whole
 from fsmodels.datasets.checks import on_one_footing
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, NoSelection, ParameterError, SolverError
-from fsmodels.models.recipe import Recipe
+from fsmodels.models.spec import ModelSpec
 from fsmodels.selection import report
-from fsmodels.selection.recipes import MODELS, find
+from fsmodels.selection.catalogue import MODELS, find
 from fsmodels.selection.request import Request
 from fsmodels.selection.rows import KEYWORDS, beside, free_name, rows_model
 from fsmodels.selection.selection import Selection
@@ -44,68 +44,68 @@ OF_ESTIMATOR = (
 
 def names_of_models(*, kernels: bool) -> list[str]:
     """Return the models that work on a kernel, or those that do not."""
-    return [name for name, recipe in MODELS.items() if ("kernel" in recipe.parameters) == kernels]
+    return [name for name, spec in MODELS.items() if ("kernel" in spec.parameters) == kernels]
 
 
-def recipe_of(estimator: Any, *, kernels: bool) -> Recipe:
+def spec_of(estimator: Any, *, kernels: bool) -> ModelSpec:
     """Return the model of an estimator. Raises ParameterError: unknown, or one of the other class."""
-    recipe = find(estimator.model)
+    spec = find(estimator.model)
     allowed = names_of_models(kernels=kernels)
-    if recipe.name not in allowed:
+    if spec.name not in allowed:
         other = "KernelSelectorClassifier" if not kernels else "SelectorClassifier"
         raise ParameterError(
-            f'{type(estimator).__name__} does not take model="{recipe.name}": use {other} for it, or one of '
+            f'{type(estimator).__name__} does not take model="{spec.name}": use {other} for it, or one of '
             f"{', '.join(allowed)}."
         )
-    return recipe
+    return spec
 
 
-def words_of(estimator: Any, recipe: Recipe, n_features: int) -> dict[str, Any]:
+def words_of(estimator: Any, spec: ModelSpec, n_features: int) -> dict[str, Any]:
     """Return the arguments of ``Request.of`` for an estimator, without its constraints and its time limit.
 
     Raises ParameterError: a parameter that the model does not use, or a value that is not allowed.
     """
-    who = f'{type(estimator).__name__}(model="{recipe.name}")'
+    who = f'{type(estimator).__name__}(model="{spec.name}")'
     defaults = {name: p.default for name, p in inspect.signature(type(estimator).__init__).parameters.items()}
     words: dict[str, Any] = {}
     for name in [name for name in defaults if name != "self" and name not in OF_ESTIMATOR]:
         value = getattr(estimator, name)
-        if name in recipe.parameters:
+        if name in spec.parameters:
             if value is not None:
                 words[name] = value
         elif not _same(value, defaults[name]):
-            peers = names_of_models(kernels="kernel" in recipe.parameters)
+            peers = names_of_models(kernels="kernel" in spec.parameters)
             users = [other for other in peers if name in MODELS[other].parameters]
-            takes = [own for own in recipe.parameters if own in defaults]
+            takes = [own for own in spec.parameters if own in defaults]
             also = f"Models that use it: {', '.join(users)}. " if users else ""
             raise ParameterError(
                 f"{who} does not use {name}={short(repr(value))}. {also}This one takes {listed(takes)}: "
                 f"set {name}={defaults[name]!r}."
             )
-    words = {**recipe.defaults, **words}
-    if (most := _most(estimator.max_features, recipe, words, n_features)) is not None:
+    words = {**spec.defaults, **words}
+    if (most := _most(estimator.max_features, spec, words, n_features)) is not None:
         words["max_features"] = most
     choice("scale", estimator.scale, list(SCALINGS))
-    words |= _options(estimator, recipe, who)
-    return {"model": recipe.name, "scale": estimator.scale, "solver": estimator.solver, **words}
+    words |= _options(estimator, spec, who)
+    return {"model": spec.name, "scale": estimator.scale, "solver": estimator.solver, **words}
 
 
 def _same(value: Any, default: Any) -> bool:
     return value is default or (isinstance(value, str | numbers.Number) and value == default)
 
 
-def _most(given: Any, recipe: Recipe, words: Mapping[str, Any], n_features: int) -> int | None:
+def _most(given: Any, spec: ModelSpec, words: Mapping[str, Any], n_features: int) -> int | None:
     """Return the largest number of features; "auto" is a number only if the model needs one."""
     if given is None or (isinstance(given, str) and given == AUTO):
-        other = recipe.instead.get("max_features")
-        needed = recipe.parameters.get("max_features", False) and (other is None or other not in words)
+        other = spec.alternatives.get("max_features")
+        needed = spec.parameters.get("max_features", False) and (other is None or other not in words)
         return min(FEATURES, n_features) if needed and given == AUTO else None
     if isinstance(given, str):
         raise ParameterError(f'max_features="{short(given)}" is not allowed: give a whole number, None or "{AUTO}".')
     return whole("max_features", given, 1, n_features, f"the data have {n_features} features to select from")
 
 
-def _options(estimator: Any, recipe: Recipe, who: str) -> dict[str, Any]:
+def _options(estimator: Any, spec: ModelSpec, who: str) -> dict[str, Any]:
     """Return the options of the solver; gap and seed are parameters of the model if it has them."""
     given = {} if estimator.solver_options is None else estimator.solver_options
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
@@ -119,9 +119,9 @@ def _options(estimator: Any, recipe: Recipe, who: str) -> dict[str, Any]:
     if estimator.time_limit is not None:
         positive("time_limit", estimator.time_limit, "it is the seconds that a fit may take", any_size=True)
     idle = ["solver"] if estimator.solver is not None else []
-    idle += [name for name in (*given, *own) if name not in recipe.parameters]
+    idle += [name for name in (*given, *own) if name not in spec.parameters]
     idle += ["time_limit"] if estimator.time_limit is not None else []
-    if idle and not recipe.runs_solver:
+    if idle and not spec.runs_solver:
         raise ParameterError(f"{who} runs no solver, so it does not use {listed(idle)}: leave it out.")
     return {**given, **own}
 

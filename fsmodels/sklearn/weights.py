@@ -23,7 +23,7 @@ from scipy import sparse
 from fsmodels.checks import positive
 from fsmodels.datasets.weighting import BALANCED, given_weights
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.catalogue import MODELS
 from fsmodels.words import listed, short
 
 FloatArray = NDArray[np.float64]
@@ -31,7 +31,7 @@ FloatArray = NDArray[np.float64]
 
 def weighs(model: Any) -> bool:
     """Return True if the model is known and takes weights of samples."""
-    return isinstance(model, str) and model in MODELS and MODELS[model].weighs
+    return isinstance(model, str) and model in MODELS and MODELS[model].takes_weights
 
 
 class FitByModel:

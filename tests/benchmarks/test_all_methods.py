@@ -12,7 +12,7 @@ import pytest
 from log import Log
 
 import fsmodels as fs
-from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.catalogue import MODELS
 
 
 @pytest.fixture
@@ -28,11 +28,11 @@ def tiny(monkeypatch):
     monkeypatch.setattr(tasks, "warm", lambda: None)
     for name, method in fits.METHODS.items():  # two points each
         monkeypatch.setitem(fits.METHODS, name, replace(method, points=lambda n, d, all=method.points: all(n, d)[-2:]))
-    for model, recipe in MODELS.items():
-        if recipe.ladder is not None:
-            names, values = recipe.ladder
+    for model, spec in MODELS.items():
+        if spec.tuning_grid is not None:
+            names, values = spec.tuning_grid
             few = names, lambda data, C, all=values: all(data, C)[::12]
-            monkeypatch.setitem(MODELS, model, replace(recipe, ladder=few))
+            monkeypatch.setitem(MODELS, model, replace(spec, tuning_grid=few))
     tasks.parts.cache_clear()
     yield data
     tasks.parts.cache_clear()

@@ -13,7 +13,7 @@ from edit_page import line, page
 from edits import EDITS
 from families import FAMILIES
 from fsmodels.models.rows import Row
-from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.catalogue import MODELS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "rows-on-features.md"
 pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="tests run without the source tree")

@@ -21,7 +21,7 @@ import fsmodels as fs
 import solvers
 from edits import EDITS, FEATURES, Edit, Missing, View
 from families import Family, data
-from fsmodels.selection.recipes import MODELS, used_parameters
+from fsmodels.selection.catalogue import MODELS, used_parameters
 from solvers import SolutionStatus, facts_of
 
 CLOSE, ROOM = 1e-4, 1e-6  # relative gap of an optimum; what rows may be missed by
@@ -67,36 +67,36 @@ def run(family: Family, edit: Edit) -> Cell:
 
 
 def _answer(family: Family, edit: Edit) -> Answer:
-    recipe = MODELS[family.name]
+    spec = MODELS[family.name]
     if edit.words:
         found = fs.select(data(), family.name, **family.given, **edit.words)
         model, machine, used = found.model, found.machine, found.selected
         result, solved = replace(found.result, status=found.status, objective=found.objective), found.has_solution
     else:
-        given = used_parameters(recipe, family.given)
-        if edit.on_sigma is not None and "sigma" in recipe.parameters:
+        given = used_parameters(spec, family.given)
+        if edit.on_sigma is not None and "sigma" in spec.parameters:
             given["sigma"] = True
-        given = recipe.suited(given, data(), None, {}, on_weights=edit.on_weights is not None)
-        model = recipe.model(data(), given)
+        given = spec.choose_form(given, data(), None, {}, on_weights=edit.on_weights is not None)
+        model = spec.build_model(data(), given)
         if model is None:
             raise Missing("no model")
-        view = View(model, recipe.has_sigma(given), family.changed)
+        view = View(model, spec.has_sigma(given), family.changed)
         for part in (edit.on_weights, edit.on_sigma):
             if part is not None:
                 part(view)
-        result, read = recipe.answer(model, data(), given, None, {})
+        result, read = spec.solve_and_read(model, data(), given, None, {})
         machine, used = (None, ()) if read is None else (read.classifier, read.classifier.selected)
         solved = result.has_solution
     if not solved:
         return Answer(result, model, None, 0.0, frozenset())
-    w, b = _weights(recipe, model, machine)
+    w, b = _weights(spec, model, machine)
     return Answer(result, model, w, b, frozenset(used))
 
 
-def _weights(recipe: Any, model: Any, classifier: Any) -> tuple[np.ndarray | None, float]:
+def _weights(spec: Any, model: Any, classifier: Any) -> tuple[np.ndarray | None, float]:
     """Weights on the model itself, where it has some, and as they are reported where not."""
-    if model is not None and hasattr(recipe, "weights"):
-        return recipe.weights(model)
+    if model is not None and hasattr(spec, "weights"):
+        return spec.weights(model)
     z = None if model is None else model.component("z")
     if z is not None:
         return np.array([pyo.value(z[j]) for j in FEATURES]), 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from edit_matrix import KNOWN, Cell
 from edits import EDITS
 from families import FAMILIES
-from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.catalogue import MODELS
 
 HEAD = """# Rows on features: their text form, and what each family does
 

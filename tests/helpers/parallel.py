@@ -17,7 +17,7 @@ import pyomo.environ as pyo
 import fsmodels as fs
 import solvers
 from families import FAMILIES
-from fsmodels.selection.recipes import MODELS, used_parameters
+from fsmodels.selection.catalogue import MODELS, used_parameters
 from solvers.interfaces.registry import SOLVERS
 from solvers.model.classes import violation
 from solvers.run import takers
@@ -73,7 +73,7 @@ def build(name: str, seed: int) -> Any:
     if name in OTHERS:
         return other(name, seed)
     family = next(f for f in FAMILIES if f.name == name)
-    return MODELS[name].model(data(seed), used_parameters(MODELS[name], family.given))
+    return MODELS[name].build_model(data(seed), used_parameters(MODELS[name], family.given))
 
 
 def other(name: str, seed: int) -> pyo.ConcreteModel:

@@ -21,7 +21,7 @@ import pytest
 
 import fsmodels as fs
 from fsmodels import cli
-from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.catalogue import MODELS
 
 GOLDEN = Path(__file__).parent / "golden"
 VERSIONS = {name: importlib.metadata.version(name) for name in ("numpy", "highspy", "clarabel", "scikit-learn")}
@@ -116,13 +116,13 @@ def results(dataset):
     """Return status, selection, objective, bound and error of each model; slow models get about 60 samples."""
     data, found = fs.load_dataset(dataset), {}
     part = data.take(range(0, data.n_samples, max(1, data.n_samples // 60)))
-    for name, recipe in MODELS.items():
-        few = part if "kernel" in recipe.parameters or name in ("fs", "fsl") else data
-        words = {word: value for word, value in WORDS.items() if recipe.parameters.get(word)}
+    for name, spec in MODELS.items():
+        few = part if "kernel" in spec.parameters or name in ("fs", "fsl") else data
+        words = {word: value for word, value in WORDS.items() if spec.parameters.get(word)}
         words |= {"penalty": 0.05} if "penalty" in words and name != "fsp-lambda" else {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            one = fs.select(few, name, **words, **({"time_limit": 60.0} if recipe.runs_solver else {}))
+            one = fs.select(few, name, **words, **({"time_limit": 60.0} if spec.runs_solver else {}))
         told = {"status": one.status.value, "selected": sorted(one.selected), "objective": one.objective}
         found[name] = told | {"bound": one.bound, "error": one.training_error}
     return found

@@ -24,7 +24,7 @@ Dual and bounds
 
     both from the data alone; a row of the iteration table shows them, and the result is called optimal where they meet.
     The bound also holds for the best w with at most B features, where Omega(w) = 1/2 w.w: (5) is a relaxation of that
-    problem (Lemma 2), so it says how far a selection with ``max_features`` (``recipes``) is from the best possible.
+    problem (Lemma 2), so it says how far a selection with ``max_features`` (``specs``) is from the best possible.
 Rows on d
     With linear rows R on d, and on variables of the user's own, the first bound takes the largest ``1/2 sum d_j c_j^2``
     over D and R, a linear program, and the second the least ``1/2 sum w_j^2 / d_j`` there, by the d that a point has

@@ -413,7 +413,7 @@ def test_ctrl_c_before_an_incumbent_is_exit_code_3(folder, capsys, monkeypatch):
 
 
 def test_list_shows_data_sets_models_and_solvers(capsys):
-    from fsmodels.selection.recipes import MODELS
+    from fsmodels.selection.catalogue import MODELS
 
     code, out, _ = run(capsys, "list")
     assert code == 0

@@ -13,7 +13,7 @@ import fsmodels as fs
 from fsmodels import cli
 from fsmodels.errors import DataError
 from fsmodels.models import libsvm
-from fsmodels.selection import recipes
+from fsmodels.selection import catalogue
 
 FEATURES = list("abcd")
 
@@ -90,7 +90,7 @@ ROWS = [
     *(
         (f"ok.csv --model {model} {words.replace('-C 1 ', '')} -C {C}", 2, RANGE)
         for model, words in MODELS.items()
-        if "C" in recipes.MODELS[model].parameters
+        if "C" in catalogue.MODELS[model].parameters
         for C in ("1e308", "1e-308")
     ),
     *(

@@ -6,8 +6,8 @@ import pytest
 
 import fsmodels as fs
 from fsmodels.evaluation.compare import tune
-from fsmodels.models.recipe import STEPS
-from fsmodels.selection.recipes import MODELS
+from fsmodels.models.spec import GRID_SIZE
+from fsmodels.selection.catalogue import MODELS
 
 mpl.use("Agg")
 
@@ -42,7 +42,7 @@ def test_every_support_is_judged_by_the_same_objective_and_svm(data, found):
 
 def test_models_without_a_budget_are_turned_inside_the_fold_until_they_meet_it(data, found):
     for name, words in (("one-norm-svm", ["C"]), ("fsv", ["penalty"]), ("gmeb", ["R_plus", "R_minus"])):
-        names, values_of = MODELS[name].ladder
+        names, values_of = MODELS[name].tuning_grid
         values = [float(f"{value:.4g}") for value in values_of(data, 0.5)]
         assert list(names) == words
         mine = found.runs[found.runs["method"] == name].reset_index()
@@ -77,13 +77,13 @@ def test_the_tightest_is_taken_where_none_meets_the_budget(data):
     found, told = tune(data.scaled("standard"), "one-norm-svm", {"force_in": ["a", "b"]}, budget=1)
     assert told["tuned"] == {"C": 1e-4}
     assert set(found.selected) >= {"a", "b"}
-    assert STEPS == 25
+    assert GRID_SIZE == 25
 
 
 def test_every_model_that_selects_has_a_budget_of_its_own_or_a_ladder():
     alone = {"svm", "robust-lp"}
-    native = {name for name, recipe in MODELS.items() if recipe.parameters.get("max_features")}
-    turned = {name for name, recipe in MODELS.items() if recipe.ladder is not None}
+    native = {name for name, spec in MODELS.items() if spec.parameters.get("max_features")}
+    turned = {name for name, spec in MODELS.items() if spec.tuning_grid is not None}
     assert set(MODELS) == alone | native | turned
     assert not native & turned
 

@@ -9,7 +9,7 @@ import pytest
 
 import fsmodels as fs
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.catalogue import MODELS
 
 VALUES = {"max_features": 2, "penalty": 0.1, "R_plus": 0.1, "R_minus": 0.1, "C": 1.0, "budget": 2}
 QUESTIONS = [

@@ -162,7 +162,7 @@ def test_correlated_groups_are_complete(data):
 
 
 def test_large_data_are_written_out_where_rows_are_on_weights(data, monkeypatch):
-    monkeypatch.setattr("fsmodels.models.fsp.recipes.LARGE", 10)
+    monkeypatch.setattr("fsmodels.models.fsp.specs.LARGE", 10)
     assert fs.select(data, max_features=2, signs={"a": "-"}).model.component("margin") is not None
 
 

@@ -11,10 +11,10 @@ import pytest
 import fsmodels as fs
 from fsmodels import baselines
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.catalogue import MODELS
 
 SQUARED = "squared-hinge"
-WEIGHING = [name for name, recipe in MODELS.items() if recipe.weighs]
+WEIGHING = [name for name, spec in MODELS.items() if spec.takes_weights]
 GIVEN = {"max_features": 2, "penalty": 0.1, "C": 0.7, "R_plus": 2.0, "R_minus": 2.0}
 CLASSES = {1: 2.5}
 

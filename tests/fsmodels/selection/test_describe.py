@@ -10,8 +10,8 @@ import pytest
 
 import fsmodels as fs
 from fsmodels.cli import main
+from fsmodels.selection.catalogue import MODELS
 from fsmodels.selection.describe import formulas, plain
-from fsmodels.selection.recipes import MODELS
 from fsmodels.selection.select import select
 from solvers import DRIVERS, takers
 
@@ -105,8 +105,8 @@ def test_baselines_run_no_solver():
 def test_all_models_have_a_line_and_the_command_says_the_same(capsys):
     everything = fs.describe()
     assert list(everything) == list(MODELS)
-    for name, recipe in MODELS.items():
-        assert re.search(rf"^{re.escape(name)} +{re.escape(recipe.title)}$", repr(everything), re.MULTILINE)
+    for name, spec in MODELS.items():
+        assert re.search(rf"^{re.escape(name)} +{re.escape(spec.title)}$", repr(everything), re.MULTILINE)
         assert f"<code>{name}</code>" in everything._repr_html_()
     assert everything["svm"] == fs.describe("svm")
     assert main(["describe"]) == 0
@@ -168,8 +168,8 @@ def test_help_of_select_names_every_parameter_with_its_models():
             said.setdefault(word, set()).update(names_in(models))
     own = {"max_features", "C", "penalty", "budget"}  # keywords of their own
     true = {}
-    for name, recipe in MODELS.items():
-        for parameter in recipe.parameters:
+    for name, spec in MODELS.items():
+        for parameter in spec.parameters:
             if parameter not in own:
                 true.setdefault(parameter, set()).add(name)
     assert own <= set(inspect.signature(select).parameters)

@@ -109,7 +109,7 @@ def test_memory_of_another_kind_is_refused(data, memory):
 
 
 def test_large_data_are_not_written_out_as_rows(data, enumerated, monkeypatch):
-    monkeypatch.setattr("fsmodels.models.fsp.recipes.LARGE", 100)
+    monkeypatch.setattr("fsmodels.models.fsp.specs.LARGE", 100)
     found = fs.select(data, max_features=2)
     assert found.model.component("margin") is None
     assert found.objective == pytest.approx(enumerated(data, max_features=2), rel=1e-4)

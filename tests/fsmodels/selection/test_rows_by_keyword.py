@@ -8,7 +8,7 @@ import pytest
 
 import fsmodels as fs
 from fsmodels.cli import arguments, main
-from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.catalogue import MODELS
 from fsmodels.sklearn import SelectorClassifier
 
 RNG = np.random.default_rng(3)

@@ -9,7 +9,7 @@ import pyomo.environ as pyo
 import pytest
 
 import fsmodels as fs
-from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.catalogue import MODELS
 from fsmodels.selection.request import Request
 
 NEEDED = {"max_features": 2, "penalty": 0.1, "C": 1.0, "R_plus": 1.0, "R_minus": 1.0}
@@ -25,9 +25,9 @@ def data():
 
 
 def found_by(name, data, **words):
-    recipe = MODELS[name]
-    given = {key: value for key, value in NEEDED.items() if key in recipe.parameters}
-    return fs.select(data, name, **given, **({"time_limit": 10} if recipe.runs_solver else {}), **words)
+    spec = MODELS[name]
+    given = {key: value for key, value in NEEDED.items() if key in spec.parameters}
+    return fs.select(data, name, **given, **({"time_limit": 10} if spec.runs_solver else {}), **words)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -10,8 +10,8 @@ import pytest
 import fsmodels as fs
 from fsmodels import fsp
 from fsmodels.models.fsp.oracle import SvmOracle
-from fsmodels.models.recipe import Linear
-from fsmodels.selection.recipes import FAMILIES, MODELS
+from fsmodels.models.spec import LinearSpec
+from fsmodels.selection.catalogue import FAMILIES, MODELS
 
 N = 7
 COSTS = {"x1": 4.0, "x2": 3.0, "x3": 2.0, "x4": 2.5, "x5": 1.0, "x6": 5.0}  # x7 is free
@@ -76,7 +76,7 @@ def test_the_constraints_bind_in_these_tests(value_of):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_of_the_table_runs_and_can_be_recomputed(model, data):
-    penalty = 0.05 if MODELS[model].exact == "fs" else 1.5
+    penalty = 0.05 if MODELS[model].exact_model == "fs" else 1.5
     values = {"max_features": 2, "penalty": penalty, "R_plus": 3.0, "R_minus": 2.0, "C": 2.0}
     parameters = {name: values[name] for name, required in MODELS[model].parameters.items() if required}
     if "C" in MODELS[model].parameters:
@@ -102,7 +102,7 @@ def test_every_model_of_the_table_runs_and_can_be_recomputed(model, data):
         assert content["status"] == "feasible"
         return
     assert found.result.objective == pytest.approx(content["objective"], rel=1e-6)
-    if MODELS[model].exact == "fs":  # test_select_concave.py recomputes these
+    if MODELS[model].exact_model == "fs":  # test_select_concave.py recomputes these
         return
     if model.startswith("gmeb"):
         assert content["objective"] == pytest.approx(np.maximum(0.0, 1.0 - margin).sum(), rel=1e-5)
@@ -133,7 +133,7 @@ def test_a_new_formulation_is_one_new_entry(monkeypatch, data):
     def cost(c, given, model):
         return 0.5 * c.w @ c.w + given["C"] / 2 * c.loss
 
-    entry = Linear("fsp-half", "FSP-M at half C", half, cost, selects=True)
+    entry = LinearSpec("fsp-half", "FSP-M at half C", half, cost, selects=True)
     monkeypatch.setitem(MODELS, "fsp-half", entry)
     half_c = fs.select(data, "fsp-half", max_features=2, C=1.0, requires=[("x1", "x2")])
     assert half_c.objective == pytest.approx(
@@ -142,7 +142,7 @@ def test_a_new_formulation_is_one_new_entry(monkeypatch, data):
 
 
 def test_no_name_is_declared_twice():
-    assert [recipe.name for family in FAMILIES for recipe in family.RECIPES] == list(MODELS)
+    assert [spec.name for family in FAMILIES for spec in family.SPECS] == list(MODELS)
 
 
 def test_json_keys_are_those_of_the_contract(data):
@@ -251,7 +251,7 @@ def test_a_rule_that_cannot_be_followed_is_refused(data):
 
 
 def test_an_objective_that_does_not_recompute_is_not_called_optimal(monkeypatch, data):
-    monkeypatch.setitem(MODELS, "fsp-m", Linear("fsp-m", "wrong", fsp.fsp_m, lambda *_: 1.0, selects=True))
+    monkeypatch.setitem(MODELS, "fsp-m", LinearSpec("fsp-m", "wrong", fsp.fsp_m, lambda *_: 1.0, selects=True))
     found = fs.select(data, max_features=2)
     assert found.status is fs.SolutionStatus.FEASIBLE
     assert "its weights give 1" in found.message

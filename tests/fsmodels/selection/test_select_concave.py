@@ -10,7 +10,7 @@ import pytest
 import fsmodels as fs
 import solvers
 from fsmodels import cli
-from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.catalogue import MODELS
 from fsmodels.selection.request import Request
 from robust_reference import least_fs, robust_by_support
 from solvers.drivers.catalogue import DRIVERS
@@ -219,7 +219,7 @@ def test_weights_of_rounding_alone_are_no_features(data, monkeypatch):
         model.w["a"].set_value(-3e-14), model.v["a"].set_value(3e-14)
         return result
 
-    monkeypatch.setattr("fsmodels.models.recipe.solve", rounded)
+    monkeypatch.setattr("fsmodels.models.spec.solve", rounded)
     found = fs.select(data, "fsv", penalty=0.97)
     assert found.selected == ()
     assert found.fs_objective == pytest.approx(0.03 * 2)
@@ -376,7 +376,7 @@ def test_bounds_are_not_shared_across_lambda(data, monkeypatch):
         result.status, result.bound = fs.SolutionStatus.FEASIBLE, 0.1
         return result
 
-    monkeypatch.setattr("fsmodels.models.recipe.solve", early)
+    monkeypatch.setattr("fsmodels.models.spec.solve", early)
     table = fs.path(data, "fs", penalty=[0.3, 0.9])
     assert table.loc[0.9, "objective"] > table.loc[0.3, "objective"] > least_fs(data, 0.9)
     assert table.loc[0.9, "bound"] == 0.1
@@ -421,7 +421,7 @@ def test_a_path_of_what_only_the_report_or_the_procedure_needs(model, data):
 
 @pytest.mark.parametrize("model", FAMILY)
 def test_a_path_checks_every_lambda_first(model, data, monkeypatch):
-    monkeypatch.setattr("fsmodels.models.recipe.solve", lambda *_, **__: pytest.fail("solved before it was checked"))
+    monkeypatch.setattr("fsmodels.models.spec.solve", lambda *_, **__: pytest.fail("solved before it was checked"))
     with pytest.raises(fs.ParameterError, match=r"penalty=1.5 is not allowed: lambda"):
         fs.path(data, model, penalty=[0.1, 1.5])
 
@@ -513,4 +513,4 @@ def test_options_of_the_driver_reach_it_from_the_command_line(folder, capsys):
 
 
 def test_every_model_of_the_family_is_tested_here():
-    assert {name for name, recipe in MODELS.items() if recipe.exact == "fs"} - {"fsb"} == set(FAMILY) - {"fsb"}
+    assert {name for name, spec in MODELS.items() if spec.exact_model == "fs"} - {"fsb"} == set(FAMILY) - {"fsb"}

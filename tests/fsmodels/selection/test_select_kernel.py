@@ -11,11 +11,11 @@ import pytest
 import fsmodels as fs
 from fsmodels import cli
 from fsmodels.cli.commands import TIME_LIMIT
-from fsmodels.models.kernel.recipes import WithKernel
-from fsmodels.selection.recipes import MODELS
+from fsmodels.models.kernel.specs import KernelSpec
+from fsmodels.selection.catalogue import MODELS
 from solvers import SolutionStatus, StopReason
 
-KERNELS = [name for name, recipe in MODELS.items() if isinstance(recipe, WithKernel)]
+KERNELS = [name for name, spec in MODELS.items() if isinstance(spec, KernelSpec)]
 FACTOR, SHIFT = np.array([1, 20, 0.5, 1, 3, 0.1]), np.array([0, 1, 0, -2, 0, 5])
 
 
@@ -201,7 +201,7 @@ def point(model):
 
 
 def test_a_point_that_small_weights_moved_is_called_stationary_only_where_it_is(scaled, monkeypatch):
-    from fsmodels.models.kernel import recipes as kernel
+    from fsmodels.models.kernel import specs as kernel
 
     values = parameters("full-fs")
     whole = fs.select(scaled, "full-fs", form="reduced", **values)

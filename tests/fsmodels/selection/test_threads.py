@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.catalogue import MODELS
 from solvers.interfaces.registry import SOLVERS
 
 THREADS, SOLVES = 4, 12
@@ -29,7 +29,7 @@ PROGRAM = """
         found = fs.select(data, name, solver=solver, **given[name], **limits)
         return None if found.objective is None else round(found.objective, 4)
 
-    from fsmodels.selection.recipes import MODELS
+    from fsmodels.selection.catalogue import MODELS
     for task in {tasks}:
         with ThreadPoolExecutor(THREADS) as pool:
             values = set(pool.map(solve, [task] * SOLVES))

@@ -3,11 +3,11 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.catalogue import MODELS
 from fsmodels.sklearn import KernelSelectorClassifier, SelectorClassifier
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the checks fit noise, without a limit on what that warns of
-KERNELS = [name for name, recipe in MODELS.items() if "kernel" in recipe.parameters]
+KERNELS = [name for name, spec in MODELS.items() if "kernel" in spec.parameters]
 QUICK = ["fsp-m", "one-norm-svm", "gmeb", "rfe"]
 
 

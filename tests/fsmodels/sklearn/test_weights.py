@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
 import fsmodels as fs
-from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.catalogue import MODELS
 from fsmodels.sklearn import KernelSelectorClassifier, SelectorClassifier
 from fsmodels.sklearn.weights import distinct, weighs
 

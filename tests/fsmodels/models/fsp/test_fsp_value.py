@@ -9,7 +9,7 @@ from scipy import sparse
 import fsmodels as fs
 from fsmodels import cli
 from fsmodels.models.fsp.oracle import SvmOracle
-from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.catalogue import MODELS
 
 RIVALS = {"rfe": {}, "information-gain": {}, "mutual-information": {}, "relief": {}, "one-norm-svm": {}}
 DATA = fs.load_dataset("wdbc").take(range(0, 569, 6))
@@ -20,7 +20,7 @@ def options(model):
 
 
 def test_these_are_the_rivals():
-    assert {name for name, recipe in MODELS.items() if "fsp_objective" in recipe.compared} == set(RIVALS)
+    assert {name for name, spec in MODELS.items() if "fsp_objective" in spec.comparison_objectives} == set(RIVALS)
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0, 50.0])

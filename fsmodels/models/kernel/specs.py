@@ -1,4 +1,4 @@
-"""The models by name of Tayal, Coleman, Li: weights z of the features inside a kernel."""
+"""Specifications of the models of Tayal, Coleman, Li: weights z of the features inside a kernel."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from fsmodels.models.kernel.fitted import KernelClassifier, classifier
 from fsmodels.models.kernel.kernels import FloatArray
 from fsmodels.models.kernel.objective import hinge
 from fsmodels.models.kernel.problem import Problem, used
-from fsmodels.models.recipe import AGREEMENT, STEPS, Given, Ladder, Reading, Recipe
 from fsmodels.models.shares import slack_weights
+from fsmodels.models.spec import GRID_SIZE, OBJECTIVE_TOLERANCE, ModelSolution, ModelSpec, Parameters, TuningGrid
 from fsmodels.words import listed
 from solvers import Result, StopReason, facts_of
 from solvers.clock import Clock
 from solvers.facts import OracleBlocks
 from solvers.result import recomputed_verdict
 
-__all__ = ["RECIPES"]
+__all__ = ["SPECS"]
 
 GRACE = 0.1  # of the time limit
 AT_ONCE = 0.1  # s
@@ -33,35 +33,35 @@ FINISHED = (StopReason.CONVERGED, StopReason.ITERATION_LIMIT)  # the SVM was sol
 
 
 @dataclass(frozen=True)
-class WithKernel(Recipe):
-    """A model with weights z, read as the SVM on those in use."""
+class KernelSpec(ModelSpec):
+    """Specification of a model with weights z; the classifier is the SVM on the features in use."""
 
     _: KW_ONLY
-    weighs: bool = True
+    takes_weights: bool = True
     dense_only: bool = True
-    settled: tuple[str, ...] = ("eps",)
+    reported_parameters: tuple[str, ...] = ("eps",)
     defaults: Mapping[str, float] = field(default_factory=lambda: {"penalty": 1.0})
-    ladder: Ladder | None = (("penalty",), lambda data, C: np.geomspace(0.1, 1e4, STEPS))
+    tuning_grid: TuningGrid | None = (("penalty",), lambda data, C: np.geomspace(0.1, 1e4, GRID_SIZE))
     page: str = "kernel"
 
-    keeps_model: ClassVar[bool] = False  # weights that the last point left at 0 would stay there
+    reuses_model: ClassVar[bool] = False  # weights that the last point left at 0 would stay there
 
-    def refuse(self, words: Given) -> None:
-        """Refuse a price for each feature."""
-        if isinstance(words.get("penalty"), Mapping):
+    def check_parameters(self, parameters: Parameters) -> None:
+        """Raise an error for one penalty per feature."""
+        if isinstance(parameters.get("penalty"), Mapping):
             raise ParameterError(
                 f'Model "{self.name}" has one penalty for all features, mu: give a number above 0, for example '
                 "penalty=1, and not one for each feature."
             )
 
-    def check(self, parameter: str, value: Any, data: Dataset) -> None:
-        """Refuse a price too."""
+    def check_value(self, parameter: str, value: Any, data: Dataset) -> None:
+        """Check a penalty, too."""
         if parameter == "penalty":
             positive("penalty", value, MU_MEANING)
-        super().check(parameter, value, data)
+        super().check_value(parameter, value, data)
 
-    def read(self, model: Any, data: Dataset, given: Given, result: Result) -> Reading:
-        """Return the classifier: weights below 0.01 of the largest are 0, and the SVM is that of z."""
+    def read(self, model: Any, data: Dataset, parameters: Parameters, result: Result) -> ModelSolution:
+        """Read the classifier: weights below 0.01 of the largest are 0, and the SVM is solved for the others."""
         problem = model.kernel_problem
         c, moved = classifier(model), False
         small = int(np.count_nonzero(c.z[~used(c.z)]))
@@ -71,31 +71,34 @@ class WithKernel(Recipe):
             _load(model, point)
             c = classifier(model)
             moved = not _is_still(model, problem, point, result.details.get("tolerance"))
-        objective, theirs, notes = _omega(c, given), result.objective, [result.message]
-        judged = recomputed_verdict(result, objective, moved=moved)
-        if theirs is not None and abs(theirs - objective) > AGREEMENT * abs(objective) + result.resolution:
+        objective, reported, notes = _omega(c, parameters), result.objective, [result.message]
+        verdict = recomputed_verdict(result, objective, moved=moved)
+        if (
+            reported is not None
+            and abs(reported - objective) > OBJECTIVE_TOLERANCE * abs(objective) + result.resolution
+        ):
             how = " with the SVM solved again" if again else ""
-            notes.insert(0, f"Omega is {objective:.9g}{how}; {result.solver} reports {theirs:.9g}.")
+            notes.insert(0, f"Omega is {objective:.9g}{how}; {result.solver} reports {reported:.9g}.")
         if small and again:
             notes.insert(0, f"Weights below 0.01 of the largest count as 0 ({small} here).")
-        if self.has_sigma(given):
+        if self.has_sigma(parameters):
             c = replace(c, chosen=tuple(result.selected or ()))
             if idle := [j for j in c.selected if j not in c.weights]:
                 notes.insert(0, f"Selected, but of no use to the classifier (weight 0): {listed(idle)}.")
         if c.is_constant and (remark := problem.remark(_point(c, problem))) not in result.message:
             notes.insert(0, remark)
-        return Reading(c, objective, judged.bound, judged.status, " ".join(note for note in notes if note))
+        return ModelSolution(c, objective, verdict.bound, verdict.status, " ".join(note for note in notes if note))
 
 
-def _omega(c: KernelClassifier, given: Given) -> float:
+def _omega(c: KernelClassifier, parameters: Parameters) -> float:
     """Omega (7): half of a'Ka, C times the losses, mu times the sum of weights."""
     f = c.values
-    losses = float(slack_weights(c.data) @ hinge(c.data.y * f, given["eps"]))
-    return 0.5 * float(c.a @ (f[c.rows] - c.b)) + given["C"] * losses + given["penalty"] * float(c.z.sum())
+    losses = float(slack_weights(c.data) @ hinge(c.data.y * f, parameters["eps"]))
+    return 0.5 * float(c.a @ (f[c.rows] - c.b)) + parameters["C"] * losses + parameters["penalty"] * float(c.z.sum())
 
 
 def _point(c: KernelClassifier, problem: Problem, keep: Any = True) -> FloatArray:
-    """Return the classifier as a point (u, b, z, 1), without the weights that ``keep`` leaves out."""
+    """Return the classifier as a point (u, b, z, 1); weights outside ``keep`` are 0."""
     u = np.zeros(len(c.data))
     u[c.rows] = c.data.y[c.rows] * c.a
     u = u[problem.rows]
@@ -109,38 +112,38 @@ def _load(model: Any, point: FloatArray) -> None:
 
 
 def _in_time(result: Result, problem: Problem) -> bool:
-    """Return whether the SVM may be solved once more: a run that a limit ended is not made much longer by it."""
+    """Return True if solving the SVM again takes little time compared with the time limit."""
     limit = result.options.get("time_limit")
     left = Clock.of_run(limit).left
     return limit is None or left is None or problem.seconds() <= left + max(GRACE * limit, AT_ONCE)
 
 
 def _is_still(model: Any, problem: Problem, point: FloatArray, tolerance: float | None) -> bool:
-    """Return whether a driver of this tolerance would call the point stationary; False where none measured it."""
+    """Return True if the point is stationary within the tolerance; False if no driver measured it."""
     facts = facts_of(model)
     if tolerance is None or not isinstance(facts, OracleBlocks):
         return False
     return bool(problem.residual(point, *facts.box()) <= tolerance)
 
 
-def _recipe(
+def _spec(
     name: str, title: str, build: Callable[..., Any], number: str = "(7)", aliases: tuple[str, ...] = ()
-) -> WithKernel:
-    numbers = (number, "(8)", "(13)") if number != "(5)" else (number, "(13)")
-    return WithKernel(name, title, build, aliases=aliases, numbers=numbers)
+) -> KernelSpec:
+    equations = (number, "(8)", "(13)") if number != "(5)" else (number, "(13)")
+    return KernelSpec(name, title, build, aliases=aliases, equations=equations)
 
 
-RECIPES = [
-    _recipe(
+SPECS = [
+    _spec(
         "full-fs",
         "weights z of the features inside an RBF kernel, with its SVM at once, local",
         kernel.full_fs,
         aliases=("rbf", "kernel", "kernel-svm"),
     ),
-    _recipe("ao-simple", "full-fs, SVM and weights in turn, local", kernel.ao_simple),
-    _recipe("ao-margin", "full-fs in turn, with the weights a functional margin, local", kernel.ao_margin, "(11)"),
-    _recipe("ao-efs", "full-fs in turn, the weights for the largest functional margin, local", kernel.ao_efs, "(12)"),
-    _recipe(
+    _spec("ao-simple", "full-fs, SVM and weights in turn, local", kernel.ao_simple),
+    _spec("ao-margin", "full-fs in turn, with the weights a functional margin, local", kernel.ao_margin, "(11)"),
+    _spec("ao-efs", "full-fs in turn, the weights for the largest functional margin, local", kernel.ao_efs, "(12)"),
+    _spec(
         "gmkl",
         "full-fs by projected gradient on the value function of the SVM, local",
         kernel.gmkl,

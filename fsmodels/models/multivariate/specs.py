@@ -1,4 +1,4 @@
-"""FSmulti by name: (5) on a budget, or with at most K features, chosen by exchanges under the bound of (5)."""
+"""Specification of FSmulti: (5) with a budget, or at most K features chosen by exchanges under the bound of (5)."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from fsmodels.models.multivariate import classifier, fsmulti, measures, objectiv
 from fsmodels.models.multivariate.extended import why_lazy
 from fsmodels.models.multivariate.groups import chosen, drop_idle
 from fsmodels.models.multivariate.measures import Loss
-from fsmodels.models.recipe import FloatArray, Given, Linear
+from fsmodels.models.spec import FloatArray, LinearSpec, Parameters
 from fsmodels.weights import column_sizes
 from solvers import Result, StopReason, SupportFound, SupportSearch, facts_of, solve
 from solvers.clock import Clock, one_clock
 from solvers.facts import CompositeRisk
 from solvers.result import DEFAULT_GAP, verdict
 
-__all__ = ["RECIPES"]
+__all__ = ["SPECS"]
 
-ORACLES = ("two-layer", "branch-and-cut", "benders", "single-tree")  # drivers that the lazy form is for
+ORACLES = ("two-layer", "branch-and-cut", "benders", "single-tree")  # drivers for the lazy form
 ENDED = (StopReason.INTERRUPTED, StopReason.CALLBACK)  # ended by the user
-SHARE = 0.5  # of the time limit, for (5); the exchanges have what is left
+SHARE = 0.5  # of the time limit, for (5); the exchanges get the rest
 
 
 def build(
@@ -44,10 +44,11 @@ def build(
 ) -> pyo.ConcreteModel:
     """Build (5) with B = ``budget``, or B = ``max_features`` for ``run`` to choose from.
 
-    Parameters and errors as for ``fsmulti``. ``max_features``: K, 1..m, at most so many features, by exchanges from the
-    K largest with B = K; with ``sigma`` it is a row on these binaries, ``cardinality``.
+    Parameters and errors as for ``fsmulti``. ``max_features``: K, 1..m, the maximum number of features, by exchanges
+    from the K largest with B = K; with ``sigma`` it is the row ``cardinality`` on these binaries.
 
-    Raises ParameterError: both or neither, a form that does not go with ``max_features``, or what ``fsmulti`` refuses.
+    Raises ParameterError: both or neither are given, ``max_features`` does not support the form, or an error of
+    ``fsmulti``.
     """
     if (max_features is None) == (budget is None):
         raise ParameterError(
@@ -72,14 +73,14 @@ def build(
 
 @one_clock()
 def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], solver: Any, options: Any) -> Result:
-    """Solve (5); with ``max_features``, go on from it to a selection of at most K features.
+    """Solve (5); with ``max_features``, improve the solution to a selection of at most K features.
 
-    A model with sigma states that itself, with whatever rows there are.
+    A model with sigma contains this limit as a row and is solved once.
 
-    That begins with the K features of largest ``|w_j| max_i |x_ij|`` and with what is left when features of least
-    weight are dropped one after the other, and exchanges single features while (2) on them falls
+    The search starts from the K features of largest ``|w_j| max_i |x_ij|`` and from the features that remain when those
+    of least weight are dropped one by one. It exchanges single features while (2) decreases
     (``two_layer.support_search``). The bound of (5) also holds for the best w with at most K features (Lemma 2 and its
-    relaxation), so the gap says how far the selection is from the best possible one.
+    relaxation), so the gap bounds the distance of the selection from the best one.
     """
     K = parameters.get("max_features")
     if K is not None:
@@ -122,16 +123,16 @@ def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], 
     facts.load(kept[few != 0], few[few != 0], np.ones(np.count_nonzero(few)), xi)
     stops = [result.stop_reason, found.stop if found else StopReason.CONVERGED, noticed]
     objective = float(pyo.value(model.objective))
-    judged = verdict(objective, result.bound, gap=options.get("gap", DEFAULT_GAP))
+    judgement = verdict(objective, result.bound, gap=options.get("gap", DEFAULT_GAP))
     return replace(
         result,
-        status=judged.status,
-        bound=judged.bound,
+        status=judgement.status,
+        bound=judgement.bound,
         stop_reason=next((stop for stop in stops if stop is not StopReason.CONVERGED), StopReason.CONVERGED),
         objective=objective,
         selected=facts.selected(model) if facts.selected else None,
         seconds=clock.elapsed,
-        message=" ".join(part for part in (_words(K, m in kept, found), judged.message, result.message) if part),
+        message=" ".join(part for part in (_words(K, m in kept, found), judgement.message, result.message) if part),
         details={**result.details, "exchanges": found.exchanges if found else 0},
     )
 
@@ -163,26 +164,26 @@ def _searched(
 
 
 @dataclass(frozen=True)
-class FsMulti(Linear):
-    """FSmulti on a budget, or with at most K features."""
+class FsMultiSpec(LinearSpec):
+    """Specification of FSmulti with a budget, or with at most K features."""
 
-    instead: ClassVar[Mapping[str, str]] = {"max_features": "budget"}
-    always_reported: ClassVar[tuple[str, ...]] = ("loss",)
+    alternatives: ClassVar[Mapping[str, str]] = {"max_features": "budget"}
+    reported_defaults: ClassVar[tuple[str, ...]] = ("loss",)
 
-    def refuse(self, words: Given) -> None:
-        """Refuse a word that is gone."""
-        if "strict" in words:
+    def check_parameters(self, parameters: Parameters) -> None:
+        """Raise an error for the removed option ``strict``."""
+        if "strict" in parameters:
             raise ParameterError(
                 f'Model "{self.name}" takes no strict: max_features=K (--max-features) selects at most K features; '
                 "budget=B (--budget-features) is B of (5)."
             )
 
-    def suited(
-        self, parameters: dict[str, Any], data: Dataset, solver: Any, options: Given, *, on_weights: bool = False
+    def choose_form(
+        self, parameters: dict[str, Any], data: Dataset, solver: Any, options: Parameters, *, on_weights: bool = False
     ) -> dict[str, Any]:
-        """Return the parameters with the form that rows on weights or the solver need; of others it stays lazy.
+        """Return the parameters with the form that rows on weights or the solver need; the default is lazy.
 
-        Exchanges take no rows on weights, and sigma takes their place.
+        Exchanges do not support rows on weights; sigma replaces them.
         """
         by_oracle = solver is None or (isinstance(solver, str) and solver in ORACLES)
         if "form" in parameters or (by_oracle and not on_weights):
@@ -193,17 +194,17 @@ class FsMulti(Linear):
             chosen["sigma"] = True
         return {**chosen, **parameters}
 
-    def solve(self, model: Any, data: Dataset, parameters: Given, solver: Any, options: Given) -> Result:
+    def solve(self, model: Any, data: Dataset, parameters: Parameters, solver: Any, options: Parameters) -> Result:
         """Solve (5), and improve to a selection of at most ``max_features`` features if this is given."""
         return run(model, data, parameters, solver, options)
 
     def weights(self, model: Any) -> tuple[FloatArray, float]:
-        """Return (w, b), of which a lazy model holds those that are used."""
+        """Return (w, b); a lazy model contains only the used weights."""
         return classifier(model)
 
-    def remark(self, c: LinearClassifier, given: Given, model: Any) -> str:
-        """Say what the measure is, how many features share the budget, what a score of 0 means, what is no bound."""
-        measure, B = measures.loss(given["loss"]), _budget(model)
+    def remark(self, c: LinearClassifier, parameters: Parameters, model: Any) -> str:
+        """Report the measure and the number of features in the budget; explain scores of 0 and a risk without bound."""
+        measure, B = measures.loss(parameters["loss"]), _budget(model)
         scores = linear_decision(c.data.X, c.w, c.b)
         sentences = [f"{measure.name} on these data: {measure.measure(c.data.y, scores):.2f}%."]
         if not c.w.any():
@@ -226,20 +227,20 @@ def _budget(model: Any) -> int:
     return int(pyo.value(model.budget))
 
 
-def _regularised_risk(c: LinearClassifier, given: Given, model: Any) -> float:
-    known = {name: given[name] for name in ("C", "loss") if name in given}
+def _regularised_risk(c: LinearClassifier, parameters: Parameters, model: Any) -> float:
+    known = {name: parameters[name] for name in ("C", "loss") if name in parameters}
     return objective(c.data, c.w, b=c.b, budget=_budget(model), **known)
 
 
-RECIPES = [
-    FsMulti(
+SPECS = [
+    FsMultiSpec(
         "fsmulti",
         "least loss of a whole labelling (F1, PRBEP, recall at k, ...) on a budget of features, exact",
         build,
         _regularised_risk,
         page="multivariate",
-        numbers=("(5)",),
-        weighs=False,
+        equations=("(5)",),
+        takes_weights=False,
         proves_bound=True,
     )
 ]

@@ -1,4 +1,4 @@
-"""The baselines by name: they run no solver, and nothing is proven about what they select."""
+"""Specifications of the baselines: they run no solver, and their selection has no proof."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from fsmodels import baselines
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.models.classifier import LinearClassifier
-from fsmodels.models.recipe import Given, Reading, Recipe
+from fsmodels.models.spec import ModelSolution, ModelSpec, Parameters
 from fsmodels.words import listed
 from solvers import Result, StopReason, interrupt
 from solvers.result import UNPROVEN
 
 
 @dataclass(frozen=True)
-class OfBaseline(Recipe):
-    """A baseline, whose ``build`` answers at once."""
+class BaselineSpec(ModelSpec):
+    """Specification of a baseline; ``build`` returns the selection."""
 
     _: KW_ONLY
     rows: bool = True
-    compared: tuple[str, ...] = ("fsp_objective",)
+    comparison_objectives: tuple[str, ...] = ("fsp_objective",)
 
     runs_solver: ClassVar[bool] = False
-    keeps_model: ClassVar[bool] = False
+    reuses_model: ClassVar[bool] = False
 
     @property
     def parameters(self) -> dict[str, bool]:
-        """Parameters that ``build`` takes, without the rows, which the side constraints are."""
+        """Parameters that ``build`` takes, without ``rows``, the model of the side constraints."""
         return {name: required for name, required in super().parameters.items() if name != "rows"}
 
-    def model(self, data: Dataset, parameters: Given) -> None:
-        """There is none."""
+    def build_model(self, data: Dataset, parameters: Parameters) -> None:
+        """Return None: a baseline has no model."""
 
-    def answer(
-        self, model: Any, data: Dataset, parameters: Given, solver: Any, options: Given
-    ) -> tuple[Result, Reading]:
-        """Run it; refuse what only a solver could use."""
+    def solve_and_read(
+        self, model: Any, data: Dataset, parameters: Parameters, solver: Any, options: Parameters
+    ) -> tuple[Result, ModelSolution]:
+        """Run the baseline; raise an error for options of a solver."""
         unused = [*(["solver"] if solver is not None else []), *options]
         if unused:
             raise ParameterError(
@@ -57,36 +57,34 @@ class OfBaseline(Recipe):
             message=message,
         )
         c = LinearClassifier(data, found.weights, found.bias, tuple(found.selected))
-        return result, Reading(c, None, None, result.status, message, ranking=found.ranking)
+        return result, ModelSolution(c, None, None, result.status, message, ranking=found.ranking)
 
 
-def _recipe(name: str, title: str, build: Callable[..., Any], **facts: Any) -> OfBaseline:
-    numbers = (f"``{build.__name__}``",)
-    return OfBaseline(name, title, build, page="fsmodels.baselines", numbers=numbers, **facts)
+def _spec(name: str, title: str, build: Callable[..., Any], **facts: Any) -> BaselineSpec:
+    equations = (f"``{build.__name__}``",)
+    return BaselineSpec(name, title, build, page="fsmodels.baselines", equations=equations, **facts)
 
 
-RECIPES = [
-    _recipe(
+SPECS = [
+    _spec(
         "rfe",
         "recursive feature elimination, heuristic",
         baselines.rfe,
-        weighs=True,
+        takes_weights=True,
         aliases=("svm-rfe", "recursive", "recursive-feature-elimination"),
     ),
-    _recipe(
+    _spec(
         "information-gain",
         "filter by information gain, heuristic",
         baselines.information_gain,
         aliases=("entropy", "ig"),
     ),
-    _recipe(
+    _spec(
         "mutual-information",
         "filter by mutual information, heuristic",
         baselines.mutual_information,
         dense_only=True,
         aliases=("mrmr", "mi"),
     ),
-    _recipe(
-        "relief", "filter by Relief, heuristic", baselines.relief, dense_only=True, aliases=("relieff", "relief-f")
-    ),
+    _spec("relief", "filter by Relief, heuristic", baselines.relief, dense_only=True, aliases=("relieff", "relief-f")),
 ]

@@ -1,7 +1,7 @@
 """The models by name, from the folders that declare them: ``MODELS`` is the only table of names.
 
 The signature of a builder defines the parameters of its model, and the structure that the builder attaches defines the
-default solver. A new formulation is one new recipe in its folder.
+default solver. A new formulation needs one new specification in its folder.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import Any
 
-from fsmodels.baselines import recipes as baselines
+from fsmodels.baselines import specs as baselines
 from fsmodels.errors import ParameterError
-from fsmodels.models.concave import recipes as concave
-from fsmodels.models.fsp import recipes as fsp
-from fsmodels.models.gmeb import recipes as gmeb
-from fsmodels.models.kernel import recipes as kernel
-from fsmodels.models.multivariate import recipes as multivariate
-from fsmodels.models.recipe import Recipe
+from fsmodels.models.concave import specs as concave
+from fsmodels.models.fsp import specs as fsp
+from fsmodels.models.gmeb import specs as gmeb
+from fsmodels.models.kernel import specs as kernel
+from fsmodels.models.multivariate import specs as multivariate
+from fsmodels.models.spec import ModelSpec
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.words import built_model, listed, short
 
 FAMILIES = (fsp, concave, gmeb, multivariate, kernel, baselines)
 REFERENCE = re.compile(r"as (?:for|in) ``([\w.]+)``", re.IGNORECASE)  # of a docstring to another function
-MODELS: dict[str, Recipe] = {recipe.name: recipe for family in FAMILIES for recipe in family.RECIPES}
+MODELS: dict[str, ModelSpec] = {spec.name: spec for family in FAMILIES for spec in family.SPECS}
 
 
-def find(name: str) -> Recipe:
+def find(name: str) -> ModelSpec:
     """Return the model with a name. Raises ParameterError, with the nearest name and the list of models."""
     if isinstance(name, str) and name in MODELS:
         return MODELS[name]
@@ -40,46 +40,46 @@ def find(name: str) -> Recipe:
     near = [known for known in MODELS if known.startswith(word)] or difflib.get_close_matches(word, MODELS, 1, 0.7)
     hint = f'Did you mean "{near[0]}"? ' if near else ""
     plain = word.replace("_", "-").replace(" ", "-")
-    if nearest := next((known for known, recipe in MODELS.items() if plain in recipe.aliases), ""):
+    if nearest := next((known for known, spec in MODELS.items() if plain in spec.aliases), ""):
         hint = f'For {short(str(name))}, see "{nearest}". '
     raise ParameterError(f'Model "{short(str(name))}" is not known. {hint}Models: {", ".join(MODELS)}.')
 
 
-def used_parameters(recipe: Recipe, given: Mapping[str, Any], others: Iterable[str] = ()) -> dict[str, Any]:
+def used_parameters(spec: ModelSpec, given: Mapping[str, Any], others: Iterable[str] = ()) -> dict[str, Any]:
     """Return the parameters for the builder; None counts as not given, C defaults to 1.
 
     ``others``: further keywords, among which a misspelt parameter is searched. Raises ParameterError: a parameter that
     the model does not use, or a missing one.
     """
-    known = recipe.parameters
+    known = spec.parameters
     for name, value in given.items():
         if value is not None and name not in known:
             users = [other for other, r in MODELS.items() if name in r.parameters]
             raise ParameterError(
-                f'Model "{recipe.name}" does not use {name}: it takes {listed(n for n in known if n in PARAMETERS)}. '
+                f'Model "{spec.name}" does not use {name}: it takes {listed(n for n in known if n in PARAMETERS)}. '
                 f"Models that use {name}: {', '.join(users)}.",
                 parameter=name,
             )
     for name, required in known.items():
-        other = recipe.instead.get(name)
+        other = spec.alternatives.get(name)
         if required and given.get(name) is None and (other is None or given.get(other) is None):
-            what = meaning(recipe, name)
+            what = meaning(spec, name)
             near = difflib.get_close_matches(name, list(others), n=1, cutoff=0.75)
             hint = f' "{near[0]}" is no parameter of it: did you mean {name}?' if near else ""
-            rival = f"; or {other}, {meaning(recipe, other)}" if other else ""
-            raise ParameterError(f'Model "{recipe.name}" needs {name}: {what}{rival}.{hint}', parameter=name)
+            rival = f"; or {other}, {meaning(spec, other)}" if other else ""
+            raise ParameterError(f'Model "{spec.name}" needs {name}: {what}{rival}.{hint}', parameter=name)
     used = {name: given[name] for name in known if given.get(name) is not None}
     if "C" in known:
         used.setdefault("C", 1.0)
-    for name in recipe.always_reported:
-        used.setdefault(name, recipe.default(name))
+    for name in spec.reported_defaults:
+        used.setdefault(name, spec.default(name))
     return used
 
 
-def meaning(recipe: Recipe, parameter: str) -> str:
+def meaning(spec: ModelSpec, parameter: str) -> str:
     """Return the first clause about a parameter in the docstring of the builder, else the help of its option."""
     known = PARAMETERS.get(parameter)
-    text = documented(recipe.build, parameter)[1] or (known.help if known else "see its documentation")
+    text = documented(spec.build, parameter)[1] or (known.help if known else "see its documentation")
     clause = re.split(r"[.;] |[.;]$", text.replace("``", ""))[0]
     return clause[:1].lower() + clause[1:] if clause[1:2].islower() else clause
 
