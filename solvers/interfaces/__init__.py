@@ -1,4 +1,4 @@
-"""Every Pyomo solver by name: what each can, its options in one language, adapters, one runner.
+"""Pyomo solvers by name: capabilities, options with common names, adapters and one runner.
 
-May import ``solvers.clarabel`` and the ground files.
+May import ``solvers.clarabel`` and the modules at the top of ``solvers``.
 """

@@ -1,6 +1,6 @@
-"""Check a solver's claim that a model is infeasible by its elastic program, whose rows have slacks.
+"""Check of a reported infeasibility by the elastic program of the model, whose rows have slacks.
 
-The program min { sum of slacks } has an optimum whatever the model is. Above 0 no point satisfies the rows.
+The program min { sum of slacks } has an optimum for every model. If it is above 0, no point satisfies the rows.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from solvers.reading import ModelReading
 from solvers.result import FEASIBLE, ROUNDING, SolutionStatus
 from solvers.values import bounds_of, kept, value_or_none
 
-SMALL, LARGE = 1e-4, 1e7  # sizes of coefficients beyond which a claim of infeasibility is checked
-CURVED = 1e-4  # violation of a curved row, relative to its terms, that the tolerance of a cone explains
+SMALL, LARGE = 1e-4, 1e7  # range of coefficients for which a reported infeasibility is not checked
+CURVED = 1e-4  # violation of a nonlinear row, relative to its terms, within the tolerance of a cone
 
 
 def doubtful(reading: ModelReading) -> bool:
-    """Return True if a row is curved, or has a coefficient near a solver's tolerance or its inverse.
+    """Return True if a row is nonlinear, or has a coefficient near a solver's tolerance or its inverse.
 
-    The elastic program leaves ordered sets out, so that a model with some is not checked.
+    A model with ordered sets is not checked, because the elastic program does not contain them.
     """
     if reading.stated(pyo.SOSConstraint):
         return False
@@ -43,14 +43,15 @@ def doubtful(reading: ModelReading) -> bool:
 
 
 def surely_infeasible(reading: ModelReading, solved: Callable[[Any], SolutionStatus], *, interior: bool) -> bool:
-    """Return True if the elastic program confirms a claim of infeasibility, or does not contradict a search's claim.
+    """Return True if the elastic program confirms a reported infeasibility, or does not contradict that of a search.
 
     Certificates of infeasibility hold to tolerances only, which are absolute or relative to the size of the iterates.
-    The elastic program has a point unless bounds are crossed, so that a solver that calls it infeasible is wrong. A
-    cone ``w^2 <= d t`` with a slack is no cone: where the solver refuses the program, only linear rows have slacks.
-    ``solved``: solves a model and returns the status. ``interior``: the claim is an interior-point method's, and stands
-    only if the least sum of slacks is above what rounding explains. The claim of a search stands unless a point of the
-    elastic program satisfies the rows.
+    The elastic program has a point unless bounds are crossed: a solver that reports it as infeasible is wrong. A cone
+    ``w^2 <= d t`` with a slack is not a cone: if the solver rejects the program, only linear rows get slacks.
+
+    - ``solved``: solves a model and returns the status.
+    - ``interior``: the report is that of an interior-point method. It is confirmed only if the least sum of slacks
+      exceeds the rounding error. The report of a search holds unless a point of the elastic program satisfies the rows.
     """
     may_clash = any(low > high for low, high in map(bounds_of, reading.variables))  # although all rows have slacks
     with kept(reading.variables):
@@ -63,35 +64,35 @@ def surely_infeasible(reading: ModelReading, solved: Callable[[Any], SolutionSta
         if status not in (SolutionStatus.OPTIMAL, SolutionStatus.FEASIBLE):
             return (status is SolutionStatus.INFEASIBLE and may_clash) or not interior
         if not interior:
-            _remove_small_squares([row for row in reading.rows if _misses(row)])
-            return any(map(_misses, reading.rows))
+            _remove_small_squares([row for row in reading.rows if _is_violated(row)])
+            return any(map(_is_violated, reading.rows))
         size = max((abs(v.value or 0.0) for v in reading.variables), default=0.0)
-        missed = float(pyo.value(elastic.missed))
-        return status is SolutionStatus.OPTIMAL and missed > FEASIBLE * max(1.0, size)
+        slacks = float(pyo.value(elastic.slacks))
+        return status is SolutionStatus.OPTIMAL and slacks > FEASIBLE * max(1.0, size)
 
 
-def _misses(row: Any) -> bool:
-    """Return True if the model's values violate a row.
+def _is_violated(row: Any) -> bool:
+    """Return True if the values of the model violate a row.
 
-    The violation of a curved row is relative to its terms, since w = 1e-3 satisfies w^2 <= 0 to 1e-6.
+    The violation of a nonlinear row is relative to its terms, since w = 1e-3 satisfies w^2 <= 0 to 1e-6.
     """
     if (body := value_or_none(row.body)) is None:
         return True
     sides = [abs(side) for side in (row.lb, row.ub) if side is not None]
-    missed = max(0.0 if row.lb is None else row.lb - body, 0.0 if row.ub is None else body - row.ub)
+    violation = max(0.0 if row.lb is None else row.lb - body, 0.0 if row.ub is None else body - row.ub)
     repn = generate_standard_repn(row.body)
     if repn.is_linear():
-        return missed > FEASIBLE * max(1.0, *sides)
+        return violation > FEASIBLE * max(1.0, *sides)
     sizes = [abs(c * v.value) for c, v in zip(repn.linear_coefs, repn.linear_vars, strict=True)]
     sizes += [abs(c * v.value * w.value) for c, (v, w) in zip(repn.quadratic_coefs, repn.quadratic_vars, strict=True)]
     rest = 0.0 if repn.nonlinear_expr is None else abs(pyo.value(repn.nonlinear_expr))
-    return missed > max(ROUNDING, CURVED * max(rest, *sides, *sizes))
+    return violation > max(ROUNDING, CURVED * max(rest, *sides, *sizes))
 
 
 def _remove_small_squares(rows: list[Any]) -> None:
-    """Put a variable whose square violates a row by less than the tolerance of solvers at 0.
+    """Set a variable to 0 if its square violates a row by less than the tolerance of solvers.
 
-    With w = 7e-4 the row ``w^2 <= 0`` is missed by 5e-7. Whether the other rows allow w = 0 is seen afterwards.
+    With w = 7e-4 the row ``w^2 <= 0`` is violated by 5e-7. The caller checks all rows with w = 0.
     """
     for row in rows:
         repn = generate_standard_repn(row.body)
@@ -101,17 +102,18 @@ def _remove_small_squares(rows: list[Any]) -> None:
 
 
 def _elastic(reading: ModelReading, *, curved: bool = True) -> pyo.ConcreteModel:
-    """Return the elastic program; ``curved``: whether rows that are not linear have slacks too."""
+    """Return the elastic program; with ``curved`` nonlinear rows have slacks too."""
     model, rows = pyo.ConcreteModel(name="elastic"), reading.rows
     model.variables = pyo.Reference(dict(enumerate(reading.variables)), ctype=pyo.Var)
     model.up, model.down = (pyo.Var(range(len(rows)), domain=pyo.NonNegativeReals) for _ in range(2))
     for k, row in enumerate(rows):
         if not curved and not generate_standard_repn(row.body).is_linear():
             model.up[k].fix(0.0), model.down[k].fix(0.0)
-    # A sum of Pyomo shares its list of arguments with ``sum + x``: without a name, x would stay in the user's row.
+    # A sum in Pyomo shares its list of arguments with ``sum + x``: without a named expression, x would stay in the
+    # row of the user.
     model.body = pyo.Expression(range(len(rows)), rule=lambda m, r: rows[r].body)
     model.rows = pyo.Constraint(
         range(len(rows)), rule=lambda m, r: (rows[r].lower, m.body[r] + m.up[r] - m.down[r], rows[r].upper)
     )
-    model.missed = pyo.Objective(expr=pyo.quicksum([*model.up.values(), *model.down.values()]))
+    model.slacks = pyo.Objective(expr=pyo.quicksum([*model.up.values(), *model.down.values()]))
     return model

@@ -17,13 +17,13 @@ from solvers.result import SolutionStatus
 
 EXACT = 1e-4  # relative, of objectives, bounds and multipliers
 GAP = 1e-7
-LIMIT = 0.3  # s, of the trial that no solver completes
+LIMIT = 0.3  # s, for the trial that no solver completes
 TRIED = C.LP | C.QP | C.MILP | DUALS
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A model, its optimum or None, the capability that it tests, and d optimum / d right-hand side of its rows."""
+    """A model, its optimum or None, the tested capability, and d optimum / d right-hand side of its rows."""
 
     model: Any
     optimum: float | None
@@ -35,11 +35,11 @@ class Trial:
 def qualify(spec: SolverSpec) -> None:
     """Solve the trial problems of the declared capabilities.
 
-    Raises SolverError for the first wrong answer, and where no declared capability has trial problems.
+    Raises SolverError for the first wrong answer, or if no declared capability has trial problems.
     """
     if not spec.capabilities & TRIED:
-        raise SolverError(f"There are trial problems for {describe(TRIED)} only: register without qualify=True.")
-    words = SolveOptions(gap=None if "gap" in spec.unsupported_options else GAP)
+        raise SolverError(f"There are trial problems for {describe(TRIED)} only: register it without qualify=True.")
+    options = SolveOptions(gap=None if "gap" in spec.unsupported_options else GAP)
     for trial in trials():
         if trial.capability not in spec.capabilities or (trial.time_limit and "time_limit" in spec.unsupported_options):
             continue
@@ -48,13 +48,13 @@ def qualify(spec: SolverSpec) -> None:
         for v in trial.model.component_data_objects(pyo.Var):
             v.set_value(0, skip_validation=True)
         integer = trial.capability is C.MILP
-        answer = Runner(spec, words).solve(trial.model, integer=integer, duals=rows, time_limit=trial.time_limit)
+        answer = Runner(spec, options).solve(trial.model, integer=integer, duals=rows, time_limit=trial.time_limit)
         if (wrong := _wrong(answer, trial, spec, rows)) is not None:
             raise SolverError(f'Solver "{spec.name}" fails the trial problem "{trial.model.name}": {wrong}.')
 
 
 def _wrong(answer: Answer, trial: Trial, spec: SolverSpec, rows: list[Any]) -> str | None:
-    """Return what is wrong in an answer, or None."""
+    """Return a description of the error in an answer, or None."""
     claim, optimum = answer.status, trial.optimum
     if optimum is None:
         right = claim.value == trial.model.name or answer.undecided or (spec.local and not answer.has_point)
@@ -89,7 +89,7 @@ def trials() -> Iterator[Trial]:
 
 
 def _linear(sense: Any) -> Trial:
-    """Build binding rows of every kind and a binding bound: -7, at (3, 2, 2, 1, 4, -10), with unique multipliers."""
+    """Build a linear program with binding rows of every kind: optimum -7 at (3, 2, 2, 1, 4, -10)."""
     m = pyo.ConcreteModel(name="LP")
     m.x = pyo.Var(range(1, 7), bounds=(-10, 10))
     x, sign = m.x, 1.0 if sense == pyo.minimize else -1.0
@@ -106,7 +106,7 @@ def _linear(sense: Any) -> Trial:
 
 
 def _quadratic(sense: Any) -> Trial:
-    """Build a convex quadratic program: 0.5 at (0.5, 1.5); the multiplier of the row is -1."""
+    """Build a convex quadratic program: optimum 0.5 at (0.5, 1.5); the multiplier of the row is -1."""
     m = pyo.ConcreteModel(name="convex QP")
     m.x, m.y = (pyo.Var(bounds=(-5, 5)) for _ in range(2))
     m.row = pyo.Constraint(expr=m.x + m.y <= 2)
@@ -117,7 +117,7 @@ def _quadratic(sense: Any) -> Trial:
 
 
 def _integer(sense: Any) -> Trial:
-    """Build a mixed-integer program: -20 at (4, 0); its relaxation has -20.33."""
+    """Build a mixed-integer program: optimum -20 at (4, 0); the optimum of the relaxation is -20.33."""
     m = pyo.ConcreteModel(name="MILP")
     m.x, m.y = (pyo.Var(bounds=(0, 10), domain=pyo.Integers) for _ in range(2))
     m.one = pyo.Constraint(expr=6 * m.x + 4 * m.y <= 24)
@@ -128,7 +128,7 @@ def _integer(sense: Any) -> Trial:
 
 
 def _free_integers() -> Trial:
-    """Build a program of unbounded integers: -327.68 at x = (-1, 9, 4, 3), where cbc's preprocessing leaves -307.2."""
+    """Build a program with unbounded integers: optimum -327.68 at x = (-1, 9, 4, 3); cbc reports -307.2."""
     m = pyo.ConcreteModel(name="MILP with unbounded integers")
     m.eta, m.x = pyo.Var(), pyo.Var(range(4), domain=pyo.Integers)
     for k, (low, up) in enumerate([(None, 4), (0, 9), (-1, None), (3, 4)]):
@@ -143,7 +143,7 @@ def _free_integers() -> Trial:
 
 
 def _market_split(sense: Any) -> Trial:
-    """Build a program that no solver completes in a second: binaries split six sums exactly. Its optimum is 7."""
+    """Build a market-split program, which no solver completes in a second; its optimum is 7."""
     draw = random.Random(7)
     m = pyo.ConcreteModel(name="MILP stopped at a time limit")
     m.x = pyo.Var(range(40), domain=pyo.Binary)
@@ -173,7 +173,7 @@ def _infeasible(domain: Any, capability: C) -> Trial:
 
 
 def _unbounded(sense: Any, domain: Any, capability: C) -> Trial:
-    """Build a model whose objective falls for ever; cbc reports it as infeasible where ``x`` is an integer."""
+    """Build a model with an unbounded objective; cbc reports it as infeasible if ``x`` is an integer."""
     m = pyo.ConcreteModel(name="unbounded")
     m.x, m.v = pyo.Var(bounds=(0, 6), domain=domain), pyo.Var(bounds=(-1, None))
     m.least = pyo.Constraint(expr=5 * m.x >= 5)

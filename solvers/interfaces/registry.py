@@ -1,7 +1,7 @@
-"""Find a solver by its name or from a Pyomo object, and check its capabilities.
+"""Find a solver by its name or by a Pyomo object, and check its capabilities.
 
-A name of ``table`` leads to its entry. Any other name is passed to ``pyo.SolverFactory``; such a solver takes whole
-models only, see ``unlisted``.
+Names in ``table`` have an entry. Any other name is passed to ``pyo.SolverFactory``; such a solver solves whole models
+only, see ``unlisted``.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ def nearest(name: str, allowed: list[str]) -> str:
 
 
 def names(capability: Capability, *, installed: bool = True) -> list[str]:
-    """Return the solvers with every part of a capability."""
+    """Return the names of the solvers that have all of some capabilities."""
     return [s.name for s in SOLVERS.values() if capability in s.capabilities and (s.found or not installed)]
 
 
 def either(capability: Capability) -> str:
-    """Return the installed solvers with a capability as text: "scip or gurobi"."""
+    """Return the installed solvers with a capability as text, such as "scip or gurobi"."""
     return " or ".join(names(capability)) or "none installed"
 
 
 def for_cones() -> str:
-    """Return the installed solvers whose points satisfy cones at 0 too, as text: "clarabel or gurobi"."""
+    """Return the installed solvers whose points satisfy cones at their apex as text, such as "clarabel or gurobi"."""
     able = [n for n in names(Capability.QCP) if not SOLVERS[n].local and not SOLVERS[n].retry_options]
     return " or ".join(able) or "none installed"
 
 
 def find(name: str, besides: Iterable[str] = ()) -> SolverSpec:
-    """Return the installed solver of a name; messages also name ``besides``, other names that are allowed.
+    """Return the entry of an installed solver; messages also list ``besides``, other names that are allowed.
 
-    Raises SolverError if the name is neither in the table nor in Pyomo, or the solver is not installed; the message
+    Raises SolverError if the name is neither in the table nor in Pyomo, or if the solver is not installed; the message
     lists the installed solvers.
     """
     spec = SOLVERS.get(name)
@@ -63,7 +63,7 @@ def find(name: str, besides: Iterable[str] = ()) -> SolverSpec:
         return spec
     here = ", ".join([*(s.name for s in SOLVERS.values() if s.found is not None), *besides])
     if spec is None:
-        with LoggingIntercept(io.StringIO(), "pyomo"):  # it logs a traceback for a name that is no executable
+        with LoggingIntercept(io.StringIO(), "pyomo"):  # Pyomo logs a traceback for an unknown name
             factory = pyo.SolverFactory
             made = factory(name)
             if type(made).__name__ == "UnknownSolver" and name in SolverFactoryV2:
@@ -71,23 +71,21 @@ def find(name: str, besides: Iterable[str] = ()) -> SolverSpec:
                 made = factory(name)
         if type(made).__name__ == "UnknownSolver":
             close = nearest(name, [*SOLVERS, *besides])
-            raise SolverError(f'Solver "{name}" is not known.{close} Installed here: {here}.')
+            raise SolverError(f'Solver "{name}" is not known.{close} Installed: {here}.')
         try:
             runs = made.available() if factory is SolverFactoryV2 else made.available(exception_flag=False)
-        except Exception:  # Pyomo reads the output of any program as a version; "cat" has none
-            raise SolverError(
-                f'"{name}" is a program here, but none that Pyomo knows as a solver. Installed here: {here}.'
-            ) from None
+        except Exception:  # Pyomo parses the output of any program as a version; "cat" has none
+            raise SolverError(f'The program "{name}" is not a solver. Installed: {here}.') from None
         if not runs:
-            raise SolverError(f'Pyomo knows "{name}", but does not find it here. Installed here: {here}.')
+            raise SolverError(f'Solver "{name}" of Pyomo is not installed. Installed: {here}.')
         return replace(_listed(made) or unlisted(name, made), name=name, make=lambda: factory(name), serialised=True)
     if spec.found:
         return replace(SOLVERS[spec.fallback], name=name)
-    raise SolverError(f'Solver "{name}" is not installed. To get it: {spec.install}. Installed here: {here}.')
+    raise SolverError(f'Solver "{name}" is not installed. To get it: {spec.install}. Installed: {here}.')
 
 
 def default_solver(needed: list[Capability]) -> SolverSpec:
-    """Return the default solver for a class of model (``classes.needs``), or another if it is not installed."""
+    """Return the default solver for a class of model (``classes.needs``), or another one if it is not installed."""
     preferred, capability = next((name, c) for name, c in _DEFAULTS if c in needed)
     able = names(capability)
     return find(preferred if preferred in able or not able else able[0])
@@ -98,7 +96,7 @@ def recognise(solver: Any) -> SolverSpec:
 
     Only one thread solves at a time: two threads may share the object, and Pyomo's interfaces redirect the output.
 
-    Raises SolverError if it is no solver.
+    Raises SolverError if it is not a solver.
     """
     if not callable(getattr(solver, "solve", None)):
         raise SolverError(f"solver={solver!r} is neither a name nor a Pyomo solver: use one of {', '.join(SOLVERS)}.")
@@ -119,12 +117,12 @@ def _listed(solver: Any) -> SolverSpec | None:
 def unlisted(name: str, made: Any) -> SolverSpec:
     """Return an entry for a solver that is not in the table.
 
-    It solves whole models, its points are verified, and its bounds count for continuous linear models only. Common
+    It solves whole models, its points are verified, and its bounds are used for continuous linear models only. Common
     options that Pyomo cannot pass to it are rejected. ``made``: a solver object of this kind.
     """
     if isinstance(made, SolverBase):
         names_of = {"time_limit": "time_limit", "gap": "rel_gap", "threads": "threads"}
-        passed = {word for word, name in names_of.items() if name in made.config}
+        passed = {option for option, name in names_of.items() if name in made.config}
     else:
         passed = {"time_limit"} if isinstance(made, SystemCallSolver | Appsi) else set()
     return SolverSpec(
@@ -152,12 +150,12 @@ def called(solver: Any) -> str:
 
 
 def declared(name: str, can: Capability, make: Callable[[], Any] | None, facts: Mapping[str, Any]) -> SolverSpec:
-    """Return an entry as a user declares it."""
+    """Return the entry of a solver that a user registers."""
     make = make or (lambda: pyo.SolverFactory(name))
     made = make()
     spec = replace(_listed(made) or unlisted(name, made), untrusted="")
-    given = {"version": _version_of(make), "capabilities": can, "interface": "", **facts}
-    return replace(spec, name=name, make=make, in_table=True, **given)
+    fields = {"version": _version_of(make), "capabilities": can, "interface": "", **facts}
+    return replace(spec, name=name, make=make, in_table=True, **fields)
 
 
 def _version_of(make: Callable[[], Any]) -> Callable[[], str | None]:
@@ -169,7 +167,7 @@ def _version_of(make: Callable[[], Any]) -> Callable[[], str | None]:
         try:
             runs = solver.available() if isinstance(solver, SolverBase) else solver.available(exception_flag=False)
             version = solver.version() if runs else None
-        except Exception:  # any error of another program
+        except Exception:  # errors of the other program
             return None
         if not runs:
             return None
@@ -179,7 +177,7 @@ def _version_of(make: Callable[[], Any]) -> Callable[[], str | None]:
 
 
 def check_options(spec: SolverSpec, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options in the types of the solver, and reject those that it would ignore.
+    """Return the options in the types of the solver, and reject options that the solver would ignore.
 
     Raises OptionError with the option and the most similar name.
     """
@@ -191,46 +189,41 @@ def check_options(spec: SolverSpec, options: dict[str, Any]) -> dict[str, Any]:
     for name, value in options.items():
         if name in spec.required_options and value != spec.required_options[name]:
             must = spec.required_options[name]
-            why = f"It must be {must!r}: with another value {spec.name} was found to prove what is false."
+            why = f"It must be {must!r}, because {spec.name} has reported false proofs with other values."
             raise OptionError(f"{name}={value!r} is not allowed. {why} Leave it out.")
-    if spec.convert_option is None:
-        return options
-    return {name: _accepted(spec, name, options[name]) for name in options}
-
-
-def _accepted(spec: SolverSpec, name: str, value: Any) -> Any:
-    assert spec.convert_option is not None
-    try:
-        return spec.convert_option(name, value)
-    except ValueError as error:
-        raise refused_option(spec, name, value, str(error)) from None
+    accepted = dict(options)
+    for name, value in options.items() if spec.convert_option is not None else ():
+        try:
+            accepted[name] = spec.convert_option(name, value)  # type: ignore[misc]
+        except ValueError as error:
+            raise refused_option(spec, name, value, str(error)) from None
+    return accepted
 
 
 def refuse_unpassed(spec: SolverSpec, options: Mapping[str, Any]) -> None:
     """Reject common options that Pyomo cannot pass to a solver. Raises OptionError."""
-    for word in sorted(spec.unsupported_options):
-        if options.get(word) is not None:
+    for option in sorted(spec.unsupported_options):
+        if options.get(option) is not None:
             raise OptionError(
-                f'Option "{word}" cannot be passed to {spec.name}, a solver of Pyomo\'s own: '
-                "give the solver's own option for it by name."
+                f'Option "{option}" cannot be passed to {spec.name} by Pyomo: give the option of {spec.name} itself.'
             )
 
 
-def refused_option(spec: SolverSpec, name: str, value: Any, words: str = "") -> OptionError:
+def refused_option(spec: SolverSpec, name: str, value: Any, message: str = "") -> OptionError:
     """Return the error for an unknown option or a rejected value, with the message of the solver."""
     known = spec.option_names() if spec.option_names else []
-    reply = f" Its message: {words}" if words else ""
+    reply = f" Its message: {message}" if message else ""
     if name in known:
         return OptionError(f"{name}={value!r} is not allowed by {spec.name}.{reply}")
     return OptionError(f'Option "{name}" is not one of {spec.name}.{nearest(name, [*COMMON, *known])}{reply}')
 
 
 def listed(solver: Any) -> SolverSpec:
-    """Return the table's entry of a solver, by name or as an object. Raises SolverError if it has none."""
+    """Return the entry of a solver in the table, by name or as an object. Raises SolverError if it has none."""
     spec = entry(solver)
     if not spec.in_table:
         raise SolverError(
-            f'Solver "{spec.name}" is not in the table of tested solvers, so it solves whole models only. Use one of '
+            f'Solver "{spec.name}" is not in the table of tested solvers and can solve whole models only. Use one of '
             f"{', '.join(n for n, s in SOLVERS.items() if s.found)}, or add it: "
             f'solvers.register("{spec.name}", Capability.LP | Capability.LP_DUALS, qualify=True).'
         )
@@ -238,7 +231,7 @@ def listed(solver: Any) -> SolverSpec:
 
 
 def require(solver: Any, needed: Capability) -> SolverSpec:
-    """Return an installed solver, by name or as an object, that can do what is needed.
+    """Return the entry of an installed solver, by name or as an object, that has the needed capabilities.
 
     Raises SolverError, naming the missing capability and the installed solvers that have it.
     """
@@ -247,18 +240,18 @@ def require(solver: Any, needed: Capability) -> SolverSpec:
         return spec
     missing = describe(needed & ~spec.capabilities)
     able = ", ".join(names(needed)) or "none; " + ", ".join(names(needed, installed=False)) + " could be installed"
-    raise SolverError(f'Solver "{spec.name}" cannot do this: {missing} needed. Installed solvers that can: {able}.')
+    raise SolverError(f'Solver "{spec.name}" does not support {missing}. Installed solvers that do: {able}.')
 
 
 def require_proofs(solver: Any, needed: Capability) -> SolverSpec:
-    """Return an installed solver whose bounds on mixed-integer programs count.
+    """Return the entry of an installed solver whose bounds on mixed-integer programs are trusted.
 
-    Raises SolverError as ``require`` does, and for one that was measured to be wrong.
+    Raises SolverError as ``require`` does, and for a solver with known wrong bounds.
     """
     spec = require(solver, needed)
     if spec.untrusted:
         able = ", ".join(n for n in names(needed) if not SOLVERS[n].untrusted)
         raise SolverError(
-            f'Solver "{spec.name}" cannot solve a master, whose bound is the run\'s: {spec.untrusted}. Use {able}.'
+            f'The bounds of solver "{spec.name}" are not trusted for a master problem: {spec.untrusted}. Use {able}.'
         )
     return spec

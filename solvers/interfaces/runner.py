@@ -1,4 +1,4 @@
-"""Run any Pyomo solver with common options, and return a common answer.
+"""Run a Pyomo solver with common options, and return a common answer.
 
 Pyomo has two generations of solver interfaces with different options, statuses, bounds and duals. A ``Runner`` has one
 form for both. It keeps persistent solvers between solves, and corrects defects that were measured: unknown options that
@@ -74,23 +74,23 @@ MEANING = {
     Legacy.userInterrupt: _INTERRUPTED,
 }
 _POINT = (SolutionStatus.OPTIMAL, SolutionStatus.FEASIBLE, SolutionStatus.STATIONARY)
-_STOPPED = (StopReason.SOLVER_ERROR, StopReason.INTERRUPTED)  # after the time limit: stopped by it
+_STOPPED = (StopReason.SOLVER_ERROR, StopReason.INTERRUPTED)  # after the time limit these mean that it has passed
 _UNDECIDED = (Termination.infeasibleOrUnbounded, Legacy.infeasibleOrUnbounded)
 _EXPLAINED = {
     Termination.locallyInfeasible: "found no feasible point near its start, which does not prove that there is none",
-    Termination.infeasibleOrUnbounded: "cannot tell infeasible from unbounded: bound the variables and solve again",
-    Legacy.infeasibleOrUnbounded: "cannot tell infeasible from unbounded: bound the variables and solve again",
+    Termination.infeasibleOrUnbounded: "reports infeasible or unbounded: bound the variables and solve again",
+    Legacy.infeasibleOrUnbounded: "reports infeasible or unbounded: bound the variables and solve again",
 }
 SECONDS = 5.0  # for the check of a reported infeasibility
 _turn = Turn()  # lock for interfaces that redirect the output of the process
 NO_LICENCE, TOO_LARGE = 10009, 10010  # codes of gurobipy.GRB.Error
-_HUGE = 1e20  # what solvers write for infinity
-_held: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # persistent solver -> the runner and the model that it holds
+_HUGE = 1e20  # infinity in the output of solvers
+_held: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # persistent solver -> its last runner and model
 
 
 @dataclass(frozen=True)
 class SolveOptions:
-    """The options that all solvers and drivers have, and the options of one solver."""
+    """Options that all solvers and drivers have, and the options of one solver."""
 
     time_limit: float | None = None  # s
     gap: float | None = None  # relative
@@ -102,7 +102,7 @@ class SolveOptions:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer of a solver. If ``has_point``, the model holds its values."""
+    """Answer of a solver. If ``has_point``, the model holds its values."""
 
     stop_reason: StopReason
     status: SolutionStatus
@@ -115,7 +115,7 @@ class Answer:
 
 @dataclass
 class _Native:
-    """The answer in the terms of the interface, with the values on the model."""
+    """Answer in the terms of the interface, with the values on the model."""
 
     condition: Any
     has_point: bool
@@ -125,15 +125,15 @@ class _Native:
 
 
 class Runner:
-    """Runs one solver, repeatedly on the same model if its interface is persistent."""
+    """Interface to one solver, for repeated solves of the same model if the solver is persistent."""
 
     def __init__(self, spec: SolverSpec, options: SolveOptions) -> None:
         self.spec, self.options = spec, replace(options, own=check_options(spec, options.own))
-        self._ran = False  # whether a run has ended without an exception
+        self._ran = False  # True after a run without an exception
 
     @cached_property
     def solver(self) -> Any:
-        """The Pyomo solver, made when it is first needed."""
+        """The Pyomo solver, constructed when it is first needed."""
         return self.spec.make()
 
     def solve(
@@ -141,10 +141,13 @@ class Runner:
     ) -> Answer:
         """Solve the model and load the values.
 
-        ``time_limit``: seconds for this solve; the smaller of this and the option counts. With none left the solver is
-        not called. ``integer``: whether the model has integer variables. ``duals``: rows whose multipliers are wanted,
-        in Pyomo's sign: d objective / d right-hand side. Raises OptionError if the solver refuses an option. Raises
-        SolverFailure if it fails, with its own words. Raises LicenceError if gurobi has no licence for this.
+        - ``time_limit``: seconds for this solve; the smaller of this and the option applies. If no time is left the
+          solver is not called.
+        - ``integer``: True if the model has integer variables.
+        - ``duals``: rows whose multipliers are requested, in Pyomo's sign: d objective / d right-hand side.
+
+        Raises OptionError if the solver rejects an option, SolverFailure with the message of the solver if it fails,
+        and LicenceError if gurobi has no licence for this model.
         """
         reading = read(model)
         limits = [t for t in (time_limit, self.options.time_limit) if t is not None]
@@ -153,8 +156,8 @@ class Runner:
         if answer.undecided and self.spec.certificate_options:
             answer = self._attempt(reading, end, integer, duals, self._certifying)
         if self.spec.untrusted and (integer or not self.spec.in_table) and _doubtful(answer):
-            words = f"reports {answer.message} without a proof: {self.spec.untrusted}"
-            answer = replace(answer, status=SolutionStatus.NO_SOLUTION, message=words, undecided=True)
+            message = f"reports {answer.message} without a proof: {self.spec.untrusted}"
+            answer = replace(answer, status=SolutionStatus.NO_SOLUTION, message=message, undecided=True)
         if answer.status is SolutionStatus.UNBOUNDED and self.spec.interior:
             again = self._attempt(reading, end, integer, duals, self._certifying)
             answer = again if again.status is SolutionStatus.OPTIMAL else answer
@@ -164,7 +167,7 @@ class Runner:
 
     @property
     def _certifying(self) -> dict[str, Any]:
-        """The options of a second solve whose certificates are more exact."""
+        """The options of a second solve with more exact certificates."""
         return {**self.spec.required_options, **self.spec.certificate_options}
 
     def _checked(
@@ -222,23 +225,21 @@ class Runner:
             _held.pop(self.solver, None)
             raise self._explained(error) from error
         self._ran = True
-        endless = native.has_point and any(not math.isfinite(v.value or 0.0) for v in reading.variables)
-        if endless:  # from Gurobi on an unbounded model
+        infinite = native.has_point and any(not math.isfinite(v.value or 0.0) for v in reading.variables)
+        if infinite:  # from Gurobi on an unbounded model
             native.has_point = False
         if native.has_point:
             put_back(held)  # scip and gurobi return a fixed value of 1e-10 as 0
             put_on_bounds(reading.variables)
         late = end is not None and time.perf_counter() >= end
         answer = self._answer(native, late=late, pressed=attempt.pressed.is_set(), integer=integer, reading=reading)
-        return (
-            replace(answer, bound=None, message="gives a point with infinite values", undecided=True)
-            if endless
-            else answer
-        )
+        if infinite:
+            return replace(answer, bound=None, message="returns a point with infinite values", undecided=True)
+        return answer
 
     def _explained(self, error: Exception) -> Error:
         text, own = str(error).strip() or type(error).__name__, self.options.own
-        if not self._ran:  # else the solver has accepted the options before
+        if not self._ran:  # otherwise the solver has accepted the options before
             if (name := _named(own, text)) is not None:
                 return refused_option(self.spec, name, own[name], text)
             if own and isinstance(error, TypeError | KeyError):
@@ -246,35 +247,38 @@ class Runner:
         refused = isinstance(error, NotImplementedError | IncompatibleModelError)
         if refused or type(error).__name__ == "DegreeError":  # each direct interface of Pyomo has a class of this name
             why, able = text.splitlines()[0].partition(":")[0].rstrip("."), " or ".join(names(C.NLP))
-            message = f"{self.spec.name} cannot take this model: {why}. Use {able}, or name no solver."
+            message = f"{self.spec.name} cannot solve this model: {why}. Use {able}, or leave the solver out."
             return UnsupportedModel(message, self.spec.name)
-        given = f" with its options {own}" if own and self.spec.option_names is None else ""
-        message = f"{self.spec.name} failed{given}: {text.rstrip('.!')}."
+        options = f" with its options {own}" if own and self.spec.option_names is None else ""
+        message = f"{self.spec.name} failed{options}: {text.rstrip('.!')}."
         code = getattr(error, "errno", None)
         if code == TOO_LARGE:
-            return LicenceError(
-                f"{message} Without a licence gurobi takes 2000 rows and columns: use scip, or a driver."
-            )
+            limit = "Without a licence gurobi accepts at most 2000 rows and columns: use scip, or a driver."
+            return LicenceError(f"{message} {limit}")
         return LicenceError(message) if code == NO_LICENCE else SolverFailure(message, self.spec.name)
 
-    def _own_options(self, **words: Any) -> dict[str, Any]:
+    def _own_options(self, extra: dict[str, Any], **common: Any) -> dict[str, Any]:
         """Return the options of the solver, with the common options under the names of the solver."""
-        own = {
-            self.spec.common_options[k]: v for k, v in words.items() if v is not None and k in self.spec.common_options
-        }
-        return {**self.spec.default_options, **own, **self.options.own}
+        names_of = self.spec.common_options
+        own = {names_of[k]: v for k, v in common.items() if v is not None and k in names_of}
+        return {**self.spec.default_options, **own, **self.options.own, **extra}
+
+    def _old_options(self, extra: dict[str, Any], *, integer: bool) -> dict[str, Any]:
+        """Return the options for the older interfaces, which have no arguments for the common options."""
+        o = self.options
+        return self._own_options(extra, threads=o.threads, seed=o.seed, gap=o.gap if integer else None)
 
     def _run_modern(
         self, reading: ModelReading, limit: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
     ) -> _Native:
         o = self.options
-        words: dict[str, Any] = {"time_limit": limit, "tee": o.tee}
+        arguments: dict[str, Any] = {"time_limit": limit, "tee": o.tee}
         if integer and "rel_gap" in self.solver.config:
-            words["rel_gap"] = o.gap
+            arguments["rel_gap"] = o.gap
         if "threads" in self.solver.config:
-            words["threads"] = o.threads
+            arguments["threads"] = o.threads
         if "writer_config" in self.solver.config:  # Pyomo's presolve loses multipliers, and fails on contradictions
-            words["writer_config"] = {"linear_presolve": False}
+            arguments["writer_config"] = {"linear_presolve": False}
         # The wrapper for the first generation keeps options between solves; the wrapped solver does not.
         wrapped = isinstance(self.solver, LegacySolverWrapper)
         solve = super(LegacySolverWrapper, self.solver).solve if wrapped else self.solver.solve  # type: ignore[misc]
@@ -282,8 +286,8 @@ class Runner:
             reading.model,
             load_solutions=False,
             raise_exception_on_nonoptimal_result=False,
-            solver_options={**self._own_options(seed=o.seed), **extra},
-            **words,
+            solver_options=self._own_options(extra, seed=o.seed),
+            **arguments,
         )
         condition, loader = native.termination_condition, native.solution_loader
         if condition is Termination.emptyModel:  # the model holds the point
@@ -298,18 +302,16 @@ class Runner:
             loader.load_vars()
             if rows and condition is Termination.convergenceCriteriaSatisfied:
                 multipliers = dict(loader.get_duals(cons_to_load=list(rows)))
-        said_last = str(getattr(native.extra_info, "solver_message", ""))
-        if condition is Termination.iterationLimit and "time" in said_last.lower():  # the ASL has one code for both
+        message = str(getattr(native.extra_info, "solver_message", ""))
+        if condition is Termination.iterationLimit and "time" in message.lower():  # the ASL has one code for both
             condition = Termination.maxTimeLimit
         return _Native(condition, has_point, native.objective_bound, multipliers, log)
 
     def _run_classic(
         self, reading: ModelReading, limit: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
     ) -> _Native:
-        o, model = self.options, reading.model
-        words = {"threads": o.threads, "seed": o.seed, "gap": o.gap if integer else None}
-        options = {**self._own_options(**words), **extra}
-        arguments: dict[str, Any] = {}
+        model, options = reading.model, self._old_options(extra, integer=integer)
+        arguments: dict[str, Any] = {"tee": self.options.tee}
         if limit is not None and "time_limit" in self.spec.common_options:
             options[self.spec.common_options["time_limit"]] = self.spec.seconds(limit)
         elif limit is not None:
@@ -318,7 +320,7 @@ class Runner:
         if ours:
             model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
         try:
-            native = self.solver.solve(model, load_solutions=False, tee=o.tee, options=options, **arguments)
+            native = self.solver.solve(model, load_solutions=False, options=options, **arguments)
             condition, minimize = native.solver.termination_condition, reading.objectives[0].sense == pyo.minimize
             if self.spec.local and condition is Legacy.infeasible:
                 condition = Termination.locallyInfeasible
@@ -339,17 +341,16 @@ class Runner:
     ) -> _Native:
         """Run an interface of APPSI without the wrapper for the first generation.
 
-        In these it takes rows named "slack" or "dual" for suffixes, and asks objects of the user's for methods.
+        The wrapper takes rows named "slack" or "dual" for suffixes, and calls methods of objects of the user.
         """
-        o, solver = self.options, self.solver
+        solver = self.solver
         solve = super(LegacyAppsi, solver).solve if isinstance(solver, LegacyAppsi) else solver.solve  # type: ignore[misc]
         config, own = solver.config, LegacyAppsi.options.fget(solver)
         solver.config = config()
         try:
-            solver.config.stream_solver, solver.config.load_solution = o.tee, False
+            solver.config.stream_solver, solver.config.load_solution = self.options.tee, False
             solver.config.time_limit = None if limit is None else self.spec.seconds(limit)
-            words = {"threads": o.threads, "seed": o.seed, "gap": o.gap if integer else None}
-            LegacyAppsi.options.fset(solver, {**own, **self._own_options(**words), **extra})
+            LegacyAppsi.options.fset(solver, {**own, **self._old_options(extra, integer=integer)})
             native = solve(reading.model)
         finally:
             solver.config = config
@@ -364,17 +365,18 @@ class Runner:
         return _Native(condition, has_point, native.best_objective_bound, multipliers)
 
     def _hand_over(self, model: Any) -> None:
-        """Give a persistent solver the model anew, unless this runner did, none has used it since, and all went well.
+        """Pass the model to a persistent solver, unless this runner has passed it and was the last to use the solver.
 
-        Some ask for it, and a solve that failed on the way leaves others with half a model for ever. Those of the first
-        generation see no change of the model that they hold. Those of the second know best while nobody shares them.
+        After a failed solve the model is passed again, because the solver may hold only a part of it. Solvers of the
+        first generation do not detect changes of the model, so it is passed each time. Solvers of the second generation
+        detect changes themselves, unless several runners share the object.
         """
         solver = self.solver
         if not hasattr(solver, "set_instance") or (isinstance(solver, SolverBase) and self.spec.instance is None):
             return
         runner, held = _held.get(solver, (lambda: None, None))
-        knows_best = isinstance(solver, SolverBase) and runner() is None
-        if (runner() is not self and not knows_best) or held is not model or isinstance(solver, PersistentSolver):
+        unshared = isinstance(solver, SolverBase) and runner() is None
+        if (runner() is not self and not unshared) or held is not model or isinstance(solver, PersistentSolver):
             solver.set_instance(model)
         _held[solver] = ref(self), model
 
@@ -390,9 +392,7 @@ class Runner:
         if spec.proves_optimum:
             bound = None
             if status is SolutionStatus.OPTIMAL and native.has_point:
-                bound = pyo.value(
-                    reading.objectives[0], exception=False
-                )  # None for a variable that the solver has dropped
+                bound = pyo.value(reading.objectives[0], exception=False)  # None if a variable has no value
         if bound is not None and not abs(bound) < _HUGE:
             bound = None
         if stop is StopReason.SOLVER_ERROR:  # the bound of a failed run cannot be verified
@@ -406,8 +406,8 @@ class Runner:
         has_point = native.has_point and status in _POINT
         message = _EXPLAINED.get(native.condition, str(getattr(native.condition, "name", native.condition)))
         undecided = native.condition in _UNDECIDED
-        turned = self.spec.flip_duals and reading.objectives[0].sense == pyo.minimize
-        duals = {row: -x for row, x in native.duals.items()} if turned else native.duals
+        flipped = self.spec.flip_duals and reading.objectives[0].sense == pyo.minimize
+        duals = {row: -x for row, x in native.duals.items()} if flipped else native.duals
         return Answer(stop, status, has_point, bound, message, duals, undecided)
 
 
@@ -417,5 +417,5 @@ def _named(options: dict[str, Any], text: str) -> str | None:
 
 
 def _doubtful(answer: Answer) -> bool:
-    """Return whether an answer has no point although no limit was reached."""
+    """Return True if an answer has no point although no limit was reached."""
     return not answer.has_point and answer.stop_reason in (StopReason.CONVERGED, StopReason.SOLVER_ERROR)

@@ -1,4 +1,4 @@
-"""What is known of a solver: its capabilities, how it is made and found, and what is particular about it."""
+"""The description of a solver: capabilities, construction, detection, and known defects."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Capability(enum.Flag):
     NONCONVEX = enum.auto()  # global optimum of a nonconvex quadratic model
     NLP = enum.auto()
     MINLP = enum.auto()
-    SOS = enum.auto()  # special ordered sets, beside any of these
+    SOS = enum.auto()  # special ordered sets, in addition to any of these classes
     LP_DUALS = enum.auto()
     QP_DUALS = enum.auto()
     LAZY_CUTS = enum.auto()
@@ -37,12 +37,12 @@ DUALS = C.LP_DUALS | C.QP_DUALS
 
 @dataclass(frozen=True)
 class SolverSpec:
-    """One solver: how to make it, its capabilities, and its particular behaviour.
+    """One solver: its construction, capabilities and known defects.
 
     - ``version``: returns the installed version, or None.
     - ``common_options``: the solver's names of the common options ``time_limit``, ``gap``, ``threads``, ``seed`` and
-      ``iteration_limit``, where Pyomo's interface does not pass them. A common option without a meaning for a solver
-      (the seed of a deterministic one, the gap of one without a bound) has no effect.
+      ``iteration_limit``, if Pyomo's interface does not pass them. A common option without a meaning for a solver has
+      no effect, such as the seed of a deterministic solver or the gap of a solver without a bound.
     - ``option_names``: returns the solver's own options, for suggestions. Unless ``checks_options``, other names are
       rejected.
     - ``checks_options``: the solver itself rejects unknown options.
@@ -50,33 +50,33 @@ class SolverSpec:
       ``ValueError`` with the solver's message.
     - ``context``: a context manager around each solve (see ``adapters``).
     - ``seconds``: converts a time limit to the solver's type.
-    - ``seconds_per_term``: time for a term of a dense row, from a change of variables to the solver's first step,
-      measured on 2000 rows of 400 terms. A run with a shorter time limit ends at once.
-    - ``max_big_m``: the largest big-M, in units of the variable that it bounds, with which the solver's bound counts.
-      Above it, the tolerance on integers admits any weight, or presolve cuts off optima.
-    - ``retry_options``: options of a second solve with tighter rows, if the recomputed point loses its proof.
+    - ``seconds_per_term``: seconds for a term of a dense row, from a change of variables to the first step of the
+      solver, measured on 2000 rows of 400 terms. A run with a shorter time limit ends at once.
+    - ``max_big_m``: the largest big-M, in units of the variable that it bounds, for which the solver's bound is used.
+      Above it, the tolerance on integers allows any weight, or presolve cuts off optima.
+    - ``retry_options``: options of a second solve with tighter rows, if the recomputed point is not proven optimal.
     - ``tight_options``: options with which rows, integrality and reduced costs hold to about 1e-9, as masters need.
     - ``certificate_options``: options of a second solve that distinguishes infeasible from unbounded, or whose
       certificates hold to rounding.
-    - ``untrusted``: the reason why neither its status nor its bounds count on models with integers. Drivers do not use
-      such a solver for a master whose bound counts.
+    - ``untrusted``: the reason why its status and its bounds are not used for models with integers. Drivers do not use
+      such a solver for a master problem.
     - ``interior``: its certificate of infeasibility holds to relative tolerances and is checked: see ``infeasibility``.
-    - ``proves_at_poles``: whether its bound and its "infeasible" count where a divisor can be 0.
-    - ``proves_with_sets``: whether they count with ordered sets if the objective may be unbounded without them.
-    - ``least_curvature``: the smallest ratio of two curvatures of the objective with which its bound counts beside
-      ordered sets.
-    - ``least_coefficient``: the smallest ratio of two coefficients of the objective with which its bound counts in
+    - ``proves_at_poles``: False if its bound and its "infeasible" are not used for models whose divisors can be 0.
+    - ``proves_with_sets``: False if they are not used for models with ordered sets whose objective may be unbounded
+      without these sets.
+    - ``least_curvature``: the smallest ratio of two curvatures of the objective for which its bound is used in models
+      with ordered sets.
+    - ``least_coefficient``: the smallest ratio of two coefficients of the objective for which its bound is used in
       models with integers without ``retry_options``.
-    - ``warm_start_options``: options with which it stays near its starting point. The usual barrier of 0.1 leaves it.
-    - ``default_options``: options of each solve unless the user gives another value. Ipopt moves bounds by 1e-8 of
+    - ``warm_start_options``: options with which it stays near its starting point; the usual barrier of 0.1 leaves it.
+    - ``default_options``: options of each solve unless the user gives another value. Ipopt relaxes bounds by 1e-8 of
       their size, and a point that is moved back to bounds of 300 violates rows by 3e-6 (in 3.11.9 with any tolerance).
-    - ``required_options``: options of each solve without which it was measured to prove false results. Other values
-      are rejected.
-    - ``local``: it proves nothing about the optimum: its status is stationary, without a bound.
+    - ``required_options``: options of each solve without which false proofs were measured. Other values are rejected.
+    - ``local``: a local solver without a bound; its optima are reported as stationary.
     - ``proves_optimum``: its interface reports no reliable bound, but its "optimal" is a proof, because no gap is
       passed.
-    - ``flip_duals``: it returns the multipliers of its Lagrangian, f + y'g with f negated to maximise: Pyomo's with the
-      opposite sign when minimising, with the same when maximising.
+    - ``flip_duals``: it returns the multipliers of its Lagrangian, f + y'g with f negated to maximise. They have the
+      opposite sign of Pyomo's when minimising, and the same sign when maximising.
     - ``fallback``: the entry that is used under this name if this solver is not installed: the same program with
       another interface.
     - ``serialised``: its interface redirects the output of the process, or keeps a list of files of the process. Only
@@ -84,7 +84,7 @@ class SolverSpec:
     - ``interface``: qualified name of the class of its interface, by which a solver object is recognised.
     - ``unsupported_options``: common options that Pyomo cannot pass; they are rejected.
     - ``instance``: the solver object of the user, which ``make`` returns each time.
-    - ``in_table``: whether it is a tested solver. Any other one takes whole models only: see ``registry.unlisted``.
+    - ``in_table``: True for a tested solver. Other solvers solve whole models only: see ``registry.unlisted``.
     """
 
     name: str
@@ -124,7 +124,7 @@ class SolverSpec:
 
     @property
     def found(self) -> str | None:
-        """The version found here, under this entry or its stand-in; None where there is none."""
+        """The installed version of this solver or of its fallback; None if neither is installed."""
         version = self.version()
         return version if version or not self.fallback else SOLVERS[self.fallback].found
 
@@ -133,5 +133,5 @@ SOLVERS: dict[str, SolverSpec] = {}  # by name; ``table`` fills it
 
 
 def describe(capability: Capability) -> str:
-    """Return a capability in words."""
+    """Return a capability as text."""
     return ", ".join(LABELS.get(c, str(c.name)) for c in capability)

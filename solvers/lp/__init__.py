@@ -1,4 +1,4 @@
-"""Linear programs behind one small protocol: HiGHS on arrays, or any Pyomo solver.
+"""Linear programs with a small common interface: HiGHS on arrays, or any Pyomo solver.
 
-May import ``solvers.interfaces`` and the ground files.
+May import ``solvers.interfaces`` and the modules at the top of ``solvers``.
 """

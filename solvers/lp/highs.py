@@ -1,6 +1,6 @@
-"""The small LP protocol of tree search and cut loops: columns fixed at the start, rows that come and go, bounds.
+"""Linear programs of tree search and cut loops in HiGHS: fixed columns, rows that are added and deleted, bounds.
 
-``HighsLP`` talks to highspy directly, which solves twice as many nodes a second as any Pyomo interface does.
+``HighsLP`` calls highspy directly, which solves twice as many nodes per second as any Pyomo interface.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from scipy import sparse
 from solvers.errors import LargeNumbers, OptionError
 from solvers.interfaces.highs import quiet_highs, run
 
-LONG = 10_000  # non-zeros; a smaller LP takes milliseconds, as a thread takes a tenth of one
+LONG = 10_000  # non-zeros; a smaller LP takes milliseconds, and starting a thread 0.1 ms
 INFINITY = highspy.kHighsInf
-LP_TOLERANCE = 1e-7  # of rows, where no other is asked for
-FINEST = 1e-9  # asked for where the rows carry a proof; solvers give no finer
-TURNS, FEWEST = 10, 1000  # iterations: times rows and columns, and at least; LPs take a tenth, more is a circle
+LP_TOLERANCE = 1e-7  # default tolerance of rows
+FINEST = 1e-9  # tolerance of rows that a proof needs, the smallest that solvers accept
+TURNS, FEWEST = 10, 1000  # most iterations: a multiple of rows and columns, and a minimum; LPs take a tenth of it
 _CHOOSE, _DUAL = 0, 1  # HiGHS' simplex_strategy
-_TAKEN = {
-    "solver": 'they go from basis to basis, which is the simplex method\'s; interior points are lp_solver="clarabel"',
-    "simplex_strategy": "it is chosen anew at each solve, by what has changed since the last",
+_RESERVED = {
+    "solver": 'they use the simplex method, from the last basis; for interior points: lp_solver="clarabel"',
+    "simplex_strategy": "it is chosen for each solve by the changes since the last one",
     "output_flag": 'give tee="lp"',
     "log_to_console": 'give tee="lp"',
 }
 
 
 class LpStatus(enum.Enum):
-    """What an LP solve found."""
+    """Outcome of an LP solve."""
 
     OPTIMAL = "optimal"
     INFEASIBLE = "infeasible"
@@ -44,10 +44,10 @@ class LpStatus(enum.Enum):
 
 @dataclass(frozen=True)
 class LpAnswer:
-    """Status, and where optimal: objective, point and reduced costs (columns), multipliers (rows).
+    """Status and, if optimal, objective, point and reduced costs (columns), multipliers (rows).
 
-    Multipliers and reduced costs are derivatives of the optimum by sides and bounds: a multiplier is positive where the
-    lower side binds, negative where the upper one does.
+    Multipliers and reduced costs are derivatives of the optimum by sides and bounds: a multiplier is positive if the
+    lower side binds, and negative if the upper side binds.
     """
 
     status: LpStatus
@@ -63,7 +63,7 @@ class LpAnswer:
 
 
 class HighsArrays:
-    """Columns and rows of a program in highspy, whose options are checked."""
+    """Columns and rows of a program in highspy, with checked options."""
 
     def __init__(
         self, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, options: Iterable[tuple[str, Any]]
@@ -93,7 +93,7 @@ class HighsArrays:
 
 
 class HighsLP(HighsArrays):
-    """The protocol over highspy: dual simplex, and after a change of costs whichever HiGHS chooses."""
+    """Linear program in highspy: dual simplex, or the strategy that HiGHS chooses after a change of costs."""
 
     def __init__(
         self,
@@ -108,16 +108,17 @@ class HighsLP(HighsArrays):
     ) -> None:
         own = dict(options or {})
         for option, value in own.items():
-            if option in _TAKEN:
-                raise OptionError(f"{option}={value!r} is not allowed in a driver's linear programs: {_TAKEN[option]}.")
-        words = {"presolve": "off", "solver": "simplex", "threads": 1, "parallel": "off", "random_seed": seed}
-        words |= {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance}
-        super().__init__(cost, lower, upper, (words | own).items())
+            if option in _RESERVED:
+                reason = _RESERVED[option]
+                raise OptionError(f"{option}={value!r} is not allowed for the linear programs of a driver: {reason}.")
+        defaults = {"presolve": "off", "solver": "simplex", "threads": 1, "parallel": "off", "random_seed": seed}
+        defaults |= {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance}
+        super().__init__(cost, lower, upper, (defaults | own).items())
         if show:
             self._highs.setOptionValue("output_flag", True)
-            self._highs.setOptionValue("log_to_console", True)  # replaced by the callback
+            self._highs.setOptionValue("log_to_console", True)  # passes the log to the callback
             self._highs.cbLogging.subscribe(lambda event: sys.stdout.write(event.message))
-        self._watched = "simplex_iteration_limit" not in own
+        self._limits_iterations = "simplex_iteration_limit" not in own
         self._new_cost = False
         self._refused = False
 
@@ -147,14 +148,14 @@ class HighsLP(HighsArrays):
 
     def delete_rows(self, rows: np.ndarray) -> None:
         """Delete rows by position; later rows move up."""
-        rows = np.unique(np.asarray(rows, dtype=np.int32))  # HiGHS deletes nothing where they are not in order
+        rows = np.unique(np.asarray(rows, dtype=np.int32))  # HiGHS deletes nothing unless they are in order
         if len(rows):
             self._highs.deleteRows(len(rows), rows)
 
     def set_sides(self, rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
         """Replace both sides of some rows, by position; each row once."""
         rows = np.asarray(rows, dtype=np.int32)
-        order = np.argsort(rows)  # HiGHS takes no other
+        order = np.argsort(rows)  # HiGHS accepts no other order
         if len(rows):
             low, up = _infinite(lower)[order], _infinite(upper)[order]
             self._highs.changeRowsBounds(len(rows), rows[order], low, up)
@@ -162,19 +163,19 @@ class HighsLP(HighsArrays):
     def solve(self, time_limit: float | None = None) -> LpAnswer:
         """Solve from the last basis."""
         highs = self._highs
-        # HiGHS counts an LP's limit from the first solve of the object.
+        # HiGHS measures the time limit of an LP from the first solve of the object.
         highs.setOptionValue("time_limit", INFINITY if time_limit is None else highs.getRunTime() + time_limit)
-        # A basis stays feasible when costs change: HiGHS may then choose its primal simplex, in half the time.
+        # A basis stays feasible when costs change: HiGHS may then choose its primal simplex, which takes half the time.
         highs.setOptionValue("simplex_strategy", _CHOOSE if self._new_cost else _DUAL)
         self._new_cost = False
         status = self._run()
-        if self._circling():  # from where it stands, by the dual simplex with its costs perturbed anew
+        if self._cycles():  # continue by the dual simplex, which perturbs the costs again
             highs.setOptionValue("simplex_strategy", _DUAL)
             status = self._run()
-        if status is LpStatus.FAILED or self._circling():  # once more from scratch: a bad basis is forgotten
+        if status is LpStatus.FAILED or self._cycles():  # once more without a basis
             highs.clearSolver()
             status = self._run(patience=10)
-            status = LpStatus.FAILED if self._circling() else status
+            status = LpStatus.FAILED if self._cycles() else status
         if not self.columns and self._contradiction():
             status = LpStatus.INFEASIBLE
         if status is not LpStatus.OPTIMAL:
@@ -189,16 +190,16 @@ class HighsLP(HighsArrays):
         )
 
     def _run(self, patience: int = 1) -> LpStatus:
-        """Run HiGHS, where that may take long so that Ctrl-C stops it, for so many times the usual iterations."""
-        if self._watched:
+        """Run HiGHS; Ctrl-C stops long runs. ``patience``: factor of the largest number of iterations."""
+        if self._limits_iterations:
             most = patience * max(FEWEST, TURNS * (self.rows + self.columns))
             self._highs.setOptionValue("simplex_iteration_limit", min(most, highspy.kHighsIInf))
         here = self._highs.getNumNz() < LONG and not self._refused
-        if here:  # where another's pool of threads is in this thread, HiGHS refuses: one of its own has none
+        if here:  # HiGHS refuses to run in a thread with the pool of another HiGHS, and is run in a new thread then
             self._refused = self._highs.run() == highspy.HighsStatus.kError
         if not here or self._refused:
             run(self._highs)
-        if self._highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:  # presolve ends undecided
+        if self._highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:  # by presolve
             before = self._highs.getOptionValue("presolve")[1]
             self._highs.setOptionValue("presolve", "off")
             self._highs.clearSolver()
@@ -206,17 +207,17 @@ class HighsLP(HighsArrays):
             self._highs.setOptionValue("presolve", before)
         return _MEANING.get(self._highs.getModelStatus(), LpStatus.FAILED)
 
-    def _circling(self) -> bool:
-        """Return whether the last run used up its iterations, which rounding can make the simplex method repeat."""
-        return self._watched and self._highs.getModelStatus() == highspy.HighsModelStatus.kIterationLimit
+    def _cycles(self) -> bool:
+        """Return True if the last run reached the limit of iterations: rounding can make the simplex method cycle."""
+        return self._limits_iterations and self._highs.getModelStatus() == highspy.HighsModelStatus.kIterationLimit
 
     def _contradiction(self) -> bool:
-        """Return whether a row without columns keeps 0 out: HiGHS does not look at one."""
+        """Return True if 0 violates a row without columns, which HiGHS does not check."""
         lp = self._highs.getLp()
         return bool(np.any(np.array(lp.row_lower_) > LP_TOLERANCE) or np.any(np.array(lp.row_upper_) < -LP_TOLERANCE))
 
     def slack_rows(self) -> np.ndarray:
-        """Return, for each row, whether it was slack (basic) at the last optimum."""
+        """Return a mask of the rows that were slack (basic) at the last optimum."""
         basic = highspy.HighsBasisStatus.kBasic
         return np.array([status == basic for status in self._highs.getBasis().row_status], dtype=bool)
 
@@ -232,12 +233,12 @@ _MEANING = {
 
 
 def _entries(a: Any) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
-    """Return a compressed matrix as HiGHS takes it: number of entries, starts, places, values."""
+    """Return a compressed matrix in the format of HiGHS: number of entries, starts, indices, values."""
     return a.nnz, a.indptr[:-1].astype(np.int32), a.indices.astype(np.int32), a.data.astype(float)
 
 
 def _refuse_large(status: Any, a: Any, what: str) -> None:
-    """Raise LargeNumbers where HiGHS has refused rows or columns; it has then added none of them."""
+    """Raise LargeNumbers if HiGHS has rejected rows or columns; it has then added none of them."""
     if status == highspy.HighsStatus.kError:
         raise LargeNumbers(
             f"HiGHS accepts no coefficient above 1e15; these {what} have {np.abs(a.data).max():.3g}. Reduce the "

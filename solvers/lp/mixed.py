@@ -1,8 +1,8 @@
-"""A linear program with integer columns, to which rows are added, by any solver whose bounds count.
+"""Mixed-integer linear programs to which rows are added, solved by any solver whose bounds are trusted.
 
-HiGHS is called by highspy directly: rows as arrays, and a point to begin with. Measured on 569 dense rows of 60 columns
-and 30 binaries: 0.3 s less a program than by Pyomo's interface, which takes no point. With a point, HiGHS does not
-search for another by programs of its own: that took up to three times the proof.
+HiGHS is called directly with arrays and a starting point. Measured on 569 dense rows of 60 columns and 30 binaries,
+this takes 0.3 s less per program than Pyomo's interface, which accepts no starting point. With a starting point, the
+sub-MIP heuristics of HiGHS are off: they took up to three times as long as the proof.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any
 
 import highspy
 import numpy as np
-import pyomo.environ as pyo
 from scipy import sparse
 
 from solvers import interrupt
@@ -27,7 +26,7 @@ from solvers.options import SolverObject
 from solvers.result import SolutionStatus, StopReason
 from solvers.values import give_values
 
-DROPPED = 1e-9  # HiGHS drops coefficients up to this
+DROPPED = 1e-9  # HiGHS drops coefficients up to this size
 _SEARCHES = ["mip_heuristic_run_rins", "mip_heuristic_run_rens", "mip_heuristic_run_root_reduced_cost"]
 _OPTIMAL = (StopReason.CONVERGED, SolutionStatus.OPTIMAL)
 _INFEASIBLE = (StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
@@ -48,17 +47,17 @@ class HighsProgram(HighsArrays):
     def __init__(
         self,
         spec: SolverSpec,
-        words: SolveOptions,
+        options: SolveOptions,
         cost: np.ndarray,
         lower: np.ndarray,
         upper: np.ndarray,
         integer: np.ndarray,
     ) -> None:
-        own = check_options(spec, words.own)
+        own = check_options(spec, options.own)
         if (gap := own.get("mip_rel_gap")) is not None:
-            raise OptionError(f"mip_rel_gap={gap!r} is not allowed in a driver's programs: give the driver's gap.")
-        given = {"random_seed": words.seed, "threads": words.threads, **own}
-        super().__init__(cost, lower, upper, ((name, value) for name, value in given.items() if value is not None))
+            raise OptionError(f"mip_rel_gap={gap!r} is not allowed here: give the option gap of the driver.")
+        all_options = {"random_seed": options.seed, "threads": options.threads, **own}
+        super().__init__(cost, lower, upper, ((k, value) for k, value in all_options.items() if value is not None))
         self._lower, self._upper = np.array(lower, dtype=float), np.array(upper, dtype=float)
         self._own, self._integer = own, integer
         kinds = np.full(len(integer), highspy.HighsVarType.kInteger)
@@ -71,10 +70,10 @@ class HighsProgram(HighsArrays):
     def _without_small(
         self, a: sparse.csr_array, lower: np.ndarray, upper: np.ndarray
     ) -> tuple[sparse.csr_array, np.ndarray, np.ndarray]:
-        """Remove coefficients up to ``DROPPED`` and relax the sides by what their terms can reach.
+        """Remove coefficients up to ``DROPPED`` and relax the sides by the largest values of their terms.
 
-        HiGHS drops them, whatever ``small_matrix_value`` is, which can cut off the optimum. A term without bounds takes
-        the side away. The program is a relaxation, so that its bound holds.
+        HiGHS drops these coefficients for any ``small_matrix_value``, which can cut off the optimum. A term without
+        bounds removes the side. The program is a relaxation, so its bound is valid.
         """
         small = (np.abs(a.data) <= DROPPED) & (a.data != 0.0)
         if not small.any():
@@ -89,7 +88,7 @@ class HighsProgram(HighsArrays):
         return a, np.asarray(lower) - most, np.asarray(upper) - least
 
     def solve(self, gap: float, time_limit: float | None, start: np.ndarray | None) -> tuple[Answer, np.ndarray | None]:
-        """Solve to a relative gap; ``start``: values of the integers to begin with. Return the point too."""
+        """Solve to a relative gap, from the values ``start`` of the integers; return the answer and the point."""
         highs = self._highs
         highs.setOptionValue("mip_rel_gap", gap)
         highs.setOptionValue("time_limit", INFINITY if time_limit is None else max(0.0, time_limit))
@@ -102,9 +101,9 @@ class HighsProgram(HighsArrays):
         with interrupt.noticing() as pressed:
             run(highs, pressed)
         reported = highs.getModelStatus()
-        if reported == highspy.HighsModelStatus.kUnboundedOrInfeasible:  # the linear program alone has an end
+        if reported == highspy.HighsModelStatus.kUnboundedOrInfeasible:  # the linear relaxation is bounded
             reported = highspy.HighsModelStatus.kInfeasible
-        if reported not in _MEANING and start is not None and not pressed.is_set():  # a start can make HiGHS 1.16 fail
+        if reported not in _MEANING and start is not None and not pressed.is_set():  # HiGHS 1.16 can fail with a start
             return self.solve(gap, time_limit, None)
         stop, status = _MEANING.get(reported, _UNCLEAR)
         if pressed.is_set() and status is not SolutionStatus.OPTIMAL:
@@ -122,13 +121,13 @@ class HighsProgram(HighsArrays):
         return answer, np.array(highs.getSolution().col_value) if has_point else None
 
 
-PRINTED = 1e-7  # relative: what is lost where numbers are printed (glpk's are, cbc's too)
-REDUCED_COSTS = 1e-9  # what they may miss in ``tight`` solvers
+PRINTED = 1e-7  # relative error of printed numbers, by which glpk and cbc return their points
+REDUCED_COSTS = 1e-9  # tolerance of reduced costs with ``tight_options``
 
 
 @dataclass(frozen=True)
 class MixedAnswer:
-    """The answer; ``point`` over the columns, integers rounded, ``objective`` there; ``bound`` is proven."""
+    """Answer, point with rounded integers, objective at the point, and proven bound of a mixed-integer program."""
 
     answer: Answer
     point: np.ndarray | None
@@ -137,10 +136,10 @@ class MixedAnswer:
 
 
 def mixed_solver(solver: str | SolverObject | None, lp_solver: str | SolverObject) -> SolverSpec:
-    """Return the entry of a solver whose word on mixed-integer programs counts.
+    """Return the entry of a solver whose bounds on mixed-integer programs are trusted.
 
-    None: ``lp_solver`` where it is one, else highs. Raises SolverError if there is none of that name, or its optima
-    were measured to be none.
+    None selects ``lp_solver`` if it is such a solver, otherwise highs. Raises SolverError if there is no such solver,
+    or if its bounds are not trusted.
     """
     if solver is None:
         proves = [n for n in names(C.MILP) if not SOLVERS[n].untrusted]
@@ -151,13 +150,13 @@ def mixed_solver(solver: str | SolverObject | None, lp_solver: str | SolverObjec
 class MixedProgram:
     """min c.x over bounds and rows, some columns integer; ``add_rows`` and ``set_bounds`` as for LPs.
 
-    ``unit``: what the costs are divided by, as tolerances of reduced costs are absolute.
+    ``unit``: divisor of the costs, because the tolerances of reduced costs are absolute.
     """
 
     def __init__(
         self,
         spec: SolverSpec,
-        words: SolveOptions,
+        options: SolveOptions,
         cost: np.ndarray,
         lower: np.ndarray,
         upper: np.ndarray,
@@ -167,53 +166,39 @@ class MixedProgram:
     ) -> None:
         self._spec, self._unit, self._integer, self._cost = spec, unit, integer, cost / unit
         ranges = (upper - lower)[integer]
-        self._hidden = REDUCED_COSTS * (1.0 + float(ranges[np.isfinite(ranges)].sum()))
-        direct = spec.name == "highs" and not words.tee
-        kind = HighsProgram if direct else PyomoProgram
-        self._program = kind(spec, words, self._cost, lower, upper, integer)
+        self._error = REDUCED_COSTS * (1.0 + float(ranges[np.isfinite(ranges)].sum()))
+        kind = HighsProgram if spec.name == "highs" and not options.tee else PyomoProgram
+        self._program = kind(spec, options, self._cost, lower, upper, integer)
         self.add_rows, self.set_bounds = self._program.add_rows, self._program.set_bounds
 
     def solve_to(self, gap: float, time_limit: float | None, start: np.ndarray | None = None) -> MixedAnswer:
-        """Solve to a relative gap; the bound is the solver's own less what its tolerances may hide.
+        """Solve to a relative gap; the bound is that of the solver less the error that its tolerances allow.
 
-        ``start``: values of the integers to begin with, where the solver can.
+        ``start``: starting values of the integers, for solvers that accept them.
         """
         answer, point = self._program.solve(gap, time_limit, start)
-        hidden = self._hidden
+        error = self._error
         if point is not None:
             point[self._integer] = np.round(point[self._integer])
             if self._spec.proves_optimum:  # its bound is the objective at a printed point
-                hidden += PRINTED * float(np.abs(self._cost) @ np.abs(point))
+                error += PRINTED * float(np.abs(self._cost) @ np.abs(point))
         value = np.inf if point is None else float(self._cost @ point)
         bound = answer.bound
         if bound is not None:
-            bound = self._unit * (min(bound, value) - hidden)
+            bound = self._unit * (min(bound, value) - error)
         return MixedAnswer(answer, point, None if point is None else self._unit * value, bound)
 
 
 class PyomoProgram(PyomoLP):
-    """The same by any Pyomo solver; none is given a point."""
-
-    def __init__(
-        self,
-        spec: SolverSpec,
-        words: SolveOptions,
-        cost: np.ndarray,
-        lower: np.ndarray,
-        upper: np.ndarray,
-        integer: np.ndarray,
-    ) -> None:
-        super().__init__(spec, words, cost, lower, upper)
-        for k in integer.tolist():
-            self._x[k].domain = pyo.Integers
+    """min c.x over bounds and rows, some columns integer, solved by a Pyomo solver without a starting point."""
 
     def solve(  # type: ignore[override]
         self, gap: float, time_limit: float | None, start: np.ndarray | None
     ) -> tuple[Answer, np.ndarray | None]:
-        """Solve to a relative gap; return the point too."""
+        """Solve to a relative gap; return the answer and the point."""
         self._runner.options = replace(self._runner.options, gap=gap)
         for v in self._x:
-            v.set_value(None, skip_validation=True)  # a solver sees no column without cost and rows
+            v.set_value(None, skip_validation=True)  # solvers return no value for a column without cost and rows
         answer = self._runner.solve(self._model, time_limit=time_limit, integer=True)
         if not answer.has_point:
             return answer, None

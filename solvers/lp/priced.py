@@ -1,24 +1,23 @@
-r"""The LP protocol by the dual, for linear programs of far more rows than columns of more than one entry.
+r"""Linear programs solved by their dual, for programs with far more rows than columns with more than one entry.
 
 Duality
-    min c'x over L <= Ax <= U, l <= x <= u. With s a finite bound of each column (0 where there is none) and x = s + x',
-    a price p_i for each finite side h_i (>= 0 of a lower one, <= 0 of an upper one, free where both are one):
+    min c'x over L <= Ax <= U, l <= x <= u. Let s be a finite bound of each column (0 if there is none) and x = s + x'.
+    With a price p_i for each finite side h_i (>= 0 for lower sides, <= 0 for upper sides, free for equations):
 
     .. math::
         \max_p\ (h - A s)^\top p \quad \text{s.t.}\quad
         a_j^\top p \le c_j\ (x'_j \ge 0),\quad \ge c_j\ (x'_j \le 0),\quad = c_j\ (x'_j\ \text{free}),
 
-    no row where x_j is fixed; the upper bound of a column that has two is a side of its own. x'_j is the price of row
-    j. A slack, a column e of one entry that relaxes its side, is no row but a bound: p_i <= c_e / a_ie for a_ie > 0.
-    Its value is what the others leave of the side.
+    without a row for fixed x_j. The upper bound of a column with two bounds is a side. x'_j is the price of row j. A
+    slack, which is a column e with one entry that relaxes its side, is a bound in the dual: p_i <= c_e / a_ie for
+    a_ie > 0. Its value is the part of the side that the other columns leave.
 Why
-    A soft margin has a row and a slack for each sample: the simplex method's basis has a row for each sample, its
-    dual's a row for each weight. CPU seconds of the first four LPs of FSV, by the dual and as they are: spambase (2761
-    samples, 57 features) 0.14 and 2.2, Multiple Features (1200, 649) 1.4 and 17.6, leukemia (44, 7129) 9.3 and 23.
+    A soft margin has a row and a slack for each sample. The basis of the simplex method has a row for each sample; that
+    of the dual has a row for each weight. CPU seconds of the first four LPs of FSV, by the dual and by the primal:
+    spambase (2761 samples, 57 features) 0.14 and 2.2, Multiple Features (1200, 649) 1.4 and 17.6, leukemia (44, 7129)
+    9.3 and 23. The point is a vertex, that of the basis of the dual.
 
-    The point is a vertex, the one of the dual's basis.
-
-What the dual does not settle (no point, no end) goes to ``HighsLP`` as it is.
+``HighsLP`` solves the primal if the dual has no optimum.
 """
 
 from __future__ import annotations
@@ -32,17 +31,21 @@ from scipy import sparse
 
 from solvers.lp.highs import LONG, HighsLP, LpAnswer, LpStatus
 
-_FREE, _ABOVE, _BELOW, _BOXED, _FIXED = range(5)  # what bounds leave of x'
+_FREE, _ABOVE, _BELOW, _BOXED, _FIXED = range(5)  # kinds of x' by its bounds
 
 
 class _Prices:
-    """The dual of the rows: the part that does not change with costs and bounds.
+    """The part of the dual that does not change with costs and bounds.
 
-    ``matrix``: of shape (prices, columns), with a row for each finite side and each upper bound of a boxed column.
-    ``sides``: these. ``row``: of each price; -1 of a bound. ``low``, ``high``: bounds of the prices, without slacks.
-    ``kept``: columns that are rows of the dual. ``slacks``: columns that are bounds there. ``of``, ``entry``: price and
-    entry of each slack. ``boxed``: columns whose upper bound is a side, the last ones. ``kinds``: of the columns, when
-    it was built. ``cost``: of the prices, at the last solve.
+    - ``matrix``: shape (prices, columns), with a row for each finite side and each upper bound of a boxed column.
+    - ``sides``: the sides and these bounds.
+    - ``row``: the row of each price, -1 for a bound.
+    - ``low``, ``high``: bounds of the prices, without slacks.
+    - ``kept``: columns that are rows of the dual.
+    - ``slacks``: columns that are bounds of the dual; ``of``, ``entry``: price and entry of each.
+    - ``boxed``: columns whose upper bounds are the last sides.
+    - ``kinds``: kinds of the columns at construction.
+    - ``cost``: costs of the prices at the last solve.
     """
 
     def __init__(
@@ -52,7 +55,7 @@ class _Prices:
         high: np.ndarray,
         upper: np.ndarray,
         kinds: np.ndarray,
-        words: Mapping[str, Any],
+        options: Mapping[str, Any],
     ) -> None:
         columns, self.kinds = rows.shape[1], kinds
         equal = np.isfinite(low) & (low == high)
@@ -70,18 +73,18 @@ class _Prices:
         self.slacks, self.of, self.entry = _slacks(self.matrix, kinds, signs)
         self.kept = np.setdiff1d(np.arange(columns), self.slacks)
         self.cost = -self.sides
-        self.lp = HighsLP(self.cost, self.low, self.high, **words)
-        nothing = np.full(len(self.kept), np.inf)
-        self.lp.add_rows(self.matrix[:, self.kept].T.tocsr(), -nothing, nothing)
+        self.lp = HighsLP(self.cost, self.low, self.high, **options)
+        infinite = np.full(len(self.kept), np.inf)
+        self.lp.add_rows(self.matrix[:, self.kept].T.tocsr(), -infinite, infinite)
 
 
 def pays(matrix: sparse.csr_matrix) -> bool:
-    """Return whether the dual of these rows is the smaller program, and one that takes long enough to matter."""
+    """Return True if the dual of these rows is the smaller program and the rows are not few."""
     return bool(matrix.nnz >= LONG and (np.diff(matrix.tocsc().indptr) > 1).sum() < matrix.shape[0])
 
 
 class PricedLP:
-    """The protocol by the dual; rows that come or go build it anew.
+    """Linear program solved by its dual, which is built again when rows are added or deleted.
 
     >>> lp = PricedLP(np.array([0.0, 1.0, 1.0]), np.array([-np.inf, 0.0, 0.0]), np.full(3, np.inf))
     >>> lp.add_rows([[1.0, 1.0, 0.0], [-2.0, 0.0, 1.0]], np.array([2.0, 0.0]), np.full(2, np.inf))
@@ -90,15 +93,15 @@ class PricedLP:
     (2.0, [0.0, 2.0, 0.0])
     """
 
-    def __init__(self, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, **words: Any) -> None:
-        """Keep what is not rows; ``words``: as of ``HighsLP``."""
-        self.columns, self._words = len(cost), words
+    def __init__(self, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, **options: Any) -> None:
+        """Store costs, bounds and the options of ``HighsLP``."""
+        self.columns, self._options = len(cost), options
         self._cost, self._lower, self._upper = (np.array(part, dtype=float) for part in (cost, lower, upper))
         self._matrix = sparse.csr_matrix((0, self.columns))
         self._row_lower, self._row_upper = np.empty(0), np.empty(0)
         self._prices: _Prices | None = None
         self._slack = np.empty(0, dtype=bool)
-        HighsLP(np.empty(0), np.empty(0), np.empty(0), **self._words)  # refuses options now, not at the first solve
+        HighsLP(np.empty(0), np.empty(0), np.empty(0), **self._options)  # check the options before the first solve
 
     @property
     def rows(self) -> int:
@@ -133,7 +136,7 @@ class PricedLP:
         self._lower[columns], self._upper[columns] = lower, upper
 
     def slack_rows(self) -> np.ndarray:
-        """Return, for each row, whether it had no price at the last optimum."""
+        """Return a mask of the rows without a price at the last optimum."""
         return self._slack
 
     def solve(self, time_limit: float | None = None) -> LpAnswer:
@@ -141,12 +144,12 @@ class PricedLP:
         begin = time.monotonic()
         kinds = _kinds(self._lower, self._upper)
         if self._prices is None or ((kinds != self._prices.kinds) & (kinds != _FIXED)).any():
-            self._prices = _Prices(self._matrix, self._row_lower, self._row_upper, self._upper, kinds, self._words)
+            self._prices = _Prices(self._matrix, self._row_lower, self._row_upper, self._upper, kinds, self._options)
         p = self._prices
         start = np.where(np.isfinite(self._lower), self._lower, np.where(np.isfinite(self._upper), self._upper, 0.0))
         p.sides[len(p.sides) - len(p.boxed) :] = self._upper[p.boxed]
         price_cost = p.matrix @ start - p.sides
-        if (price_cost != p.cost).any():  # without new costs HiGHS keeps to its dual simplex
+        if (price_cost != p.cost).any():  # without new costs HiGHS uses its dual simplex
             p.cost = price_cost
             p.lp.set_cost(price_cost)
         cost, kind = self._cost[p.kept], kinds[p.kept]
@@ -158,13 +161,13 @@ class PricedLP:
         up, down = moves & (p.entry > 0), moves & (p.entry < 0)
         price_high[p.of[up]], price_low[p.of[down]] = most[up], most[down]
         if (price_low > price_high).any():
-            return self._as_it_is(time_limit)
+            return self._solve_primal(time_limit)
         p.lp.set_bounds(np.arange(len(p.sides)), price_low, price_high)
         answer = p.lp.solve(time_limit)
         if answer.status is LpStatus.LIMIT:
             return answer
         if answer.status is not LpStatus.OPTIMAL:
-            return self._as_it_is(None if time_limit is None else max(0.0, time_limit - (time.monotonic() - begin)))
+            return self._solve_primal(None if time_limit is None else max(0.0, time_limit - (time.monotonic() - begin)))
         return self._read(p, start, moves, answer)
 
     def _read(self, p: _Prices, start: np.ndarray, moves: np.ndarray, answer: LpAnswer) -> LpAnswer:
@@ -181,8 +184,8 @@ class PricedLP:
         reduced = self._cost - self._matrix.T @ multipliers
         return LpAnswer(LpStatus.OPTIMAL, float(self._cost @ point), point, reduced, multipliers)
 
-    def _as_it_is(self, time_limit: float | None) -> LpAnswer:
-        lp = HighsLP(self._cost, self._lower, self._upper, **self._words)
+    def _solve_primal(self, time_limit: float | None) -> LpAnswer:
+        lp = HighsLP(self._cost, self._lower, self._upper, **self._options)
         lp.add_rows(self._matrix, self._row_lower, self._row_upper)
         answer = lp.solve(time_limit)
         if answer.status is LpStatus.OPTIMAL:
@@ -197,9 +200,9 @@ def _kinds(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
 
 
 def _slacks(matrix: sparse.csr_matrix, kinds: np.ndarray, signs: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return the columns that only relax a side, its number and their entry; one for each side.
+    """Return columns that only relax a side, the numbers of these sides and the entries; at most one for each side.
 
-    ``signs``: 1 of a side from below, -1 of one from above, 0 of both.
+    ``signs``: 1 for lower sides, -1 for upper sides, 0 for equations.
     """
     by_column = matrix.tocsc()
     alone = np.flatnonzero((np.diff(by_column.indptr) == 1) & (kinds == _ABOVE))

@@ -1,23 +1,23 @@
-"""The LP protocol over any Pyomo solver with LP multipliers, by name; and the choice between that and ``HighsLP``.
+"""Linear programs solved by any Pyomo solver with LP multipliers, and the choice between these and ``HighsLP``.
 
-Measured on one core, branch-and-cut on 100 binaries with 440 dense cuts, nodes a second of the tree: ``HighsLP`` 167,
-``PyomoLP`` with highs 88, gurobi 75, clarabel 8. The LPs alone, 100 binaries and 200 dense cuts, one
-exchanged at every fourth node: 1.1 ms a node by ``HighsLP``, 4.2 by highs, 5.1 by gurobi, 41 by clarabel, 140 by glpk,
-which is a program run once for each LP. Interior points (clarabel) are no vertices: more variables may be fractional
-and trees larger, but not wrong, because bounds are computed from multipliers.
+Measured on one core, branch-and-cut on 100 binaries with 440 dense cuts, in nodes per second: ``HighsLP`` 167,
+``PyomoLP`` with highs 88, gurobi 75, clarabel 8. The LPs alone, with 100 binaries and 200 dense cuts, one of which is
+exchanged at every fourth node: 1.1 ms per node with ``HighsLP``, 4.2 with highs, 5.1 with gurobi, 41 with clarabel, 140
+with glpk, which is a program that is started for each LP. Interior points (clarabel) are not vertices. More variables
+may be fractional and the trees larger, but the bounds are valid, because they are computed from multipliers.
 
-Multipliers as exact as the arithmetic, of solvers that print theirs with seven or eight digits.
-
-A reduced cost that is 0 comes back as 1e-8 then, of either sign; on a column without that bound weak duality makes of
-it a bound of minus infinity. Which reduced costs are 0 is plain, though: those far below the terms that they are made
-of. The least change of the multipliers that are not 0 makes all of these 0, A_J' (p + dp) = c_J.
+Polishing of multipliers
+    Some solvers print multipliers with seven or eight digits. A reduced cost of 0 is then returned as 1e-8 with either
+    sign. On a column without a bound on that side, weak duality turns it into a bound of minus infinity. The reduced
+    costs that should be 0 are far below the terms of which they are the sum. The smallest change of the nonzero
+    multipliers makes all of them 0: A_J' (p + dp) = c_J.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,7 +36,7 @@ from solvers.lp.priced import PricedLP, pays
 from solvers.options import SolverObject
 from solvers.result import SolutionStatus, StopReason
 
-SLACK = 1e-6  # relative to a row's own size: interior points keep such a distance from rows that bind
+SLACK = 1e-6  # relative to the size of a row: the distance of interior points from binding rows
 NEEDED = C.LP | C.LP_DUALS
 
 logger = logging.getLogger("solvers")
@@ -48,26 +48,28 @@ def linear_program(
     lower: np.ndarray,
     upper: np.ndarray,
     *,
-    words: SolveOptions | None = None,
+    options: SolveOptions | None = None,
     tolerance: float = LP_TOLERANCE,
     rows: tuple[sparse.csr_matrix, np.ndarray, np.ndarray] | None = None,
     stay: bool = False,
 ) -> LinearProgram:
-    """Return min cost.x over bounds: ``HighsLP`` or ``PricedLP`` for "highs", else ``PyomoLP`` of that solver.
+    """Return min cost.x over bounds: ``HighsLP`` or ``PricedLP`` for "highs", otherwise ``PyomoLP`` of the solver.
 
-    ``words``: seed, log and the solver's own options. ``tolerance``, of rows and reduced costs, is for HiGHS; other
-    solvers keep their own. ``rows``: matrix and both sides, to begin with; where they ``stay`` and the dual has fewer,
-    HiGHS solves that. Raises SolverError and OptionError as ``require_lp_solver`` does.
+    - ``options``: seed, log and the options of the solver.
+    - ``tolerance``: of rows and reduced costs, for HiGHS; other solvers keep their own.
+    - ``rows``: matrix and both sides of the first rows.
+    - ``stay``: True if these rows do not change. HiGHS then solves the dual if that is the smaller program.
+
+    Raises SolverError and OptionError as ``require_lp_solver`` does.
     """
-    words = SolveOptions() if words is None else words
+    options = SolveOptions() if options is None else options
+    spec, seed = require_lp_solver(solver, options.own), options.seed or 0
     lp: LinearProgram
     if isinstance(solver, str) and solver == "highs":
-        require_lp_solver(solver, words.own)
         make = PricedLP if stay and rows is not None and pays(rows[0]) else HighsLP
-        lp = make(cost, lower, upper, seed=words.seed or 0, tolerance=tolerance, options=words.own, show=words.tee)
+        lp = make(cost, lower, upper, seed=seed, tolerance=tolerance, options=options.own, show=options.tee)
     else:
-        spec = require_lp_solver(solver, words.own)
-        lp = PyomoLP(spec, replace(words, seed=words.seed or 0, threads=1), cost, lower, upper)
+        lp = PyomoLP(spec, replace(options, seed=seed, threads=1), cost, lower, upper)
     if rows is not None:
         lp.add_rows(*rows)
     return lp
@@ -77,28 +79,35 @@ def require_lp_solver(solver: str | SolverObject, options: Mapping[str, Any] | N
     """Return the entry of an installed solver that tree search and cut loops may use.
 
     Raises SolverError if it is unknown, not installed, without LP multipliers, or unable to prove that an LP is
-    infeasible: a search would then prune what it has not proven empty. Raises OptionError if it lacks one of the
-    options, where that is known before it runs.
+    infeasible: a search would then prune nodes without a proof. Raises OptionError if it does not have one of the
+    options and this is known before it runs.
     """
     spec = require(solver, NEEDED)
     if spec.local:
         able = ", ".join(n for n in names(NEEDED) if not SOLVERS[n].local)
         raise SolverError(
-            f'Solver "{spec.name}" cannot do this: it is local, and never proves that an LP is infeasible. '
-            f"Installed solvers that can: {able}."
+            f'Solver "{spec.name}" is local and does not prove that an LP is infeasible. '
+            f"Installed solvers that do: {able}."
         )
     check_options(spec, dict(options or {}))
     return spec
 
 
 class PyomoLP:
-    """The protocol over a Pyomo model and a solver by name.
+    """Linear program in a Pyomo model, solved by a solver with a name.
 
-    Reduced costs are computed from the multipliers, and slack rows told by their activity: no basis is asked for.
+    Reduced costs are computed from the multipliers, and slack rows are found by their activity. No basis is needed.
+    ``integer``: positions of the integer columns.
     """
 
     def __init__(
-        self, spec: SolverSpec, options: SolveOptions, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray
+        self,
+        spec: SolverSpec,
+        options: SolveOptions,
+        cost: np.ndarray,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        integer: Sequence[int] | np.ndarray = (),
     ) -> None:
         self._spec, self._options = spec, options
         self._runner = Runner(spec, options)
@@ -108,12 +117,14 @@ class PyomoLP:
         model.rows = pyo.Constraint(pyo.Any)
         model.cost = pyo.Objective(expr=0.0)
         self._x = list(model.x.values())
+        for k in integer:
+            self._x[k].domain = pyo.Integers
         self._lower, self._upper = np.full(self.columns, -np.inf), np.full(self.columns, np.inf)
         self._matrix = sparse.csr_matrix((0, self.columns))
         self._sides = np.empty((0, 2))
-        self._keys: list[int] = []  # of the rows on the model, by position
-        self._made = 0
-        self._point: np.ndarray | None = None  # at the last optimum
+        self._keys: list[int] = []  # indices of the rows on the model, by position
+        self._next_key = 0
+        self._point: np.ndarray | None = None  # the last optimum
         self.set_cost(cost)
         self.set_bounds(np.arange(self.columns), lower, upper)
 
@@ -130,21 +141,21 @@ class PyomoLP:
 
     def add_rows(self, matrix: Any, lower: np.ndarray, upper: np.ndarray) -> None:
         """Add rows ``lower <= A x <= upper``; A of shape (rows, columns), dense or CSR."""
-        a = sparse.csr_matrix(matrix, dtype=float, copy=True)  # the caller's arrays stay as they are
+        a = sparse.csr_matrix(matrix, dtype=float, copy=True)  # do not change the arrays of the caller
         a.eliminate_zeros()
         sides = np.column_stack([np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)])
         first = self.rows
         self._matrix = sparse.vstack([self._matrix, a], format="csr")
         self._sides = np.vstack([self._sides, sides])
-        self._keys += range(self._made, self._made + len(sides))
-        self._made += len(sides)
+        self._keys += range(self._next_key, self._next_key + len(sides))
+        self._next_key += len(sides)
         for k in range(first, self.rows):
             self._write(k)
 
     def _write(self, k: int) -> None:
-        """Put a row on the model.
+        """Add a row to the model.
 
-        Pyomo has no rows without variables or without sides: those are for ``_contradiction`` alone.
+        Pyomo has no rows without variables or without sides: only ``_contradiction`` reads those.
         """
         here = slice(self._matrix.indptr[k], self._matrix.indptr[k + 1])
         low, up = self._sides[k].tolist()
@@ -179,7 +190,7 @@ class PyomoLP:
     def set_bounds(self, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
         """Replace bounds of some columns."""
         columns = np.asarray(columns, dtype=int)
-        # A persistent solver takes every bound that was set for a new one.
+        # A persistent solver takes every bound that was set for a changed one.
         changed = columns[(self._lower[columns] != lower) | (self._upper[columns] != upper)]
         self._lower[columns], self._upper[columns] = lower, upper
         for j in changed.tolist():
@@ -188,21 +199,21 @@ class PyomoLP:
             self._x[j].setub(up if np.isfinite(up) else None)
 
     def solve(self, time_limit: float | None = None) -> LpAnswer:
-        """Solve from where the solver is, if it is persistent.
+        """Solve from the last basis, if the solver is persistent.
 
-        Raises SolverError if the solver fails, with its own words, before it has solved once; from then on the status
-        is ``FAILED``.
+        Raises SolverError with the message of the solver if it fails before the first optimum. After that, the status
+        of a failure is ``FAILED``.
         """
         if self._contradiction():
             return LpAnswer.without_point(LpStatus.INFEASIBLE)
         end = None if time_limit is None else time.perf_counter() + time_limit
-        # A solver does not see a column without cost and rows, nor give it a value.
+        # Solvers return no value for a column without cost and rows.
         for v, low, up in zip(self._x, self._lower.tolist(), self._upper.tolist(), strict=True):
             v.set_value(min(max(0.0, low), up), skip_validation=True)
         rows = dict(self._model.rows.items())
         status = LpStatus.OPTIMAL
         duals: dict[Any, float] = {}
-        if rows or np.any(self._cost):  # HiGHS calls a model without any of both empty
+        if rows or np.any(self._cost):  # HiGHS reports a model without rows and costs as empty
             status, duals = self._run(end, list(rows.values()))
             if status is LpStatus.FAILED:  # once more from scratch
                 self._runner = Runner(self._spec, self._options)
@@ -217,22 +228,22 @@ class PyomoLP:
         return LpAnswer(status, float(self._cost @ point), point, reduced_costs, multipliers)
 
     def slack_rows(self) -> np.ndarray:
-        """Return, for each row, whether the last optimum lies strictly inside both its sides."""
+        """Return a mask of the rows that are strictly between their sides at the last optimum."""
         if self._point is None:
             return np.zeros(self.rows, dtype=bool)
         activity = self._matrix @ self._point
-        room = SLACK * (1.0 + abs(self._matrix) @ np.abs(self._point))
-        return (activity > self._sides[:, 0] + room) & (activity < self._sides[:, 1] - room)
+        margin = SLACK * (1.0 + abs(self._matrix) @ np.abs(self._point))
+        return (activity > self._sides[:, 0] + margin) & (activity < self._sides[:, 1] - margin)
 
     def _run(self, end: float | None, rows: list[Any]) -> tuple[LpStatus, dict[Any, float]]:
         """Return the status and the multipliers."""
         try:
-            answer = self._ask(end, rows)
+            answer = self._answer(end, rows)
             if not answer.undecided:
                 return _meaning(answer), answer.duals
             self._model.cost.set_value(0.0)  # with a point the LP is unbounded, without one infeasible
             try:
-                status = _meaning(self._ask(end, []))
+                status = _meaning(self._answer(end, []))
             finally:
                 self.set_cost(self._cost)
             return LpStatus.UNBOUNDED if status is LpStatus.OPTIMAL else status, {}
@@ -242,15 +253,15 @@ class PyomoLP:
             logger.warning("An LP was not solved: %s", error)
             return LpStatus.FAILED, {}
 
-    def _ask(self, end: float | None, rows: list[Any]) -> Answer:
+    def _answer(self, end: float | None, rows: list[Any]) -> Answer:
         left = None if end is None else max(0.0, end - time.perf_counter())
         answer = self._runner.solve(self._model, time_limit=left, duals=rows)
         if answer.stop_reason is StopReason.INTERRUPTED:
-            raise KeyboardInterrupt  # which the solver swallowed
+            raise KeyboardInterrupt  # the solver has caught it
         return answer
 
     def _contradiction(self) -> bool:
-        """Return whether bounds or sides cross, or a row without coefficients keeps 0 out: writers choke on these."""
+        """Return True if bounds or sides cross, or 0 violates a row without coefficients: Pyomo's writers fail then."""
         empty = np.diff(self._matrix.indptr) == 0
         low, up = self._sides.T
         crossed = bool(np.any(low > up) or np.any(self._lower > self._upper))
@@ -264,7 +275,7 @@ class PyomoLP:
         )
 
 
-# min c.x over rows and bounds; the classes share their methods and keep the basis between solves where the solver can.
+# min c.x over rows and bounds; the classes have the same methods and keep the basis between solves if the solver can.
 LinearProgram = HighsLP | PricedLP | PyomoLP
 
 
@@ -277,12 +288,12 @@ def _meaning(answer: Answer) -> LpStatus:
     return proven.get(answer.status, LpStatus.FAILED)
 
 
-DIGITS = 1e-6  # relative: a reduced cost below is one that was printed for 0
+DIGITS = 1e-6  # relative: smaller reduced costs are 0 but for the printed digits
 EXACT = 1e-12
 
 
 def polished(matrix: sparse.csr_matrix, cost: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
-    """Return multipliers (rows,) with which reduced costs that are 0 but for digits are 0."""
+    """Return multipliers (rows,) for which reduced costs that are 0 up to printed digits are 0 (see the module)."""
     d = cost - matrix.T @ multipliers
     size = np.abs(cost) + abs(matrix).T @ np.abs(multipliers)
     basic = np.abs(d) <= DIGITS * size
@@ -292,5 +303,4 @@ def polished(matrix: sparse.csr_matrix, cost: np.ndarray, multipliers: np.ndarra
     change = lsqr(matrix[rows][:, basic].T, d[basic], atol=1e-15, btol=1e-15)[0]
     better = multipliers.copy()
     better[rows] += change
-    turned = better * multipliers < 0.0
-    return multipliers if np.any(turned) else better
+    return multipliers if np.any(better * multipliers < 0.0) else better  # unless a sign changes

@@ -147,7 +147,7 @@ def test_slices_name_blocks():
 @pytest.mark.parametrize("name", ["cat", "true", "/bin/cat"])
 def test_a_program_that_is_no_solver_is_refused(name):
     m = two_parts()
-    with pytest.raises(SolverError, match=f'"{name}" is a program here, but none that Pyomo knows as a solver'):
+    with pytest.raises(SolverError, match=f'The program "{name}" is not a solver'):
         solve(m, name)
 
 

@@ -356,7 +356,7 @@ def test_gurobi_without_a_licence_says_what_to_use_instead():
     model.row = pyo.Constraint(expr=sum(model.x.values()) >= 1)
     if SolverFactoryV2("gurobi_persistent").available() is Availability.FullLicense:
         pytest.skip("gurobi has a licence here")
-    with pytest.raises(SolverError, match="takes 2000 rows and columns: use scip"):
+    with pytest.raises(SolverError, match="accepts at most 2000 rows and columns: use scip"):
         solvers.solve(model, "gurobi")
 
 

@@ -139,7 +139,7 @@ class LinearBlock(BlockProblem):
         moving = [(c, place[id(v)]) for c, v in enumerate(rows.variables) if c >= self._size and not v.fixed]
         self._columns = np.array([c for c, _ in moving], dtype=int)
         self._places = np.array([p for _, p in moving], dtype=int)
-        self._lp = linear_program(lp_solver, np.zeros(len(rows.variables)), rows.x_lower, rows.x_upper, words=words)
+        self._lp = linear_program(lp_solver, np.zeros(len(rows.variables)), rows.x_lower, rows.x_upper, options=words)
         if rows.rows:
             self._lp.add_rows(rows.matrix, rows.lower, rows.upper)
         self._lower, self._upper = rows.x_lower, rows.x_upper

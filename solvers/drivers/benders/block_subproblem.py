@@ -79,7 +79,7 @@ class BlockSubproblem:
             )
         self.runner = Runner(spec, words if linear or solver is not None else SolveOptions())
         own = SolveOptions(threads=1, tee=words.tee, own=words.own) if linear else SolveOptions(threads=1)
-        make = partial(linear_program, (solver or "highs") if linear else "highs", words=own, tolerance=FINEST)
+        make = partial(linear_program, (solver or "highs") if linear else "highs", options=own, tolerance=FINEST)
         self._lp: BlockLP
         if curves.curves or spec.local:
             start = np.array([v.value if v.value is not None else 0.0 for v in self.variables], dtype=float)

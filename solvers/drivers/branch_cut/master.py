@@ -162,7 +162,7 @@ class MasterLP:
             np.append(self.cost[columns] / self._scale, 1.0),
             np.append(self.lower[columns], floor),
             np.append(self.upper[columns], ceiling),
-            words=self._words,
+            options=self._words,
         )
         held = np.where(np.isin(np.arange(self.size), columns), 0.0, self.lower)
         rows = self.linear
@@ -186,7 +186,7 @@ class MasterLP:
 
     def first_point(self) -> np.ndarray | None:
         """Return the point of the relaxation nearest to the middle of the bounds; None where the rows have no point."""
-        lp = linear_program(self._lp_solver, np.zeros(self.size), self.lower, self.upper, words=self._words)
+        lp = linear_program(self._lp_solver, np.zeros(self.size), self.lower, self.upper, options=self._words)
         if self._fixed_rows:
             lp.add_rows(self.linear.matrix, self.linear.lower, self.linear.upper)
         answer = lp.solve()

@@ -134,7 +134,7 @@ class ColumnLP:
                 alone.append(k)
         self.cost = np.concatenate([lift.T @ objective.linear, eta])
         self._rows: list[Cuts] = []
-        self._lp = linear_program(lp_solver, self.cost, self.lower, self.upper, words=words, tolerance=FINEST)
+        self._lp = linear_program(lp_solver, self.cost, self.lower, self.upper, options=words, tolerance=FINEST)
         matrix = sparse.csr_array(rows.matrix @ lift)
         size = np.zeros(matrix.shape[0])
         np.maximum.at(size, np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), np.abs(matrix.data))

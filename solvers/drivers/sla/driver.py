@@ -168,7 +168,7 @@ class SuccessiveLinearization(Driver):
         c, r = self.config, self.rows
         rows = (r.matrix, r.lower, r.upper)
         return linear_program(
-            c.lp_solver, self.objective.linear, r.x_lower, r.x_upper, words=lp_words(c), rows=rows, stay=True
+            c.lp_solver, self.objective.linear, r.x_lower, r.x_upper, options=lp_words(c), rows=rows, stay=True
         )
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:

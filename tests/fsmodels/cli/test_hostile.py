@@ -83,7 +83,7 @@ MODELS = {
     "relief": "--max-features 2",
 }
 M = "--model fsp-m --max-features 2"
-PROGRAM = '"cat" is a program here, but none that Pyomo knows as a solver'
+PROGRAM = 'The program "cat" is not a solver'
 
 ROWS = [
     *((f"all200.csv --model {model} {words} {NONE}", 2, HUGE) for model, words in MODELS.items()),

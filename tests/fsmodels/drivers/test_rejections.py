@@ -61,5 +61,5 @@ def test_a_cone_is_not_called_a_set_that_is_not_convex(data):
 )
 def test_quotients_are_refused_for_gurobi_and_no_trivial_point_replaces_the_answer(data, need, solver, why):
     need(solver)
-    with pytest.raises(UnsupportedModel, match=rf"{solver} cannot take this model: .*{why}.*name no"):
+    with pytest.raises(UnsupportedModel, match=rf"{solver} cannot solve this model: .*{why}.*leave the solver out"):
         fs.solve(fs.gmeb.primal(data, **RADII, form="quotient"), solver)

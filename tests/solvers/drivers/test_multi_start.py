@@ -448,7 +448,7 @@ def test_what_the_driver_does_not_see_is_refused(textbook):
 
 
 def test_sub_solvers_that_cannot_or_need_not_are_refused():
-    with pytest.raises(SolverError, match=r'"highs" cannot do this: NLP needed.*pounce'):
+    with pytest.raises(SolverError, match=r'"highs" does not support NLP.*pounce'):
         MultiStart(camel(), sub_solver="highs")
     with pytest.raises(SolverError, match=r'pointless: solve the model whole, with solver="scip", .*pounce'):
         MultiStart(camel(), sub_solver="scip")

@@ -486,8 +486,8 @@ def test_an_objective_without_a_value_is_an_error_that_names_the_fault():
         ({"iteration_limit": 0}, OptionError, "iteration_limit=0"),
         ({"time_limit": -1}, OptionError, "time_limit=-1"),
         ({"lp_solver": "higs"}, SolverError, 'Did you mean "highs"'),
-        ({"lp_solver": "pounce"}, SolverError, '"pounce" cannot do this'),
-        ({"lp_solver": "scip"}, SolverError, '"scip" cannot do this'),
+        ({"lp_solver": "pounce"}, SolverError, '"pounce" is local'),
+        ({"lp_solver": "scip"}, SolverError, '"scip" does not support'),
     ],
 )
 def test_options_that_mean_nothing(options, error, words):

@@ -175,9 +175,9 @@ def test_a_value_that_an_option_does_not_allow_is_refused(driver, slot, need):
 
 def test_what_a_driver_needs_of_a_solver_is_not_to_be_changed(need):
     m = plant()
-    with pytest.raises(OptionError, match="simplex_strategy=4 is not allowed in a driver's linear programs"):
+    with pytest.raises(OptionError, match="simplex_strategy=4 is not allowed for the linear programs of a driver"):
         solve(m, "branch-and-cut", complicating=[m.open], lp_options={"simplex_strategy": 4})
-    with pytest.raises(OptionError, match=r"mip_rel_gap=0.5 is not allowed in a driver's programs"):
+    with pytest.raises(OptionError, match=r"mip_rel_gap=0.5 is not allowed here: give the option gap of the driver"):
         solve(disc(pyo.Integers), "cutting-plane", master_options={"mip_rel_gap": 0.5})
     need("gurobi")
     with pytest.raises(OptionError, match="the driver needs LazyConstraints=1"):

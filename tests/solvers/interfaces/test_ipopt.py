@@ -18,7 +18,7 @@ def test_without_it_the_error_says_how_to_get_it_and_what_is_there(asked, textbo
         monkeypatch.setitem(SOLVERS, name, replace(SOLVERS[name], version=lambda: None))
     with pytest.raises(SolverError) as error:
         solvers.solve(textbook.qp(), asked)
-    how, here = str(error.value).split("Installed here: ")
+    how, here = str(error.value).split("Installed: ")
     assert how.startswith(f'Solver "{asked}" is not installed. To get it: ')
     assert "conda install -c conda-forge cyipopt pynumero_libraries" in how
     assert "scripts/install_ipopt.sh" in how

@@ -218,7 +218,7 @@ def test_ranges_and_tolerances():
 def test_the_solver_of_linear_programs_is_checked():
     with pytest.raises(SolverError, match='Did you mean "highs"'):
         Config(lp_solver="higs").check("first")
-    with pytest.raises(SolverError, match='"pounce" cannot do this'):
+    with pytest.raises(SolverError, match='"pounce" is local'):
         Config(lp_solver="pounce").check("first")
 
 

@@ -150,7 +150,7 @@ def test_what_is_assumed_is_said_and_a_solver_that_cannot_is_refused():
     assert "assume_convex" in solvers.explain_split(m).refused[0]
     assert solvers.explain_split(m, assume_convex=True).refused == []
     assert "convex" in solvers.solve(m, "benders", assume_convex=True).message
-    with pytest.raises(SolverError, match='"highs" cannot do this'):
+    with pytest.raises(SolverError, match='"highs" does not support'):
         solvers.solve(m, "benders", assume_convex=True, sub_solver="highs")
 
 
