@@ -7,10 +7,10 @@ from edits import EDITS
 from families import FAMILIES
 from fsmodels.selection.catalogue import MODELS
 
-HEAD = """# Rows on features: their text form, and what each family does
+HEAD = """# Constraints on features: the text form, and the support in each family
 
-A row is a linear relation over features by name. A name is 1 if the feature is selected and 0 otherwise; `w[name]` is
-the weight of the feature in the scaled data.
+A *row* is a linear constraint over features by name. A name has the value 1 if the feature is selected and 0 otherwise.
+`w[name]` is the weight of the feature in the scaled data.
 
 | row | meaning |
 | --- | --- |
@@ -18,13 +18,13 @@ the weight of the feature in the scaled data.
 | `thal + ca <= 1` | not both |
 | `2 thal + ca <= 2` | coefficients, with or without `*` |
 | `1 <= age + sex + chol <= 2` | one or two of three features |
-| `slope == oldpeak` | both or none |
+| `slope == oldpeak` | both features or neither |
 | `age == 1` | age is selected |
 | `w[age] >= 0` | the weight of age is not negative |
 | `w[age] == w[chol]` | equal weights |
-| `` `mean radius` <= area `` | a name that is no identifier, as in `DataFrame.query` |
+| `` `mean radius` <= area `` | a name that is not an identifier, as in `DataFrame.query` |
 
-The relations are `<=`, `>=` and `==`. Both sides may contain names and constants. A backtick in a name is doubled.
+The relations are `<=`, `>=` and `==`. Both sides may contain names and constants. A backtick inside a name is doubled.
 
 ```python
 import fsmodels as fs
@@ -39,20 +39,20 @@ model.mine = fs.rows.parse("slope <= oldpeak", model)  # a pyo.Constraint
 `rows=` is a keyword of every function that takes side constraints (`path`, `compare`, `cross_validate`, `explore`,
 `necessity`, ...) and a parameter of the estimators. On the command line it is `--row "slope <= oldpeak"`, which may
 be repeated. The other keywords (`requires=`, `budget=`, `signs=`, ...) are [short forms of rows](edit-a-model.md).
-Reports and JSON contain the text. In messages, and as a component of the model, a row is `rows`, `rows_2`, ...
+Reports and JSON contain the text. In messages and in the model the components have the names `rows`, `rows_2`, ...
 
-## What each family does
+## Edits supported by each family
 
-`python scripts/draw_rows.py` writes this page. It makes every edit on every family of the command line and solves by
-the default of the family; `tests/fsmodels/test_edit_matrix.py` compares the page with the results. The data are
-small, so that each answer can be compared with the best of all selections.
+`python scripts/draw_rows.py` writes this page. The script applies every edit to every model of the command line (a
+*family*), and solves it with the default solver of the family. `tests/fsmodels/test_edit_matrix.py` compares the page
+with the results. The data are small, so that each result can be compared with the best of all selections.
 
-- **proven**: the answer satisfies the edit, and the status `optimal` is correct.
-- honoured: the answer satisfies the edit, and its objective follows from the data; optimality is not proven.
+- **proven**: the result satisfies the edit, and the status `optimal` is correct.
+- honoured: the result satisfies the edit, and its objective follows from the data; optimality is not proven.
 - refused: an error names the edit and an alternative.
-- –: the model has no variables for the edit: no sigma, no weights, no rows.
+- –: the model has no components for the edit (no sigma, no weights, or no constraints).
 
-After the result: the solver, if it is not the first of the line.
+The entry also names the solver if it differs from that in the column *by*.
 
 """
 
