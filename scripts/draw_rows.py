@@ -1,6 +1,6 @@
 """Run every edit on every family, and write docs/rows-on-features.md: ``python scripts/draw_rows.py``.
 
-``tests/fsmodels/test_edit_matrix.py`` holds the page to what happens; this prints, besides, how each refusal is worded.
+``tests/conformance/test_edits.py`` holds the page to what happens; this prints, besides, how each refusal is worded.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ Reports and JSON contain the text. In messages and in the model the components h
 ## Edits supported by each family
 
 `python scripts/draw_rows.py` writes this page. The script applies every edit to every model of the command line (a
-*family*), and solves it with the default solver of the family. `tests/fsmodels/test_edit_matrix.py` compares the page
+*family*), and solves it with the default solver of the family. `tests/conformance/test_edits.py` compares the page
 with the results. The data are small, so that each result can be compared with the best of all selections.
 
 - **proven**: the result satisfies the edit, and the status `optimal` is correct.

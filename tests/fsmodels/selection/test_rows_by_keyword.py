@@ -8,7 +8,6 @@ import pytest
 
 import fsmodels as fs
 from fsmodels.cli import arguments, main
-from fsmodels.selection.catalogue import MODELS
 from fsmodels.sklearn import SelectorClassifier
 
 RNG = np.random.default_rng(3)
@@ -216,23 +215,6 @@ def test_rows_on_weights_are_refused_by_name_and_kept_in_the_second_step():
     assert found.machine.w[NAMES.index("a")] <= 0.1 * ("b" in found.selected) + 1e-6
     clash = fs.select(DATA, max_features=1, rows=["a + b == 2"])
     assert 'max_features=1, rows=["a + b == 2"]' in clash.message
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_every_model_takes_rows_or_refuses_them_by_name(name):
-    needed = {"max_features": 2, "penalty": 0.1, "C": 1.0, "R_plus": 1.0, "R_minus": 1.0}
-    given = {key: value for key, value in needed.items() if key in MODELS[name].parameters}
-    if name in ("gmeb-dual", "gmeb-nonconvex"):  # other ways to the same optimum, without a place for binaries
-        with pytest.raises(fs.ParameterError, match='State them on the model "gmeb"'):
-            fs.select(DATA, name, **given, force_out=["a"])
-        return
-    if name in ("gmeb-dual", "gmeb-nonconvex"):
-        with pytest.raises(fs.ParameterError, match=r'not allowed by gmeb\.\w+: .* State them on the model "gmeb"'):
-            fs.select(DATA, name, **given, force_out=["a"])
-        return
-    limit = {"time_limit": 10} if MODELS[name].runs_solver else {}
-    found = fs.select(DATA, name, **given, force_out=["a"], **limit)
-    assert "a" not in found.selected
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import pytest
 
 import fsmodels as fs
 from fsmodels.selection.catalogue import MODELS
-from fsmodels.selection.request import Request
 
 NEEDED = {"max_features": 2, "penalty": 0.1, "C": 1.0, "R_plus": 1.0, "R_minus": 1.0}
 
@@ -28,41 +27,6 @@ def found_by(name, data, **words):
     spec = MODELS[name]
     given = {key: value for key, value in NEEDED.items() if key in spec.parameters}
     return fs.select(data, name, **given, **({"time_limit": 10} if spec.runs_solver else {}), **words)
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_every_family_decides_the_same_from_its_file(data, name, tmp_path):
-    found = found_by(name, data)
-    found.save(tmp_path / "x.json")
-    again = fs.load_selection(tmp_path / "x.json")
-    raw = data.X
-    assert again.decision(raw) == pytest.approx(found.decision(data), abs=1e-9)
-    assert again.decision(data.scaled("minmax")) == pytest.approx(found.decision(data), abs=1e-9)
-    assert again.error(data) == found.training_error
-    assert (again.selected, again.weights, again.bias) == (found.selected, found.weights, found.bias)
-    assert (again.objective, again.bound, again.gap) == (found.objective, found.bound, found.gap)
-    assert (again.name, again.status) == (name, found.status.value)
-    pd.testing.assert_frame_equal(again.table(), found.table())
-    again_dict = {key: value for key, value in again.to_dict().items() if key not in ("features", "kernel")}
-    told = json.loads(json.dumps(found.to_dict()))
-    assert again_dict == {key: value for key, value in told.items() if key != "kernel"}
-    assert repr(again).startswith(f"{name} on data")
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_every_model_is_built_and_solved_again(data, name, tmp_path):
-    found = found_by(name, data)
-    found.save(tmp_path / "x.json")
-    saved = fs.load_selection(tmp_path / "x.json")
-    again = Request.from_dict(saved.content, saved.data, data).solve()
-    model = saved.rebuild(data)
-    assert (model is None) == (found.model is None)
-    assert model is None or model.name == found.model.name
-    assert again.selected == found.selected
-    assert again.result.solver == found.result.solver
-    assert again.objective == (found.objective and pytest.approx(found.objective, rel=1e-9))
-    told, before = again.to_dict(), found.to_dict()
-    assert [told[key] for key in ("parameters", "solver")] == [before[key] for key in ("parameters", "solver")]
 
 
 def test_rows_are_stated_again(data, tmp_path):

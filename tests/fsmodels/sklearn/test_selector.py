@@ -34,37 +34,6 @@ def not_both(model):
     return model.sigma["sgpt"] + model.sigma["sgot"] <= 1
 
 
-def test_an_estimator_finds_what_select_finds():
-    for name, words in [
-        ("fsp-m", {"max_features": 3}),
-        ("fsp-lambda", {"penalty": 2.0}),
-        ("one-norm-svm", {"C": 0.05}),
-        ("fsv", {"penalty": 0.1}),
-        ("fsmulti", {"max_features": 2, "offset": True, "C": 10.0}),
-        ("relief", {"max_features": 2}),
-    ]:
-        est = SelectorClassifier(name, **words).fit(FRAME, LABELS)
-        found = fs.select(DATA, name, **words)
-        assert tuple(est.get_feature_names_out()) == found.selected
-        assert est.selection_.weights == pytest.approx(found.weights, rel=1e-9)
-        assert est.objective_ == pytest.approx(found.objective)
-        assert est.bound_ == pytest.approx(found.bound)
-        assert est.status_ == found.status.value
-        decides = found.refit or found
-        assert est.decision_function(FRAME) == pytest.approx(decides.decision(FRAME))
-        assert BUPA.X @ est.coef_[0] + est.intercept_[0] == pytest.approx(est.decision_function(FRAME), abs=1e-6)
-
-
-def test_kernel_estimator_finds_what_select_finds():
-    X, y = BUPA.X[:80], LABELS[:80]  # a local method, which rounding moves
-    est = KernelSelectorClassifier("gmkl", C=10.0, penalty=0.5, kernel="polynomial", degree=2).fit(X, y)
-    data = fs.Dataset.from_arrays(X, y, features=[f"x{j}" for j in range(6)], positive="well")
-    found = fs.select(data, "gmkl", C=10.0, penalty=0.5, kernel="polynomial", degree=2)
-    assert est.selection_.selected == found.selected
-    assert est.objective_ == pytest.approx(found.objective, rel=1e-9)
-    assert (est.predict(X) == found.predict(X)).all()
-
-
 def test_import_of_the_package_leaves_scikit_learn_alone():
     code = "import fsmodels, sys; print('fsmodels.sklearn' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
