@@ -2,8 +2,8 @@ from fsmodels import baselines
 from fsmodels.baselines import rankings
 from fsmodels.certificates.document import verify
 from fsmodels.datasets import instances, synthetic
-from fsmodels.datasets.dataset import Dataset, load_dataset
-from fsmodels.datasets.shipped import list_datasets
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.shipped import list_datasets, load_dataset
 from fsmodels.datasets.tables import read_costs, read_groups
 from fsmodels.errors import (
     DataError,

@@ -75,7 +75,7 @@ from numpy.typing import NDArray
 from pyomo.common.modeling import unique_component_name
 
 from fsmodels.checks import positive, whole
-from fsmodels.datasets.checks import bearable, unweighted
+from fsmodels.datasets.checks import checked_data, require_unweighted
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ModelError, NoSelection, ParameterError, SolverError
 from fsmodels.models.libsvm import svc
@@ -216,7 +216,7 @@ def information_gain(data: Dataset) -> pd.Series:
     >>> information_gain(load_dataset("wdbc")).index[0]
     'worst_perimeter'
     """
-    unweighted(data, "information_gain")
+    require_unweighted(data, "information_gain")
     gains = [_gain(_dense_column(data.X, j), data.y) for j in range(data.n_features)]
     return ranked(data, gains, "information gain (bits)")
 
@@ -246,7 +246,7 @@ def mutual_information(data: Dataset, *, n_neighbors: int = 3, seed: int = 0) ->
     """
     from sklearn.feature_selection import mutual_info_classif
 
-    bearable(data, who="mutual_information").require_dense("mutual_information")
+    checked_data(data, who="mutual_information").require_dense("mutual_information")
     near = whole("n_neighbors", n_neighbors, 1, data.n_samples - 1, NEIGHBOURS)
     state = whole("seed", seed, 0, 2**32 - 1, "it starts the random numbers")
     scores = mutual_info_classif(data.X, data.y, n_neighbors=near, random_state=state)
@@ -278,7 +278,7 @@ def relief(data: Dataset, *, n_neighbors: int = 10) -> pd.Series:
     """
     from skrebate import ReliefF
 
-    bearable(data, who="relief").require_dense("relief")
+    checked_data(data, who="relief").require_dense("relief")
     near = whole("n_neighbors", n_neighbors, 1, None, NEIGHBOURS)
     least = int(np.unique(data.y, return_counts=True)[1].min())
     if least < 2:
@@ -320,7 +320,7 @@ def kernel_rfe(data: Dataset, *, C: float = 1.0, width: float | None = None, ste
     >>> sorted(kernel_rfe(clusters.train.scaled("standard"), C=64, width=3).index[:2])
     ['x1', 'x2']
     """
-    bearable(data, who="kernel_rfe").require_dense("kernel_rfe")
+    checked_data(data, who="kernel_rfe").require_dense("kernel_rfe")
     positive("C", C, "C weighs the sum of slacks")
     sigma = math.sqrt(data.n_features) if width is None else positive("width", width, "it is sigma of the RBF kernel")
     check_step(step)

@@ -13,9 +13,9 @@ from typing import Any
 from fsmodels.cli import arguments
 from fsmodels.cli.commands import option_of
 from fsmodels.cli.output import ResultFile, complain, show
-from fsmodels.datasets.checks import on_one_footing
+from fsmodels.datasets.checks import apply_scaling
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.diagnose import look
+from fsmodels.datasets.diagnose import warn_once
 from fsmodels.datasets.dialect import Dialect
 from fsmodels.datasets.files import LIBSVM, is_svmlight
 from fsmodels.datasets.instances import Embedding, embed
@@ -129,7 +129,7 @@ def loaded(args: SimpleNamespace, *, signs: bool) -> tuple[Dataset, dict[str, An
         warnings.simplefilter("default")
         with interrupt.raising(), progress.shown(not args.quiet), progress.doing(f"reading {args.data}"):
             data, facts, embedding = load(args)
-            look(data)
+            warn_once(data)
     notes = list(dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, DataWarning)))
     for note in [*notes, *([report.guess(data)] if data.positive_guessed and signs else [])]:
         complain("Note", note)
@@ -186,7 +186,7 @@ def load(args: SimpleNamespace) -> tuple[Dataset, dict[str, Any], Embedding | No
             _refuse(args, OF_NAMES, f"{why}line and features have numbers. Leave it out, or give a table.")
         data = Dataset.from_svmlight(path, args.positive)
         data = data.weighted(class_weight=arguments.class_weight(args.class_weight))
-        return on_one_footing(data, args.scale), {"path": str(path), "target": None, "dropped": []}, None
+        return apply_scaling(data, args.scale), {"path": str(path), "target": None, "dropped": []}, None
     facts = {"path": str(path), "target": args.target, "dropped": args.drop}
     groups = list(dict.fromkeys(arguments.fair(text)[0] for text in args.fair))
     if args.keep_fair and not groups:
@@ -200,7 +200,7 @@ def load(args: SimpleNamespace) -> tuple[Dataset, dict[str, Any], Embedding | No
     made = {"one_hot": args.one_hot, "impute": args.impute}
     data = Dataset.from_csv(path, args.target, args.positive, args.drop, beside, **dialect(args), **made)
     data = data.weighted(args.sample_weight, arguments.class_weight(args.class_weight))
-    data = on_one_footing(arguments.with_interactions(data, args.interactions), args.scale)
+    data = apply_scaling(arguments.with_interactions(data, args.interactions), args.scale)
     data = data.set_aside(*groups, keep=True) if args.keep_fair else data
     if BAG in data.features:
         warn(f'"{BAG}" is taken as a feature: give --bags {BAG} if the rows are instances of bags.', DataWarning)

@@ -1,19 +1,19 @@
-"""Columns of a table: cells to numbers, labels to -1 and +1, categories to 0/1 features, and columns kept aside.
+"""Columns of a table: cells to numbers, labels to -1 and +1, categories to 0/1 features, and columns in ``aside``.
 
 Numbers
-    Cells are converted one column at a time by Python's own ``float``, so that a number is the double nearest to what
-    the file says, and a cell that is no number is shown as written.
+    Python's ``float`` converts the cells of one column after another, so that a number is the double nearest to the
+    text of the file, and messages show a cell that is no number as it was written.
 Categories
     A column of three levels or more becomes one feature for each level, named ``colour=red``, without a reference
-    level: with an offset their sum is a constant, but the norm of the weights makes the classifier unique, prices all
-    levels alike, and so the answer does not depend on a reference; selected apart, a feature then says "this level or
-    any other". A column of two levels becomes one feature, of the later level: two would be each other's mirror and
-    count twice. ``together``: the features of a column are selected all or none. Each of them counts for
-    ``max_features``.
+    level. With an offset the sum of these features is constant, but the norm of the weights makes the classifier unique
+    and treats all levels alike, so that the result does not depend on a reference. A feature that is selected alone
+    means "this level or any other". A column of two levels becomes one feature, of the later level: a second one would
+    be its mirror image and count twice. ``together``: all features of a column are selected, or none. Each of them
+    counts for ``max_features``.
 
-    Levels are those of the data that were read. Where rows are taken, a level without a row is a feature of 0 in each,
-    with weight 0, so that a held-out row of that level is decided as one of no level: as by an encoder fitted on these
-    rows.
+    Levels are those of the data that were read. In a subset of the rows, a level without a row is a feature of 0 with
+    weight 0, so that a held-out row of that level is classified as one without a level, as by an encoder that is fitted
+    to the subset.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ UNSEEN = ("refuse", "zeros")
 
 
 def _column(values: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Numbers of one column with NaN where there is none, and where there is text instead (dates count as text)."""
+    """Return the numbers of a column, NaN for other cells, and a mask of the cells with text (dates are text)."""
     if pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_complex_dtype(values.dtype):
         return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan)), np.zeros(len(values), dtype=bool)
     cells = np.asarray(values, dtype=object)
@@ -63,7 +63,7 @@ def _column(values: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
 
 
 def _all_numbers(cells: NDArray[Any]) -> FloatArray | None:
-    """Convert cells at once; None if one of them is not a number, for ``_column`` then."""
+    """Convert all cells at once; return None if one of them is not a number."""
     some = cells.ravel()
     if not set(map(type, some)) <= {str, int, float} or any("_" in cell for cell in some if type(cell) is str):
         return None
@@ -74,14 +74,13 @@ def _all_numbers(cells: NDArray[Any]) -> FloatArray | None:
 
 
 def numeric_matrix(table: pd.DataFrame, origin: Origin, blanks: bool = False) -> FloatArray:
-    """Turn feature columns into a finite float64 matrix of shape (rows, columns).
+    """Return feature columns as a finite float64 matrix of shape (rows, columns).
 
-    ``blanks``: whether a blank cell, or what people write for one, may be and becomes NaN.
+    ``blanks``: blank cells, and words for missing values, are allowed and become NaN.
 
-    Raises DataError: a cell is text, blank, NaN or infinite; the message names column, row and cell, and says how many
-    there are.
+    Raises DataError: a cell is text, blank, NaN or infinite; the message has column, row, cell and their number.
     """
-    plain = all(dtype.kind == "O" for dtype in table.dtypes)  # then an array spares much work on each column
+    plain = all(dtype.kind == "O" for dtype in table.dtypes)  # an array is much faster than a frame
     X = _all_numbers(table.to_numpy()) if plain else None
     if X is None:
         X = np.empty(table.shape, dtype=np.float64)
@@ -100,7 +99,7 @@ def numeric_matrix(table: pd.DataFrame, origin: Origin, blanks: bool = False) ->
 
 
 def _refused_text(table: pd.DataFrame, texts: dict[str, NDArray[np.bool_]], origin: Origin) -> DataError:
-    """Build the error for columns with text: the first with its row, and the options that treat all of them."""
+    """Return the error for columns with text: the first with its row, and the options that treat all of them."""
     name, is_text = next(iter(texts.items()))
     row, cells = int(np.argmax(is_text)), int(is_text.sum())
     others = [quoted(other) for other in texts if other != name]
@@ -127,7 +126,7 @@ def _refused_text(table: pd.DataFrame, texts: dict[str, NDArray[np.bool_]], orig
 
 
 def _treatment(values: Sequence[str], odd: Sequence[str], origin: Origin) -> str:
-    """Return the option for a column with text: for words for missing values, a few categories, anything else."""
+    """Return the option for a column with text: words for missing values, a few categories, or anything else."""
     if all(text.strip().lower() in BLANKS for text in odd):
         return "impute"
     few = 2 <= len(levels_of(values)) <= min(MOST_LEVELS, max(2, len(values) // 2))
@@ -135,7 +134,7 @@ def _treatment(values: Sequence[str], odd: Sequence[str], origin: Origin) -> str
 
 
 def check_finite(X: FloatArray, features: Sequence[str], origin: Origin, blanks: bool = False) -> None:
-    """Refuse infinite entries of a dense matrix, and NaN unless ``blanks`` may be."""
+    """Raise DataError for infinite entries of a dense matrix, and for NaN unless ``blanks`` are allowed."""
     finite = np.isfinite(X) | (np.isnan(X) if blanks else False)
     rows, places = np.nonzero(~finite)
     if len(rows):
@@ -145,12 +144,12 @@ def check_finite(X: FloatArray, features: Sequence[str], origin: Origin, blanks:
 def refuse_entry(
     value: float, feature: str, origin: Origin, rows: Any, wanted: str = "finite numbers", impute: bool = True
 ) -> None:
-    """Raise DataError for the first of several entries that are NaN or infinite; ``rows``: the row of each."""
+    """Raise DataError for entries that are NaN or infinite; ``value``: the first, ``rows``: the row of each."""
     cells, rows = len(rows), np.unique(rows)
     what = "no value (blank or NaN)" if math.isnan(value) else f"an infinite value ({value})"
     row = "row" if len(rows) == 1 else "rows"
     many = f"; {cells} such cells in {len(rows)} {row} in all" if cells > 1 else ""
-    fill = f", have them filled in with {origin.options({'impute': 'median'})}" if impute and math.isnan(value) else ""
+    fill = f", impute them with {origin.options({'impute': 'median'})}" if impute and math.isnan(value) else ""
     raise DataError(
         f'Column "{feature}" has {what} in {origin.row(int(rows[0]))}{many}: fill in {wanted}{fill}, '
         f"remove the {row}, or {origin.leave_out([feature])}."
@@ -158,9 +157,9 @@ def refuse_entry(
 
 
 def feature_matrix(X: Any, features: Sequence[str], origin: Origin, blanks: bool = False) -> Any:
-    """Check and copy features: a DataFrame or array to dense float64 in C order, any scipy.sparse form to CSR.
+    """Return a checked copy of features: dense float64 in C order, or CSR for any sparse format.
 
-    ``blanks``: whether dense ones may have NaN.
+    ``blanks``: whether dense features may have NaN.
     """
     if isinstance(X, pd.DataFrame):
         return numeric_matrix(X, origin, blanks)
@@ -182,7 +181,7 @@ def feature_matrix(X: Any, features: Sequence[str], origin: Origin, blanks: bool
 
 
 def is_guess(positive: object, negative: object, chosen: object) -> bool:
-    """Return whether class +1 follows from the order of the labels: no option named it, and it is not 1 or True.
+    """Return True if class +1 follows from the order of the labels: it was not named, and is not 1 or True.
 
     >>> is_guess(None, "ill", "well"), is_guess("ill", "well", "ill"), is_guess(None, 0, 1), is_guess(None, 1, 2)
     (True, False, False, True)
@@ -193,13 +192,13 @@ def is_guess(positive: object, negative: object, chosen: object) -> bool:
 
 
 def signed_labels(labels: pd.Series, positive: object, what: str, origin: Origin) -> tuple[FloatArray, object, object]:
-    """Map labels to -1 and +1.
+    """Return labels as -1.0 and +1.0, the label of -1 (a tuple of several) and the label of +1.
 
-    With two labels and no ``positive`` the larger in sorted order is +1: numbers (and text that is all numbers) sort as
-    numbers, anything else as text. With ``positive`` every other label is -1. ``what``: what has the labels, for
-    messages. Returns ``y`` (ndarray of shape (rows,)): -1.0 and +1.0; ``negative, positive``: the labels behind -1 and
-    +1; ``negative`` is a tuple when there are several. Raises DataError if a label is missing, there is one label only,
-    more than two without ``positive``, or ``positive`` is not one.
+    With two labels and no ``positive`` the larger in sorted order is +1; labels that are all numbers, also as text,
+    sort as numbers. With ``positive`` every other label is -1. ``what``: the source of the labels, for messages.
+
+    Raises DataError: a label is missing, there is only one, there are more than two without ``positive``, or
+    ``positive`` is no label.
     """
     cells = [cell.strip() if isinstance(cell, str) else cell for cell in labels.astype(object)]
     blank = np.flatnonzero([is_missing(cell) or cell == "" for cell in cells])
@@ -214,7 +213,7 @@ def signed_labels(labels: pd.Series, positive: object, what: str, origin: Origin
     if positive is None:
         if len(ordered) > 2:
             many = of_table and len(ordered) > MOST_LABELS
-            wrong = ", or another column with --target if this one is no label" if many else ""
+            wrong = ", or name another column with --target if this one has no labels" if many else ""
             raise DataError(
                 f"{what} has {len(ordered)} labels ({listed(ordered)}): name the one that becomes +1 with --positive "
                 f"(Python: positive=); all others become -1{wrong}."
@@ -230,8 +229,8 @@ def signed_labels(labels: pd.Series, positive: object, what: str, origin: Origin
         chosen = matches[0]
     if len(ordered) == 1:
         raise DataError(
-            f"{what} has the one label {ordered[0]} in all {len(cells)} rows: a classifier needs samples of two "
-            f"classes; add samples of the other class{' or choose another label column' if of_table else ''}."
+            f"{what} has the label {ordered[0]} in all {len(cells)} rows, and a classifier needs samples of two "
+            f"classes: add samples of the other class{' or name another column of labels' if of_table else ''}."
         )
     rest = [label for label in ordered if label != chosen]
     sign = np.array([1.0 if label == chosen else -1.0 for label in canonical])
@@ -239,7 +238,7 @@ def signed_labels(labels: pd.Series, positive: object, what: str, origin: Origin
 
 
 def _canonical(found: list[Any]) -> list[Any]:
-    """Labels of one kind: all bool, all numbers (integers where they are whole), or all text."""
+    """Return labels of one type: all bool, all numbers (integers if they are whole), or all text."""
     if all(isinstance(label, bool | np.bool_) for label in found):
         return [bool(label) for label in found]
     numbers = [number(str(label)) for label in found]
@@ -249,7 +248,7 @@ def _canonical(found: list[Any]) -> list[Any]:
 
 
 def same_label(label: object, wanted: object) -> bool:
-    """Return whether a label of the data equals the text of an option: "1" and 1.0 are 1, "true" is True."""
+    """Return True if a label of the data equals the value of an option: "1" and 1.0 are 1, "true" is True."""
     text = str(wanted).strip()
     if isinstance(label, bool) and not isinstance(wanted, bool | np.bool_) and text.lower() in {"true", "false"}:
         return str(label).lower() == text.lower()
@@ -263,7 +262,7 @@ def same_label(label: object, wanted: object) -> bool:
 
 @dataclass(frozen=True)
 class Category:
-    """A column of categories: its levels in order, and whether its features are selected together."""
+    """Column of categories: its levels in order, and whether its features are selected together."""
 
     column: str
     levels: tuple[str, ...]
@@ -280,16 +279,16 @@ class Category:
         return tuple(f"{self.column}={level}" for level in self.coded_levels)
 
     def coded(self, cells: Iterable[Any], where: str, unseen: str = "refuse") -> FloatArray:
-        """Return the features of cells, NaN in rows without a value. Raises DataError: a level that is not known.
+        """Return the features of cells, NaN in rows without a value.
 
-        ``unseen``: "zeros" decides of such a row as of one of no level.
+        ``unseen``: "refuse" raises DataError for an unknown level, "zeros" gives it the features of no level.
         """
         texts = [level(cell) for cell in cells]
         if unseen == "refuse" and (new := [text for text in texts if text is not None and text not in self.levels]):
             row = texts.index(new[0])
             raise DataError(
                 f'{where} has "{short(new[0])}" in row {row + 1}, which is none of the levels of "{self.column}" '
-                f"({listed(self.levels)}): correct it, leave the row out, or let such rows count as of no level with "
+                f"({listed(self.levels)}): correct it, leave the row out, or classify such rows as without a level by "
                 '--unseen zeros (Python: unseen="zeros").'
             )
         rows = [[math.nan if text is None else float(text == each) for each in self.coded_levels] for text in texts]
@@ -297,7 +296,7 @@ class Category:
 
 
 def level(cell: Any) -> str | None:
-    """Return a cell as the text of its level: numbers that are whole without a point; None where there is none."""
+    """Return the level of a cell as text, whole numbers without a decimal point; None for a missing value."""
     if is_missing(cell):
         return None
     if isinstance(cell, float | np.floating) and math.isfinite(cell) and cell == int(cell):
@@ -307,18 +306,18 @@ def level(cell: Any) -> str | None:
 
 
 def levels_of(cells: Iterable[Any]) -> tuple[str, ...]:
-    """Return the levels of a column, numbers first and in their order."""
+    """Return the sorted levels of a column, numbers first."""
     return tuple(sorted({text for cell in cells if (text := level(cell)) is not None}, key=level_order))
 
 
 def level_order(text: str) -> tuple[bool, float, str]:
-    """Return the key by which levels are sorted: numbers first and in their order."""
+    """Return the sort key of a level: numbers by value, before text."""
     value = number(text)
     return (value is None, 0.0 if value is None or math.isnan(value) else value, text)
 
 
 def is_text(cells: pd.Series) -> bool:
-    """Return whether most cells of a column are text, and no numbers or truth values."""
+    """Return True if most cells of a column are text, not numbers or truth values."""
     if pd.api.types.is_numeric_dtype(cells.dtype) or pd.api.types.is_bool_dtype(cells.dtype):
         return False
     values = [str(cell).strip() for cell in cells if level(cell) is not None]
@@ -332,7 +331,7 @@ def expanded(
 ) -> tuple[pd.DataFrame, dict[str, Category]]:
     """Return the features of a table, with 0/1 features in place of the columns of ``one_hot``, and the categories.
 
-    Raises DataError: no such column, one level, too many, or a feature's name that is taken.
+    Raises DataError: no such column, one level, too many levels, or a column with the name of a new feature.
     """
     whole, table = table, table.drop(columns=target)
     requested = _requested(one_hot, table)
@@ -355,13 +354,13 @@ def expanded(
         coded = category.coded(table[name], origin.where)
         for feature, values in zip(category.features, coded.T, strict=True):
             if feature in parts or feature in table.columns:
-                raise DataError(f'Column "{name}" would make the feature "{feature}", and there is one: rename it.')
+                raise DataError(f'Column "{name}" needs a feature "{feature}", which exists already: rename it.')
             parts[feature] = values
     return pd.DataFrame(parts, index=table.index), categories
 
 
 def _requested(one_hot: Any, table: pd.DataFrame) -> dict[str, bool]:
-    """Return column -> whether its features are selected together, of names, ``name:apart``, or a mapping."""
+    """Return column -> True if its features are selected together; from names, ``name:apart``, or a mapping."""
     if one_hot is None or one_hot is False:
         return {}
     if isinstance(one_hot, Mapping):
@@ -383,22 +382,22 @@ def _requested(one_hot: Any, table: pd.DataFrame) -> dict[str, bool]:
 
 
 def _split(word: str, columns: Sequence[str]) -> list[tuple[str, str]]:
-    """Read ``a``, ``a,b`` and ``a:apart``; a word that is a column is that column."""
+    """Read ``a``, ``a,b`` and ``a:apart``; the name of a column is always that column."""
     name, colon, how = word.rpartition(":")
     if word in columns or not colon or (how.strip() not in HOW and name not in columns):
         return [(part, "together") for part in named([word], columns)]
     return [(part, how.strip()) for part in named([name], columns)]
 
 
-# ------------------------------------------------------------------------------------------------------- columns aside
+# --------------------------------------------------------------------------------------------------- columns of aside
 
 
 def as_text(values: Any, where: str) -> NDArray[Any]:
-    """Return values as text; numbers that are whole without a point. Raises DataError where one is missing."""
+    """Return values as text, whole numbers without a decimal point. Raises DataError if a value is missing."""
     cells = values.to_numpy() if isinstance(values, pd.Series) else np.asarray(values)
     if cells.ndim != 1:
-        raise DataError(f"{where} has shape {cells.shape}: give one value a sample.")
-    # The rounding makes values equal that a scaling was taken off.
+        raise DataError(f"{where} has shape {cells.shape}: give one value for each sample.")
+    # Rounding makes values equal again after a scaling was undone.
     found = [level(float(f"{cell:.{DIGITS}g}") if isinstance(cell, float) else cell) for cell in cells.tolist()]
     if None in found:
         blank = found.index(None)
@@ -409,7 +408,7 @@ def as_text(values: Any, where: str) -> NDArray[Any]:
 
 
 def taken(table: pd.DataFrame, names: Sequence[str], target: str, origin: Origin) -> dict[str, NDArray[Any]]:
-    """Return columns of a table; each must be there, and none is the target."""
+    """Return columns of a table as text. Raises DataError: no such column, or the target."""
     check_columns(names, table, target, "to set aside (--bags, --fair; Python: aside=)", origin)
     return {name: as_text(table[name], f'Column "{name}" of {origin.where}') for name in names}
 
@@ -417,35 +416,34 @@ def taken(table: pd.DataFrame, names: Sequence[str], target: str, origin: Origin
 def members(
     groups: Any, aside: Mapping[str, NDArray[Any]], features: Sequence[str], n_samples: int
 ) -> dict[str, NDArray[np.intp]]:
-    """Return the rows of each group: of a column that lies aside, or of one value a sample.
+    """Return the rows of each group: by a column of ``aside``, or by one value for each sample.
 
-    Raises DataError: no such column, not one value a sample, one group only, or too many.
+    Raises DataError: no such column, not one value for each sample, only one group, or too many.
     """
     if isinstance(groups, str):
         if groups not in aside:
-            there = listed(aside) or "none"
-            hint = f' It is a feature: data.set_aside("{groups}").' if groups in features else ""
-            raise DataError(f'No column "{groups}" lies aside (there: {there}).{hint}')
+            hint = f' It is a feature: use data.set_aside("{groups}").' if groups in features else ""
+            raise DataError(f'No column "{groups}" is set aside (set aside: {listed(aside) or "none"}).{hint}')
         what, found = f'"{groups}"', aside[groups]
     else:
         what, found = "the groups", as_text(groups, "The groups")
         if len(found) != n_samples:
-            raise DataError(f"The groups have {len(found)} values for {n_samples} samples: give one a sample.")
+            raise DataError(f"The groups have {len(found)} values for {n_samples} samples: give one for each sample.")
     names = sorted(set(found.tolist()), key=level_order)
     if not 2 <= len(names) <= MOST_GROUPS:
         raise DataError(
-            f"Column {what} has {len(names)} different values ({listed(names, 5)}): fairness is between 2 to "
-            f"{MOST_GROUPS} groups of samples, so give a column of categories."
+            f"Column {what} has {len(names)} different values ({listed(names, 5)}): give a column with 2 to "
+            f"{MOST_GROUPS} groups of samples."
         )
     return {name: np.flatnonzero(found == name) for name in names}
 
 
 def checked(aside: Mapping[str, Any], n_samples: int) -> dict[str, NDArray[Any]]:
-    """Return what lies aside, one label a sample each."""
+    """Return the columns of ``aside`` as text. Raises DataError: not one value for each sample."""
     if not isinstance(aside, Mapping):
-        raise DataError(f"aside={shown(aside)} is not allowed: give a mapping from name to one label a sample.")
+        raise DataError(f"aside={shown(aside)} is not allowed: give a mapping from names to columns.")
     found = {str(name): as_text(values, f'aside "{name}"') for name, values in aside.items()}
     for name, values in found.items():
         if len(values) != n_samples:
-            raise DataError(f'"{name}" has {len(values)} values for {n_samples} samples: give one a sample.')
+            raise DataError(f'"{name}" has {len(values)} values for {n_samples} samples: give one for each sample.')
     return found

@@ -1,4 +1,4 @@
-"""Data for the formulations: a matrix, labels -1/+1, feature names, and the constants of its scaling."""
+"""``Dataset``: a matrix, labels -1/+1, feature names, and the constants of the scaling."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,6 @@ from fsmodels.datasets.dialect import Dialect
 from fsmodels.datasets.prepare import Imputing, Interaction
 from fsmodels.datasets.read import Constructors, check_parts, narrow
 from fsmodels.datasets.scaling import Scale
-from fsmodels.datasets.shipped import shipped_file
 from fsmodels.datasets.splitting import fold_rows, row_index, split_rows
 from fsmodels.datasets.weighting import Weighting, check_classes, weighting
 from fsmodels.errors import DataError
@@ -29,7 +28,7 @@ FloatArray = NDArray[np.float64]
 
 
 class Split(NamedTuple):
-    """Three parts of one data set; a part of size 0 has no rows."""
+    """Three parts of a data set; a part of size 0 has no rows."""
 
     train: "Dataset"
     validation: "Dataset"
@@ -37,7 +36,7 @@ class Split(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """One fold of a cross-validation."""
+    """Fold of a cross-validation."""
 
     train: "Dataset"
     held_out: "Dataset"
@@ -47,8 +46,8 @@ class Fold(NamedTuple):
 class Dataset(Constructors):
     """Samples with labels -1/+1.
 
-    Build one with ``from_csv``, ``from_svmlight``, ``from_frame``, ``from_arrays`` or ``load_dataset``: these check the
-    data and map the labels. The arrays are read-only; every method returns a new ``Dataset``.
+    Use ``from_csv``, ``from_svmlight``, ``from_frame``, ``from_arrays`` or ``load_dataset``, which check the data and
+    map the labels. The arrays are read-only; every method returns a new ``Dataset``.
 
     Attributes
     ----------
@@ -57,31 +56,30 @@ class Dataset(Constructors):
     y : ndarray of shape (n_samples,)
         float64, -1 or +1.
     features : tuple of str
-        Column names, each once.
+        Unique column names.
     name : str
         For messages and reports.
     negative_label, positive_label : object
-        The labels behind -1 and +1; ``negative_label`` is a tuple where several labels became -1.
+        The original labels of -1 and +1; ``negative_label`` is a tuple if several labels were mapped to -1.
     scale : Scale
         ``X = (original - scale.shift) * scale.factor``.
     positive_guessed : bool
-        Whether class +1 is the later of two labels only: nobody named it, and they are not -1 or 0 and 1.
+        True if class +1 is the later of two labels because no label was named, and the labels are not -1 or 0 and 1.
     aside : mapping of str to array
-        Columns that are no features, such as the group of each sample (``set_aside``), as text; they go with the rows.
+        Columns of text that are not features, such as the group of each sample (``set_aside``).
     products : mapping of str to Interaction
-        Features that are products of two others (``with_interactions``), with the constants by which other data have
-        the same ones.
+        Features that are products of two others (``with_interactions``), with the constants to compute them.
     weighting : Weighting or None
-        How much each sample counts in a loss (``weighted``); ``sample_weight`` are the numbers.
+        Weights of samples and classes in a loss (``weighted``); ``sample_weight`` is their product.
     dialect : Dialect or None
-        How its file was read: marks between columns and of numbers, encoding, sheet.
+        Options with which the file was read: separator, decimal mark, encoding, sheet.
     categories : mapping of str to Category
-        Columns of which 0/1 features were made (``one_hot=``).
+        Columns that were replaced by 0/1 features (``one_hot=``).
     imputing : Imputing or None
-        How blanks were filled in, and where there were any (``impute=``).
+        The blank cells and the values that replaced them (``impute=``).
     looked_at : bool
-        Whether what they show was warned of, if there was anything: each warning comes once. Of bags nothing is: there
-        features outnumber samples always.
+        True if warnings about the data were issued already, or do not apply (bags always have more features than
+        samples).
 
     Examples
     --------
@@ -142,20 +140,17 @@ class Dataset(Constructors):
 
     @cached_property
     def sample_weight(self) -> FloatArray | None:
-        """How much each sample counts in a loss, shape (n_samples,), at least 0 and read-only; None: all the same."""
+        """Weight of each sample in a loss, shape (n_samples,), at least 0 and read-only; None if all are equal."""
         return None if self.weighting is None else self.weighting.of(self.y)
 
     @property
     def multiplicity(self) -> FloatArray | None:
-        """How often each row counts wherever rows are counted: the weights given one by one, without the classes'."""
+        """Number of copies that each row stands for: the weights of samples without those of classes."""
         return None if self.weighting is None else self.weighting.given
 
     @cached_property
     def counting(self) -> "Dataset":
-        """These data without the samples of weight 0, which no loss sees.
-
-        Raises DataError where none of a class is left.
-        """
+        """The samples whose weight is not 0. Raises DataError if a class has none."""
         weights = self.sample_weight
         if weights is None or weights.all():
             return self
@@ -166,14 +161,14 @@ class Dataset(Constructors):
         return self.n_samples
 
     def scaled(self, method: str) -> "Dataset":
-        """Scale each feature by constants of these samples, and remember them in ``scale``.
+        """Scale each feature by constants of these samples, which ``scale`` then contains.
 
         Parameters
         ----------
         method : {"none", "standard", "unit-ball", "minmax"}
-            "none": as it is. "standard": mean 0 and standard deviation 1 (ddof 0) per feature. "minmax": onto [0, 1]
-            per feature. "unit-ball": all values divided by the largest Euclidean norm of a row, so that every row lies
-            in the unit ball (up to rounding) and directions stay. A constant feature is divided by 1.
+            "none": unchanged. "standard": mean 0 and standard deviation 1 (ddof 0) per feature. "minmax": onto [0, 1]
+            per feature. "unit-ball": all values divided by the largest Euclidean norm of a row, so that every row is
+            in the unit ball (up to rounding) and directions are kept. A constant feature is divided by 1.
 
         Raises
         ------
@@ -184,35 +179,34 @@ class Dataset(Constructors):
 
         Notes
         -----
-        Scaling twice composes: ``data.scaled("standard").scaled("unit-ball")`` remembers both as one. "none" does not
-        undo an earlier scaling; it says that ``select`` is to take these units as they are. Means, deviations and
-        ranges are scikit-learn's. Weights given one by one (``weighted``) count as so many rows each, those of classes
-        do not count.
+        Two scalings compose: ``data.scaled("standard").scaled("unit-ball")`` has the constants of both. "none" does not
+        undo an earlier scaling; with it ``select`` uses the data as they are. Means, deviations and ranges equal those
+        of scikit-learn. A sample weight counts as a number of rows; class weights do not count.
         """
         step = Scale.fit(self.X, method, self.multiplicity)
         return replace(self, X=step.apply(self.X, self.features), scale=self.scale.then(step))
 
     def unscaled(self) -> "Dataset":
-        """Return the data in original units, to rounding."""
+        """Return the data in original units, up to rounding."""
         if self.scale.is_none:
             return replace(self, scale=Scale.none(self.n_features))
         back = Scale.none(self.n_features).after(self.scale)
         return replace(self, X=back.apply(self.X, self.features), scale=Scale.none(self.n_features))
 
     def apply_scale_to(self, other: "Dataset") -> "Dataset":
-        """Scale other data (validation, test) with the constants of these.
+        """Scale other data (validation, test) with the constants of these data.
 
-        Columns of ``other`` are taken by name, in the order of these. Data that already carry a scaling are brought
-        from theirs to this one, so that equal scalings change nothing.
+        Columns are matched by name. Data that are scaled already are converted from their scaling to this one.
 
         Raises
         ------
         DataError
-            A feature of these is missing in ``other``, or a shift is needed on sparse data.
+            ``other`` lacks a feature, or sparse data would be shifted.
 
         Examples
         --------
-        >>> train, _, test = load_dataset("wdbc").split(seed=1)
+        >>> import fsmodels as fs
+        >>> train, _, test = fs.load_dataset("wdbc").split(seed=1)
         >>> train = train.scaled("standard")
         >>> test = train.apply_scale_to(test)
         """
@@ -221,36 +215,23 @@ class Dataset(Constructors):
                 f"This needs a Dataset and got {type(other).__name__}: use Dataset.from_csv, from_frame or from_arrays."
             )
         other = prepare.as_in(self, other)
-        theirs = set(other.features)
-        again = {
-            name: product
-            for name, product in self.products.items()
-            if {product.a, product.b} <= theirs and (name not in theirs or other.products.get(name, product) != product)
-        }
-        if missing := prepare.sources([j for j in self.features if j not in again], self.products, theirs)[1]:
-            raise DataError(f'Data "{other.name}" lack features ({listed(missing)}): give data with the same columns.')
-        if again:
-            rest = [name for name in other.features if name not in again]
-            other = (other.select_features(rest) if len(rest) < len(theirs) else other)._with_products(again)
-        if other.features != self.features:
-            other = other.select_features(self.features)
         step = self.scale.after(other.scale)
         return replace(other, X=step.apply(other.X, other.features), scale=self.scale)
 
     def original_weights(self, w: ArrayLike | Mapping[str, float], b: float) -> tuple[FloatArray, float]:
-        """Bring a classifier of the scaled data back to original units.
+        """Return the weights and the bias of a linear classifier for data in original units.
 
         Parameters
         ----------
         w : array_like of shape (n_features,), or mapping feature -> weight
-            Weights on the scaled data; a mapping may leave out zeros.
+            Weights on the scaled data; a mapping may omit zeros.
         b : float
             Bias on the scaled data.
 
         Returns
         -------
         (w_original, b_original)
-            With the same decision value for every sample: ``X @ w + b == X_original @ w_original + b_original``.
+            ``X @ w + b == X_original @ w_original + b_original`` for every sample.
 
         Examples
         --------
@@ -267,7 +248,7 @@ class Dataset(Constructors):
         return self.scale.original_weights(number_array("w", w, DataError), float(bias))
 
     def take(self, rows: ArrayLike, name: str | None = None) -> "Dataset":
-        """Keep some rows, by position (in the order given) or by a mask of n_samples booleans."""
+        """Return some rows, by position (in the given order) or by a mask of n_samples booleans."""
         index = row_index(rows, self.n_samples)
         kept = {key: values[index] for key, values in self.aside.items()}
         weighting = None if self.weighting is None else self.weighting.take(index)
@@ -278,26 +259,27 @@ class Dataset(Constructors):
         )
 
     def weighted(self, sample_weight: Any = None, class_weight: Any = None) -> "Dataset":
-        """Return these data with a weight for each sample, by which models multiply its slack; both multiply.
+        """Return the data with a weight for each sample, by which models multiply its slack.
 
-        Weights replace earlier ones; without any the data have none again. They go with the rows. Take them before
-        ``scaled``, which counts those given one by one; what blanks were filled in with (``impute``) does not.
+        The weight is the product of sample weight and class weight. It replaces earlier weights; a call without
+        arguments removes them. Call it before ``scaled``, whose constants count the sample weights; imputed values do
+        not.
 
         Parameters
         ----------
         sample_weight : array_like of shape (n_samples,), or str, optional
-            How often each row counts: 2 is as good as the row twice, 0 as leaving it out, of losses and of what is
-            computed from the rows. Text names a feature, which is then none, or a column that lies aside.
+            Weight of each row: 2 is equivalent to the row twice, 0 excludes it. Or the name of a feature, which is then
+            removed from the features, or of a column in ``aside``.
         class_weight : "balanced" or mapping label -> number, optional
-            What a mistake costs in a class; one that is not named costs 1. Labels are the data's own, or -1 and 1.
-            "balanced": n / (2 n_c) in a class of n_c of the n samples, of whatever rows are taken.
+            Cost of an error in a class; 1 for a class that is not named. Labels are those of the data, or -1 and 1.
+            "balanced": n / (2 n_c) for a class with n_c of the n samples, computed again for any subset of the rows.
 
         Raises
         ------
         DataError
-            Weights that are not one finite number of at least 0 a sample, or leave nothing of a class.
+            Not one finite number of at least 0 for each sample, or all weights of a class are 0.
         ParameterError
-            Weights of classes that are neither "balanced" nor numbers above 0 by label.
+            Class weights are neither "balanced" nor numbers above 0 by label.
 
         Examples
         --------
@@ -315,35 +297,37 @@ class Dataset(Constructors):
         return replace(data, weighting=made)
 
     def set_aside(self, *names: str, keep: bool = False) -> "Dataset":
-        """Take features out and keep them aside as text, such as the group of each sample; ``keep``: in as well.
+        """Move features to ``aside`` as text, such as the group of each sample; ``keep``: keep them as features too.
 
         Examples
         --------
-        >>> data = load_dataset("cleveland").set_aside("sex")
+        >>> import fsmodels as fs
+        >>> data = fs.load_dataset("cleveland").set_aside("sex")
         >>> "sex" in data.features, data.aside["sex"][:3].tolist()
         (False, ['1', '1', '1'])
         """
         check_known_features(names, self.features, "set_aside")
-        kept = {**self.aside, **{name: self._original(name) for name in names}}
+        kept = {**self.aside, **{name: self.original(name) for name in names}}
         rest = self.features if keep else [name for name in self.features if name not in names]
         if not rest:
-            raise DataError("set_aside leaves no feature: keep one at least.")
+            raise DataError("set_aside leaves no feature: keep at least one.")
         return replace(self if keep else self.select_features(rest), aside=kept)
 
-    def _original(self, name: str) -> FloatArray:
-        """Return a feature in original units."""
+    def original(self, name: str) -> FloatArray:
+        """Return the values of a feature in original units."""
         j = self.features.index(name)
         x = self.X[:, [j]].toarray().ravel() if self.is_sparse else self.X[:, j]
         return np.asarray(x / self.scale.factor[j] + self.scale.shift[j])
 
     def members(self, groups: str | ArrayLike) -> dict[str, NDArray[np.intp]]:
-        """Return the rows of each group of samples: a column that lies aside, or one value a sample.
+        """Return the rows of each group: by a column in ``aside``, or by one value for each sample.
 
-        A group whose samples all have weight 0 is none.
+        Groups whose samples all have weight 0 are left out.
 
         Examples
         --------
-        >>> {sex: len(rows) for sex, rows in load_dataset("cleveland").set_aside("sex").members("sex").items()}
+        >>> import fsmodels as fs
+        >>> {sex: len(rows) for sex, rows in fs.load_dataset("cleveland").set_aside("sex").members("sex").items()}
         {'0': 96, '1': 201}
         """
         found = columns.members(groups, self.aside, self.features, self.n_samples)
@@ -351,11 +335,12 @@ class Dataset(Constructors):
         return found if counts is None else {name: rows for name, rows in found.items() if counts[rows].any()}
 
     def with_aside(self, **columns: ArrayLike) -> "Dataset":
-        """Keep columns that are no features, with one value for each sample.
+        """Add columns to ``aside``, with one value for each sample.
 
         Examples
         --------
-        >>> data = load_dataset("bupa").with_aside(half=[k % 2 for k in range(345)])
+        >>> import fsmodels as fs
+        >>> data = fs.load_dataset("bupa").with_aside(half=[k % 2 for k in range(345)])
         >>> data.aside["half"][:3].tolist()
         ['0', '1', '0']
         """
@@ -363,11 +348,11 @@ class Dataset(Constructors):
         return replace(self, aside=kept)
 
     def select_features(self, names: Sequence[str]) -> "Dataset":
-        """Keep some features, in the order given, with their scaling constants."""
+        """Return some features, in the given order, with their scaling constants."""
         names = as_names(names, "select_features")
         check_known_features(names, self.features, "select_features")
         if len(set(names)) < len(names) or not names:
-            raise DataError(f"select_features got {listed(names) or 'no name'}: give one feature or more, each once.")
+            raise DataError(f"select_features got {listed(names) or 'no name'}: give at least one feature, each once.")
         position = {name: j for j, name in enumerate(self.features)}
         columns = np.array([position[name] for name in names], dtype=np.intp)
         X = self.X[:, columns] if self.is_sparse else np.ascontiguousarray(self.X[:, columns])
@@ -383,46 +368,34 @@ class Dataset(Constructors):
     def with_interactions(self, *features: str, pairs: Iterable[tuple[str, str]] | None = None) -> "Dataset":
         """Add products of two standardised features as features, named ``"a:b"``.
 
-        The constants by which a and b are standardised are those of these samples, and are remembered: other data
-        (``apply_scale_to``, ``predict``) have the same products without having the column. ``hierarchy=`` of ``select``
-        states which products may be selected without their features.
+        The features are standardised by constants of these samples, which are stored: ``apply_scale_to`` and
+        ``predict`` compute the same products for other data. ``hierarchy=`` of ``select`` restricts the selection of
+        products without their features.
 
         Parameters
         ----------
         *features : str
-            All pairs of these; of all features where nothing is given. Constant columns and products have no products.
+            All pairs of these features; by default of all features. Constant columns and products are left out.
         pairs : pairs of features, optional
-            These pairs, alone or besides.
+            These pairs, alone or in addition.
 
         Raises
         ------
         DataError
-            What is no feature, or a product itself; a column of the new name; sparse data; data scaled by another
-            method than "standard" or "minmax".
+            A name is not a feature, or is a product; a column of the new name exists; the data are sparse, or scaled by
+            another method than "standard" or "minmax".
 
         Examples
         --------
-        >>> data = load_dataset("bupa").with_interactions("sgpt", "sgot", "drinks")
+        >>> import fsmodels as fs
+        >>> data = fs.load_dataset("bupa").with_interactions("sgpt", "sgot", "drinks")
         >>> data.features[6:]
         ('sgpt:sgot', 'sgpt:drinks', 'sgot:drinks')
         >>> data.parents["sgpt:drinks"]
         ('sgpt', 'drinks')
         """
-        self.require_dense("with_interactions")
-        plain = [name for name in self.features if name not in self.products]
-        wanted = prepare.named_pairs(features, pairs, plain)
-        found = prepare.made(wanted, self._original, self.features, self.multiplicity)
-        if not found:
-            raise DataError("with_interactions: one of each pair is constant, so that no product says anything.")
-        wide, method = self._with_products(found), self.scale.method
-        if method == "none":
-            return wide
-        if method not in ("standard", "minmax"):
-            raise DataError(f'Data "{self.name}" are scaled ("{method}"): take with_interactions before scaled.')
-        new = Scale.fit(wide.X[:, self.n_features :], method, self.multiplicity)
-        own = self.scale
-        step = Scale(method, np.concatenate([own.shift, new.shift]), np.concatenate([own.factor, new.factor]))
-        return replace(wide, X=step.after(wide.scale).apply(wide.X, wide.features), scale=step)
+        made: Dataset = prepare.with_interactions(self.require_dense("with_interactions"), features, pairs)
+        return made
 
     @property
     def parents(self) -> dict[str, tuple[str, str]]:
@@ -430,60 +403,41 @@ class Dataset(Constructors):
         return {name: (product.a, product.b) for name, product in self.products.items()}
 
     def refitted(self) -> "Dataset":
-        """Return these data with values for blanks, and products, of these samples alone, for the part of a fold.
+        """Return the data with imputed values and products that are computed from these samples, such as a fold.
 
-        Data that are scaled, or lack a feature of a product, are returned as they are.
+        Data that are scaled, or lack a feature of a product, are unchanged.
         """
-        if self.scale.chosen:
-            return self
-        data = self if self.imputing is None else prepare.imputed(self)
-        parents = data.parents
-        if not parents or not {name for pair in parents.values() for name in pair} <= set(data.features):
-            return data
-        plain = data.select_features([name for name in data.features if name not in parents])
-        again = plain.with_interactions(pairs=list(parents.values()))
-        return again.select_features([name for name in data.features if name in again.features])
-
-    def _with_products(self, found: Mapping[str, Interaction]) -> "Dataset":
-        """Append the columns of products, not scaled."""
-        columns = {name: product.of(self._original) for name, product in found.items()}
-        return replace(self._with_columns(columns), products={**self.products, **found})
-
-    def _with_columns(self, columns: Mapping[str, FloatArray]) -> "Dataset":
-        """Append features in original units, not scaled."""
-        X = np.column_stack([self.require_dense("A computed feature").X, *columns.values()])
-        own, none = self.scale, Scale.none(len(columns))
-        shift, factor = np.concatenate([own.shift, none.shift]), np.concatenate([own.factor, none.factor])
-        scale = replace(own, shift=shift, factor=factor)
-        return replace(self, X=X, features=(*self.features, *columns), scale=scale)
+        made: Dataset = self if self.scale.chosen else prepare.refitted(self)
+        return made
 
     def split(self, train: float = 0.6, validation: float = 0.2, test: float = 0.2, seed: int = 0) -> Split:
-        """Divide the rows at random into three parts with the classes in proportion.
+        """Divide the rows at random into three stratified parts, each in the order of the data.
 
         Parameters
         ----------
         train, validation, test : float
-            Fractions that add up to 1; ``validation`` and ``test`` may be 0 and then have no rows.
+            Fractions that add up to 1; ``validation`` and ``test`` may be 0.
         seed : int
-            One seed, one split. Rows keep their order within a part.
+            Of the random split.
 
         Raises
         ------
         ParameterError
-            Fractions outside [0, 1] or that do not add up to 1.
+            A fraction is outside [0, 1], or they do not add up to 1.
         DataError
             A part would have no sample of a class.
 
         Examples
         --------
-        >>> [len(part) for part in load_dataset("wdbc").split(0.6, 0.2, 0.2, seed=0)]
+        >>> import fsmodels as fs
+        >>> [len(part) for part in fs.load_dataset("wdbc").split(0.6, 0.2, 0.2, seed=0)]
         [341, 114, 114]
         """
         rows = split_rows(self.y, train, validation, test, seed)
         return Split(*(self.take(part, f"{self.name}/{what}") for what, part in rows.items()))
 
     def folds(self, k: int = 5, seed: int = 0) -> list[Fold]:
-        """Divide the rows at random into k parts with the classes in proportion; each is held out once.
+        """Divide the rows at random into k stratified parts, each of which is held out once.
 
         Raises
         ------
@@ -497,29 +451,30 @@ class Dataset(Constructors):
         ]
 
     def correlated(self, least: float = 0.95) -> dict[str, str]:
-        """Return groups of features any two of which correlate by at least that much, up or down: feature -> group.
+        """Return groups of features with absolute pairwise correlations of at least ``least``: feature -> group.
 
-        A group is called by its first feature (complete linkage); features in no group are left out.
+        Groups are found by complete linkage and named by their first feature; single features are left out.
 
         Examples
         --------
-        >>> groups = load_dataset("wdbc").correlated(0.98)
+        >>> import fsmodels as fs
+        >>> groups = fs.load_dataset("wdbc").correlated(0.98)
         >>> [name for name, group in groups.items() if group == "mean_radius"]
         ['mean_radius', 'mean_perimeter', 'mean_area']
         """
         return correlated(self.require_dense("correlated").X, self.features, least, self.multiplicity)
 
     def to_dense(self) -> "Dataset":
-        """Hold X as a dense array of 8 * n_samples * n_features bytes."""
+        """Return the data with dense X, of 8 * n_samples * n_features bytes."""
         return replace(self, X=self.X.toarray()) if self.is_sparse else self
 
     def require_dense(self, what: str) -> "Dataset":
-        """Return these data, or say that ``what`` cannot take them sparse."""
+        """Return the data. Raises DataError if they are sparse, because ``what`` needs dense data."""
         if self.is_sparse:
             megabytes = 8e-6 * self.n_samples * self.n_features
             raise DataError(
-                f'{what} needs dense data and "{self.name}" is sparse: use data.to_dense() ({megabytes:.3g} MB), or on '
-                "the command line the same data as a CSV file."
+                f'{what} needs dense data, and "{self.name}" is sparse: use data.to_dense() ({megabytes:.3g} MB), or '
+                "on the command line the same data as a CSV file."
             )
         return self
 
@@ -543,25 +498,3 @@ class Dataset(Constructors):
     def _repr_html_(self) -> str:
         head = self.take(range(min(5, self.n_samples))).to_frame()
         return html.paragraph(repr(self)) + html.frame(head, max_cols=12)
-
-
-def load_dataset(name: str) -> Dataset:
-    """Load a data set that ships with the package, as its source has it: not scaled, labels -1/+1.
-
-    Parameters
-    ----------
-    name : str
-        One of ``list_datasets()["name"]``, such as "wdbc".
-
-    Raises
-    ------
-    DataError
-        Unknown name, with the nearest one and the list; or bags of instances, which ``fsmodels.instances.load_bags``
-        loads.
-
-    Examples
-    --------
-    >>> load_dataset("sonar")
-    Dataset('sonar', 208 samples x 60 features, +1: 111 (label 1), -1: 97 (label -1), scale none)
-    """
-    return Dataset.from_csv(shipped_file(name))

@@ -1,14 +1,14 @@
-"""What data show: warnings with numbers and what to do.
+"""Warnings about data, each with numbers and a remedy.
 
-When data are read: constant columns, and columns that equal another. Once for a data set, and whatever is made of it:
+When data are read: constant columns, and columns that equal another. Once for a data set and all data derived from it:
 
-- A feature that alone tells the classes apart: its AUC is at least 0.995 (the best of the shipped data has 0.992). Such
-  a feature is often a leak, known only once the label is. Sparse data are not searched, nor data with fewer than ten
-  samples of a class, where it happens by chance.
-- Fewer than ten samples of a class.
-- More features than samples.
+- A single feature separates the classes: its AUC is at least 0.995 (the largest in the shipped data is 0.992). Such a
+  feature is often a leak that is known only after the label. Sparse data are not searched, nor data with fewer than ten
+  samples of a class, where this happens by chance.
+- A class has fewer than ten samples.
+- There are more features than samples.
 
-``checks`` warns of columns that differ in size, where models are built of unscaled data.
+``checks`` warns about columns of different sizes when a model is built from unscaled data.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ from solvers.outside import warn
 
 FloatArray = NDArray[np.float64]
 FEW = 10  # samples of a class
-NEARLY = 0.995  # of the area under the curve
+NEARLY = 0.995  # area under the curve
 SHOWN = 5
-NAMED, NAMED_SPARSE = 20, 5  # columns that a remark names; sets of words have thousands that are empty or equal
+NAMED, NAMED_SPARSE = 20, 5  # columns that a remark names; bags of words have thousands that are empty or equal
 
 
-def look(data: Any) -> None:
-    """Warn of what data show, unless they, or what they were made of, were looked at before."""
+def warn_once(data: Any) -> None:
+    """Issue the warnings about data, unless they were issued for these data or for data that they derive from."""
     if data.looked_at:
         return
     for sentence in remarks(data):
         warn(f'Data "{data.name}": {sentence}', DataWarning)
-    object.__setattr__(data, "looked_at", True)  # also of what is made of them from now on
+    object.__setattr__(data, "looked_at", True)  # data that derive from these have the same value
 
 
 def remarks(data: Any) -> list[str]:
-    """Return what data show, in sentences."""
+    """Return the warnings about data, a sentence each."""
     return [sentence for sentence in (_leaks(data), _few(data), _wide(data)) if sentence]
 
 
 def separation(X: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how well each column alone tells the classes apart: the area under the curve, or above it where larger.
+    """Return the area under the ROC curve of each column as a classifier, or 1 minus it if that is larger.
 
     >>> separation(np.array([[1.0, 5.0], [2.0, 4.0], [3.0, 5.0]]), np.array([-1.0, -1.0, 1.0])).tolist()
     [1.0, 0.75]
@@ -74,10 +74,10 @@ def _leaks(data: Any) -> str:
     areas = [f"{math.floor(area[j] * 1e4) / 1e4:.4g}" for j in found[:SHOWN]]
     shown = ", ".join(f"{quoted(name)} (AUC {value})" for name, value in zip(names, areas, strict=True))
     more = f", ... ({len(found)} in all)" if len(found) > SHOWN else ""
-    verb, they, them = ("alone tells", "it is", "it") if len(found) == 1 else ("each tell", "they are", "them")
+    verb, they, them = ("alone separates", "it is", "it") if len(found) == 1 else ("each separate", "they are", "them")
     nearly = "" if area[found[-1]] == 1.0 else ", or nearly so"
     return (
-        f"{shown}{more} {verb} the classes apart{nearly}: if {they} known only once the label is, leave {them} out "
+        f"{shown}{more} {verb} the classes{nearly}: if {they} known only after the label, leave {them} out "
         f"with {options({'drop': names})}."
     )
 
@@ -94,8 +94,8 @@ def _few(data: Any) -> str:
     if not few:
         return ""
     return (
-        f"{' and '.join(few)}, and a selection from fewer than {FEW} depends on each: see how much with fsmodels "
-        "stability (fs.stability) before you trust it, or collect more."
+        f"{' and '.join(few)}, and a selection from fewer than {FEW} depends on each: measure its stability with "
+        "fsmodels stability (fs.stability) before you use it, or collect more."
     )
 
 
@@ -103,16 +103,13 @@ def _wide(data: Any) -> str:
     if data.n_features <= data.n_samples:
         return ""
     return (
-        f"{data.n_features} features for {data.n_samples} samples, so that some tell the classes apart by chance: "
-        "select few (--max-features), and judge by errors held out with --cv 5 (fs.cross_validate)."
+        f"{data.n_features} features for {data.n_samples} samples, so that some separate the classes by chance: "
+        "select few (--max-features), and use held-out errors, --cv 5 (fs.cross_validate)."
     )
 
 
 def uninformative(X: Any, features: Sequence[str]) -> list[str]:
-    """Say in sentences which columns are constant and which equal an earlier one; none for data without.
-
-    The first of each kind are named, and at most five of those that are equal.
-    """
+    """Return sentences about constant columns and columns that equal an earlier one, with the first names of each."""
     constant, equal = _repeats(X)
     limit = NAMED_SPARSE if sparse.issparse(X) else NAMED
     sentences = []
@@ -128,10 +125,7 @@ def uninformative(X: Any, features: Sequence[str]) -> list[str]:
 def correlated(
     X: FloatArray, features: Sequence[str], least: float, counts: FloatArray | None = None
 ) -> dict[str, str]:
-    """Return feature -> first of its group, where any two of a group correlate by ``least``; no single features.
-
-    ``counts``: how often each row counts.
-    """
+    """Return the groups of ``Dataset.correlated``; ``counts``: weights of the rows."""
     if not 0 < number(least) <= 1:
         raise ParameterError(f"correlated: least={least!r} is not allowed: give a number above 0, at most 1.")
     from scipy.cluster import hierarchy  # 0.2 s to import

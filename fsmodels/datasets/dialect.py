@@ -1,8 +1,8 @@
-"""How a file is read: its options, the marks in its numbers, and the words of messages for its rows and columns.
+"""Options for reading a file, the decimal mark of its numbers, and names of its rows and columns in messages.
 
-Only a file whose columns are not separated by commas is searched for a decimal comma. A column of numbers with a mark
-decides if one of its numbers has a single reading (0,5 or 1,2345). Where each has two (1,234 is 1.234 or 1234), or two
-columns decide differently, the file is refused. A mark between thousands must be given.
+Only a file whose columns are not separated by commas is searched for a decimal comma. A column of numbers determines
+the mark if one of its numbers has a single reading (0,5 or 1,2345). If all have two (1,234 is 1.234 or 1234), or two
+columns have different marks, the file is rejected. A mark between thousands must be given.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import pandas as pd
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.words import short
 
-SAFE = re.compile(r"[^\s\"'\\$`!&|;<>()*?\[\]{}#~]+")  # no character with a meaning in a shell
+SAFE = re.compile(r"[^\s\"'\\$`!&|;<>()*?\[\]{}#~]+")  # no special character of a shell
 SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 THOUSANDS = (".", ",", " ", "'", "\u2019", "\u00a0", "\u202f", "\u2009")  # narrow and other spaces among them
 # Words for a missing value.
@@ -36,12 +36,12 @@ Marks = tuple[str, str]  # decimal mark, mark between thousands or ""
 
 
 def quoted(name: object) -> str:
-    """Put a name in double quotes."""
+    """Return a name in double quotes."""
     return f'"{name}"'
 
 
 def word(text: object) -> str:
-    """Return an argument of a command, in double quotes where a shell needs quotes and these suffice."""
+    """Return an argument of a command, quoted if necessary; in double quotes if these suffice."""
     argument = str(text)
     if SAFE.fullmatch(argument):
         return argument
@@ -50,20 +50,20 @@ def word(text: object) -> str:
 
 
 def options(given: Mapping[str, str | Sequence[str]]) -> str:
-    """Write options for both interfaces: ``--drop a --drop b (Python: drop=["a", "b"])``."""
+    """Return options for both interfaces: ``--drop a --drop b (Python: drop=["a", "b"])``."""
     values = {name: [value] if isinstance(value, str) else value for name, value in given.items()}
     words = [f"--{name} {'tab' if v == chr(9) else word(v)}" for name in values for v in values[name]]
     return f"{' '.join(words)} (Python: {in_python(given)})"
 
 
 def in_python(given: Mapping[str, str | Sequence[str]]) -> str:
-    """Write options as arguments: ``drop=["a", "b"]``."""
+    """Return options as arguments in Python: ``drop=["a", "b"]``."""
     return ", ".join(f"{name.replace('-', '_')}={json.dumps(v, ensure_ascii=False)}" for name, v in given.items())
 
 
 @dataclass(frozen=True)
 class Dialect:
-    r"""Options with which a file is read; None for what the reader determines.
+    r"""Options for reading a file; the reader determines those that are None.
 
     ``sep``: between columns. ``decimal``, ``thousands``: marks in numbers, ``""`` for no mark between thousands.
     ``encoding``: of a text file, by Python's name. ``sheet``: of a workbook.
@@ -130,7 +130,7 @@ class Origin:
 
     ``where``: its name in messages. ``path``, ``dialect``, ``lines``: of a file, the options with which it was read,
     and the line (or row of the sheet) where each row ends, the header first.
-    ``headless``: a sentence for errors about missing columns, where the first line looks like a sample.
+    ``headless``: a sentence for errors about missing columns, if the first line looks like a sample.
     """
 
     where: str
@@ -140,17 +140,17 @@ class Origin:
     headless: str = ""
 
     def row(self, row: int) -> str:
-        """Name a row counted from 0: ``"row 17, line 18"`` for a file (blank lines and line breaks in quotes count)."""
+        """Return the name of a row, counted from 0: ``"row 17, line 18"`` for a file, including blank lines."""
         if row + 1 < len(self.lines):
             return f"row {row + 1}, {'line' if self.dialect.sheet is None else 'sheet row'} {self.lines[row + 1]}"
         return f"row {row + 1}"
 
     def options(self, given: Mapping[str, str | Sequence[str]]) -> str:
-        """Write options for both interfaces, or for Python only where there is no file."""
+        """Return options for both interfaces, or for Python only if there is no file."""
         return in_python(given) if self.path is None else options(given)
 
     def leave_out(self, names: Sequence[str]) -> str:
-        """Return the words that leave columns out."""
+        """Return the remedy that leaves columns out."""
         what = "the column" if len(names) == 1 else "the columns"
         if self.path is None and self is not FRAME:
             return f"leave {what} out of {self.where}"
@@ -162,7 +162,7 @@ FRAME, ARRAYS = Origin("the DataFrame"), Origin("X")
 
 @cache
 def _pattern(decimal: str, thousands: str = "") -> re.Pattern[str]:
-    """Return the pattern of numbers, where groups of thousands have three digits and do not begin with 0."""
+    """Return the pattern of numbers; groups of thousands have three digits, and the first does not begin with 0."""
     d, t = re.escape(decimal), re.escape(thousands)
     grouped = rf"[1-9]\d{{0,2}}(?:{t}\d{{3}})+(?:{d}\d*)?|" if thousands else ""
     return re.compile(rf"[+-]?(?:{grouped}(?:\d+(?:{d}\d*)?|{d}\d+)(?:[eE][+-]?\d+)?)", re.ASCII)
@@ -194,8 +194,8 @@ def found_marks(columns: Columns, path: Path, like: Dialect | None = None) -> Ma
     if len(found) == 2:
         (a, points), (b, commas) = found["."][0], found[","][0]
         raise DataError(
-            f'File "{path}" has "{points}" in column "{a}" and "{commas}" in column "{b}", so that its columns have '
-            "different decimal marks: write them with one, leave columns out with --drop (Python: drop=), or give both "
+            f'File "{path}" has "{points}" in column "{a}" and "{commas}" in column "{b}", so its columns have '
+            "different decimal marks: use one in the file, leave columns out with --drop (Python: drop=), or give both "
             f"marks, such as {Dialect(decimal='.', thousands=',').words}."
         )
     for mark, pairs in found.items():
@@ -215,7 +215,7 @@ def found_marks(columns: Columns, path: Path, like: Dialect | None = None) -> Ma
 
 
 def check_marks(columns: Columns, path: Path, marks: Marks) -> None:
-    """Refuse a cell that Python reads as a number and that is none with the marks that the user gave."""
+    """Raise DataError for a cell that is a number in Python's notation, but not with the marks of the user."""
     for name, cells in columns:
         values = _values(cells)
         wrong = [value for value in values if not _pattern(*marks).fullmatch(value)]
@@ -229,7 +229,7 @@ def check_marks(columns: Columns, path: Path, marks: Marks) -> None:
 
 
 def readings(cells: Sequence[str]) -> list[Dialect]:
-    """Return the marks other than the decimal point with which all cells are numbers."""
+    """Return the marks with which all cells are numbers; none if the decimal point is enough."""
     values = _values(cells)
     if all(map(_pattern(".").fullmatch, values)):
         return []
@@ -240,7 +240,7 @@ def readings(cells: Sequence[str]) -> list[Dialect]:
 
 
 def plain(cells: Sequence[Any], marks: Marks) -> list[Any]:
-    """Return cells with the numbers among them as Python writes them."""
+    """Return cells, with numbers in Python's notation."""
     fits, (decimal, thousands) = _pattern(*marks).fullmatch, marks
     return [
         text.replace(thousands, "").replace(decimal, ".")
@@ -251,7 +251,7 @@ def plain(cells: Sequence[Any], marks: Marks) -> list[Any]:
 
 
 def number(text: str) -> float | None:
-    """Return the number in a cell, NaN for a blank one and None for text."""
+    """Return the number in a cell, NaN for a blank cell and None for text."""
     text = text.strip()
     if not text:
         return math.nan

@@ -1,4 +1,4 @@
-"""Files: check that a path can be read, and replace the content of a file completely or not at all."""
+"""Checks of files that are read, and atomic replacement of files that are written."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LIBSVM = (".svm", ".svmlight", ".libsvm")
 
 
 def as_path(path: Any) -> Path:
-    """Return the path of a file as a Path. Raises DataError if it is none."""
+    """Return the path of a file as a Path. Raises DataError: not a path."""
     if not isinstance(path, str | os.PathLike):
         raise DataError(f"This needs the path of a file and got {type(path).__name__}: give text or a pathlib.Path.")
     return Path(path)
@@ -38,20 +38,20 @@ def title(path: Path) -> str:
 
 
 def is_svmlight(path: Path) -> bool:
-    """Return whether the name of a file ends as in the svmlight format, plain or gzipped."""
+    """Return True if the name of a file has an extension of the svmlight format, plain or gzipped."""
     return path.name.lower().removesuffix(".gz").endswith(LIBSVM)
 
 
 def check_file(path: Path, kind: str = "CSV or Excel", ends: tuple[str, ...] = TABLES) -> None:
-    """Check that a path is a regular file that can be read, and no folder or pipe.
+    """Check that a path is a regular file that can be read.
 
-    Raises DataError; where there is no such file, with those of the folder whose names have one of the ``ends``.
+    Raises DataError; for a missing file, with the files of its folder whose names end with one of the ``ends``.
     """
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        beside = path.parent.iterdir() if path.parent.is_dir() else ()
-        names = sorted(p.name for p in beside if p.name.lower().removesuffix(".gz").endswith(ends))
+        others = path.parent.iterdir() if path.parent.is_dir() else ()
+        names = sorted(p.name for p in others if p.name.lower().removesuffix(".gz").endswith(ends))
         here = f"{kind} files in {path.parent.resolve()}: {listed(names)}." if names else "Check the path."
         raise DataError(f'There is no file "{path}". {suggestion(path.name, names)}{here}') from None
     except (OSError, ValueError) as error:
@@ -63,13 +63,13 @@ def check_file(path: Path, kind: str = "CSV or Excel", ends: tuple[str, ...] = T
         raise DataError(f'"{path}" is a folder: give the path of a {kind} file.')
     if not stat.S_ISREG(mode):
         raise DataError(
-            f'"{path}" is no regular file but a pipe or a device, which cannot be read twice: write what it gives to '
-            "a file first."
+            f'"{path}" is no regular file but a pipe or a device, which cannot be read twice: write its content to a '
+            "file first."
         )
 
 
 def available_memory() -> float:
-    """Return the bytes of memory that can be used without swapping; infinity where the system does not report them."""
+    """Return the bytes of memory that can be used without swapping; infinity if the system does not report them."""
     found = [math.inf]
     with suppress(OSError, ValueError):
         facts = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines())
@@ -80,15 +80,15 @@ def available_memory() -> float:
 
 
 def check_fits(path: Path, needed: float, available: float | None = None) -> None:
-    """Refuse data that need more bytes of memory than are available.
+    """Raise DataError for data that need more bytes of memory than are available.
 
-    ``available``: what was available before a part of the data was read. Raises DataError, with both sizes.
+    ``available``: bytes that were available before a part of the data was read.
     """
     available = available_memory() if available is None else available
     if needed > available:
         raise DataError(
-            f'File "{path}" needs {needed / 1e9:.3g} GB of memory or more, and {available / 1e9:.3g} GB are available: '
-            "give fewer rows or columns, or use a computer with more memory."
+            f'File "{path}" needs at least {needed / 1e9:.3g} GB of memory, and {available / 1e9:.3g} GB are '
+            "available: give fewer rows or columns, or use a computer with more memory."
         )
 
 
@@ -112,7 +112,7 @@ def content(path: Path) -> bytes:
 
 
 def json_text(path: str | Path) -> str:
-    """Return the text of a JSON file. Raises OSError; DataError: what it holds does not fit into memory."""
+    """Return the text of a JSON file. Raises OSError; DataError: its content does not fit into memory."""
     check_fits(Path(path), JSON_BYTES * os.stat(path).st_size)
     return Path(path).read_text(encoding="utf-8")
 

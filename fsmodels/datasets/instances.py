@@ -1,38 +1,38 @@
 r"""Multiple instances: bags become samples, and each instance of the training bags a feature (MILES).
 
 Problem
-    A bag is a set of instances with one label; which instances made it so is unknown. Every instance of the training
-    bags is a candidate for the concept behind the label. With the instances of all training bags written in one row,
-    x^1, ..., x^n, bag i becomes the sample
+    A bag is a set of instances with one label; it is unknown which instances caused the label. Every instance of the
+    training bags is a candidate for the concept. With the instances of all training bags x^1, ..., x^n, bag i becomes
+    the sample
 
     .. math::
         \hat x_i = [s(x^1, B_i), \ldots, s(x^n, B_i)]                                                     && (26) \\
         s(x^k, B_i) = \max_{j \in B_i} \exp\left(-\frac{\lVert x_{ij} - x^k \rVert^2}{2 \sigma^2}\right)  && (27)
 
-    which is labelled :math:`\operatorname{sign}(w \cdot \hat x_i + b)` (28). A feature is an instance, so to select
-    features is to select instances: those that are near to bags of one class and far from the other's.
+    with the predicted label :math:`\operatorname{sign}(w \cdot \hat x_i + b)` (28). Each feature is an instance, so
+    feature selection selects instances: those near to bags of one class and far from bags of the other.
 Algorithm 3
     1. ``embedding = embed(train)``: (26) and (27) for every training bag.
-    2. ``found = fsmodels.select(embedding.data, MODEL, ...)``: any model of the package. "one-norm-svm" is MILES,
-       "fsmulti" the paper's, for F1 and other measures.
-    3. ``embedding.concepts(found)`` says which bag and row each selected feature is, and
+    2. ``found = fsmodels.select(embedding.data, MODEL, ...)``: any model of the package. "one-norm-svm" gives MILES;
+       "fsmulti" is the model of the paper, for F1 and other measures.
+    3. ``embedding.concepts(found)`` returns bag and row of each selected feature, and
        ``found.predict(embedding.transform(test))`` labels other bags.
-What follows from (27)
-    - s is in [0, 1], and 1 for the bag that holds x^k. The maximum is that of the closest instance, as s falls with the
-      distance: one matrix of closest distances serves every sigma (``Embedding.with_sigma``).
-    - sigma to infinity: every s is 1 and all bags are alike. sigma to 0: s is 1 where the bag holds an instance equal
-      to x^k, else 0, and a bag whose instances are not in training has all 0.
+Properties of (27)
+    - s is in [0, 1], and 1 for the bag of x^k. The closest instance attains the maximum, as s falls with the distance,
+      so one matrix of closest distances is enough for all sigma (``Embedding.with_sigma``).
+    - sigma to infinity: every s is 1 and all bags are equal. sigma to 0: s is 1 if the bag has an instance equal to
+      x^k, else 0, and a bag without training instances has only 0.
     - An instance in two training bags gives two equal features; a model may use either or both.
-    - Distances compare attributes: scale them first, ``data.scaled("standard")``.
-The default of sigma
+    - Distances depend on the units of attributes: scale them first, ``data.scaled("standard")``.
+Default of sigma
     The median of the distances from an instance to the closest instance of another bag, over all pairs of a training
     instance and a training bag that it is not in: the d of (27) without those that are 0 by construction. Half of the
-    similarities to other bags are then below exp(-1/2) = 0.61. It is a starting point, and depends on the training bags
-    alone; bags held out decide between multiples of it.
-No leak
-    A bag must not be divided, and features come from training bags only. Take folds of whole bags, for example by
+    similarities to other bags are then below exp(-1/2) = 0.61. It depends on the training bags alone; choose between
+    multiples of it by held-out bags.
+Held-out bags
+    Do not divide a bag, and take features from training bags only. Take folds of whole bags, for example by
     scikit-learn's ``StratifiedGroupKFold(5).split(data.X, data.y, data.aside["bag_id"])`` and ``data.take(rows)``; then
-    ``embed`` the training part and ``transform`` the others. Their scaling too is that of the training part.
+    ``embed`` the training part and ``transform`` the others, which get the scaling of the training part.
 Symbols
     B_i -> ``embedding.bags.names``, x -> ``embedding.bags.instances.X`` (instances x attributes; the unit of the
     attribute, or none if scaled), sigma -> ``embedding.sigma`` (unit of the distance), s -> ``embedding.data.X`` (bags
@@ -41,11 +41,11 @@ Source
     Mao, Tsang, "A feature selection method for multivariate performance measures", section 7, (26)-(28), Algorithm 3;
     Chen, Bi, Wang 2006, "MILES: Multiple-instance learning via embedded instance selection", IEEE TPAMI 28(12).
 Deviations
-    MILES writes exp(-d^2 / sigma^2): its sigma is sqrt(2) times the one here. Neither paper has a default for sigma.
-    Algorithm 3 leaves b out, as the structural SVM has none; with other models of the package b is theirs.
+    MILES has exp(-d^2 / sigma^2): its sigma is sqrt(2) times the one here. Neither paper has a default for sigma.
+    Algorithm 3 has no b, as the structural SVM has none; other models of the package have one.
 Certificate
-    That of the model that selects. The embedding itself is exact: distances are sums of squared differences, without
-    the shortcut |x|^2 - 2 x.z + |z|^2, which loses digits where x and z are close.
+    That of the model. The embedding is exact: distances are sums of squared differences, not
+    |x|^2 - 2 x.z + |z|^2, which loses digits if x and z are close.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fsmodels.checks import positive as positive_number
-from fsmodels.datasets.checks import unweighted
+from fsmodels.datasets.checks import require_unweighted
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.scaling import Scale
 from fsmodels.datasets.shipped import list_bags, shipped_file
@@ -84,14 +84,14 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-BLOCK = 2**21  # distances held at once: 16 MB
+BLOCK = 2**21  # distances in memory at once: 16 MB
 
 
 class BagRows(NamedTuple):
-    """Instances in the order of their bags, one name a bag.
+    """Instances in the order of their bags.
 
-    ``instances``: a sample an instance, with the label of its bag. ``bag``: which bag each instance is in, from 0.
-    ``row``: which row of the data each instance is, from 1.
+    ``instances``: a sample for each instance, with the label of its bag. ``bag``: number of the bag of each instance,
+    from 0. ``names``: of the bags. ``row``: row of each instance in the data, from 1.
     """
 
     instances: Dataset
@@ -116,18 +116,18 @@ class BagRows(NamedTuple):
 
     @classmethod
     def of(cls, data: Any, column: str) -> BagRows:
-        """Sort the rows of a Dataset by their bags, in the order of the first rows.
+        """Return the rows of a Dataset sorted by bags, in the order of the first rows.
 
         Raises DataError: no such column, no row, or a bag with two labels.
         """
-        unweighted(data, "embed").require_dense("embed")
+        require_unweighted(data, "embed").require_dense("embed")
         if column not in data.aside:
             raise DataError(
                 f'No column "{column}" of bags is set aside in data "{data.name}" (set aside: '
                 f'{listed(data.aside) or "none"}): use Dataset.from_csv(path, aside="{column}").'
             )
         if not data.n_samples:
-            raise DataError(f'There is no bag in "{data.name}": give a part that has some.')
+            raise DataError(f'There is no bag in "{data.name}": give data with bags.')
         codes, names = pd.factorize(data.aside[column])
         order = np.argsort(codes, kind="stable")
         found = cls(data.take(order), codes[order], tuple(names), order + 1)
@@ -137,15 +137,15 @@ class BagRows(NamedTuple):
             first = int(found.starts[found.bag[k]])
             raise DataError(
                 f'Bag "{names[found.bag[k]]}" has class {found.instances.y[first]:+.0f} in row {found.row[first]} and '
-                f"class {found.instances.y[k]:+.0f} in row {found.row[k]}: a bag has one label, the same on all its "
-                "rows. Where the labels are those of instances, label every row of a bag +1 if one of them is +1."
+                f"class {found.instances.y[k]:+.0f} in row {found.row[k]}: all rows of a bag need the same label. "
+                "If the labels are those of instances, label every row of a bag +1 if one of them is +1."
             )
         return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Embedding:
-    """Training bags as samples over their own instances, and the same for other bags; built by ``embed``.
+    """Training bags as samples whose features are the training instances; other bags by ``transform``.
 
     Attributes
     ----------
@@ -156,9 +156,9 @@ class Embedding:
     sigma : float
         Of (27), in the units of the distance between (scaled) instances.
     sigma_rule : str
-        "given", or "median" where it is the default of ``embed``.
+        "given", or "median" for the default of ``embed``.
     distances : ndarray of shape (n_bags, n_instances)
-        From each instance to the closest instance of each bag.
+        Distance from each instance to the closest instance of each bag.
 
     Examples
     --------
@@ -187,7 +187,7 @@ class Embedding:
 
     @cached_property
     def features(self) -> tuple[str, ...]:
-        """One name an instance, ``BAG:ROW`` with its place in the bag; bags that are numbers are called bag1, bag2."""
+        """The name of each instance, ``BAG:ROW`` with its place in the bag; bags 1, 2 are written bag1, bag2."""
         names = self.bags.names
         prefix = "bag" if any(name[:1].isdigit() for name in names) else ""
         return tuple(
@@ -206,8 +206,8 @@ class Embedding:
         Parameters
         ----------
         data : Dataset
-            With the same column of bags, under any scaling. It gets that of the training bags. Attributes are found by
-            name.
+            With the same column of bags and any scaling. The scaling of the training bags is applied. Attributes are
+            found by name.
 
         Returns
         -------
@@ -219,7 +219,7 @@ class Embedding:
         ParameterError
             ``data`` is not a Dataset.
         DataError
-            A missing attribute or column, no row, or a part of a bag that is in training.
+            An attribute or the column is missing, there is no row, or a bag is divided between these and training data.
         """
         own, other = self.bags, BagRows.of(data, self.column)
         sizes, training = (dict(zip(part.names, np.bincount(part.bag), strict=True)) for part in (other, own))
@@ -233,7 +233,7 @@ class Embedding:
         return self._dataset(other, closest(other, own.instances.X))
 
     def with_sigma(self, sigma: float) -> Embedding:
-        """Return the embedding for another sigma, without computing distances again.
+        """Return the embedding for another sigma; distances are not computed again.
 
         Examples
         --------
@@ -243,26 +243,26 @@ class Embedding:
         return replace(self, sigma=positive_number("sigma", sigma, MEANING, any_size=True), sigma_rule="given")
 
     def concepts(self, selection: Any, attributes: bool = False) -> pd.DataFrame:
-        """Say which instances the selected features are, the largest weights first.
+        """Return the instances of the selected features, the largest weights first.
 
         Parameters
         ----------
         selection : Selection, or mapping feature -> weight
-            What ``fs.select(embedding.data, ...)`` found, or weights from elsewhere; those of 0 are left out.
+            The result of ``fs.select(embedding.data, ...)``, or other weights; weights of 0 are left out.
         attributes : bool
-            Add the values of the attributes, in the units of the file up to rounding.
+            Add the values of the attributes, in original units up to rounding.
 
         Returns
         -------
         pandas.DataFrame
             ``feature``, ``bag`` (its name), ``row_in_bag`` and ``row`` (of the embedded data), counted from 1,
-            ``label`` (-1 or +1, the bag's), ``weight`` on ``data``: above 0, what is near to this instance is
-            taken for class +1. Every feature has the same largest value, 1, so that weights can be compared.
+            ``label`` (-1 or +1, of the bag), ``weight`` on ``data``: above 0 if bags near to this instance tend to
+            class +1. Every feature has the largest value 1, so that weights can be compared.
 
         Raises
         ------
         DataError
-            If a feature is not one of ``data``.
+            A name is not a feature of ``data``.
         """
         if isinstance(selection, Mapping):
             weights = {name: float(weight) for name, weight in selection.items() if weight}
@@ -289,7 +289,7 @@ class Embedding:
         return table.join(pd.DataFrame(original.X, columns=columns))
 
     def facts(self) -> dict[str, Any]:
-        """Return what is needed to compute (27) again: sizes, sigma and its rule, the scaling of the attributes."""
+        """Return sizes, sigma and its rule, and the scaling of the attributes, which determine (27)."""
         instances = self.bags.instances
         return {
             "bags": len(self.bags.names),
@@ -328,18 +328,18 @@ def embed(
     target: str = "target",
     positive: object = None,
 ) -> Embedding:
-    """Embed training bags by (26) and (27): one sample a bag, one feature an instance.
+    """Embed training bags by (26) and (27): one sample for each bag, one feature for each instance.
 
     Parameters
     ----------
     data : Dataset or DataFrame
-        The instances of the training bags alone, a row each, with the label of their bag; see "No leak" above. A
-        DataFrame is read as ``Dataset.from_frame`` does.
+        A row for each instance of the training bags, with the label of its bag; see "Held-out bags" above. A DataFrame
+        is read by ``Dataset.from_frame``.
     sigma : float, optional
         Above 0, in the units of the distance. By default the median of the distances from an instance to the closest
         instance of another bag, over all pairs of an instance and a bag that it is not in.
     bag : str
-        The column that names the bag of each row, which a Dataset has set aside.
+        The column with the bag of each row; a Dataset has it in ``aside``.
     target, positive
         Of a DataFrame: as in ``Dataset.from_frame``.
 
@@ -351,9 +351,9 @@ def embed(
     Raises
     ------
     ParameterError
-        If ``sigma`` is no number above 0, or is left out where the median is 0 or there is one bag.
+        ``sigma`` is not a number above 0, or is missing and the median is 0 or there is one bag.
     DataError
-        If there is no such column, a bag has two labels, or distances overflow.
+        There is no such column, a bag has two labels, or distances overflow.
 
     Examples
     --------
@@ -381,7 +381,7 @@ def embed(
 
 
 def load_bags(name: str) -> Dataset:
-    """Load bags that ship with the package: a row an instance, the name of its bag set aside as ``bag_id``.
+    """Load bags that ship with the package: a row for each instance, with the name of its bag in ``aside["bag_id"]``.
 
     Parameters
     ----------
@@ -391,7 +391,7 @@ def load_bags(name: str) -> Dataset:
     Raises
     ------
     DataError
-        Unknown name, with the nearest one and the list.
+        The name is unknown.
 
     Examples
     --------
@@ -405,7 +405,7 @@ def load_bags(name: str) -> Dataset:
 
 
 def closest(bags: BagRows, instances: FloatArray) -> FloatArray:
-    """Distance from each of some instances to the closest instance of each bag.
+    """Return the distance from each of some instances to the closest instance of each bag.
 
     Parameters
     ----------
@@ -415,12 +415,12 @@ def closest(bags: BagRows, instances: FloatArray) -> FloatArray:
     Returns
     -------
     ndarray of shape (n_bags, n)
-        At most 16 MB of distances are held besides, or those of one instance of the bags to all n.
+        The computation needs a further 16 MB, or the distances from one instance to all n if these are more.
 
     Raises
     ------
     DataError
-        If a distance is too large for a float.
+        A distance is too large for a float.
     """
     from scipy.spatial.distance import cdist
 
@@ -430,7 +430,7 @@ def closest(bags: BagRows, instances: FloatArray) -> FloatArray:
     for start in range(0, len(X), step):
         here, first = np.unique(bags.bag[start : start + step], return_index=True)
         block = np.minimum.reduceat(cdist(X[start : start + step], instances, "sqeuclidean"), first, axis=0)
-        squares[here] = np.minimum(squares[here], block)  # a bag may go on in the next block
+        squares[here] = np.minimum(squares[here], block)  # a bag may continue in the next block
     if not np.isfinite(squares).all():
         raise DataError(
             f'Distances between instances of "{bags.instances.name}" overflow: scale the attributes, for example with '

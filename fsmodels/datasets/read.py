@@ -1,4 +1,4 @@
-"""The constructors of ``Dataset``: from a file, a frame or arrays, each checked and its labels mapped to -1 and +1."""
+"""Constructors of ``Dataset`` from a file, a frame or arrays, with checks and labels mapped to -1 and +1."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from fsmodels.errors import DataError, DataWarning
 from fsmodels.words import as_names, listed, short, suggestion
 from solvers.outside import warn
 
-LOOKED_AT = 1000  # columns, for what may be the labels
+MOST_SEARCHED = 1000  # columns that are searched for labels
 MOST_FEATURES = 50_000_000
-FEATURE = 130  # bytes of memory for a feature without entries: most of them for its name
+FEATURE = 130  # bytes of memory for a feature without entries, mostly for its name
 FORM = "each line is LABEL INDEX:VALUE INDEX:VALUE ..., all numbers, with the indices ascending"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Constructors:
-    """The constructors of ``Dataset`` that users call."""
+    """Public constructors of ``Dataset``."""
 
     @classmethod
     def from_csv(
@@ -50,11 +50,11 @@ class Constructors:
         one_hot: Any = (),
         impute: str | None = None,
     ) -> Self:
-        r"""Read a table with a header and one sample a row.
+        r"""Read a table with a header and one sample per row.
 
         A CSV file, plain or gzipped: the separator is the most frequent mark of the header, and a decimal comma is
-        found unless commas separate the columns. Numbers with two readings are refused with the options for each. Also
-        a workbook of Excel (.xlsx) or a Parquet file (``pip install "fsmodels[tables]"``).
+        found unless commas separate the columns. Numbers with two readings are rejected, with the options for each.
+        Also a workbook of Excel (.xlsx) or a Parquet file (``pip install "fsmodels[tables]"``).
 
         Parameters
         ----------
@@ -68,27 +68,27 @@ class Constructors:
         drop : str or sequence of str
             Columns to leave out.
         aside : str or sequence of str
-            Columns to keep beside the features, numbers or text, such as the group of each sample.
+            Columns that are kept but are not features, numbers or text, such as the group of each sample.
         sep, decimal, thousands, encoding : str, optional
             Separator, decimal mark, mark between thousands (default: none), and encoding of text (default: UTF-8).
         sheet : str, optional
-            Of a workbook in which several sheets have cells.
+            Sheet of a workbook in which several sheets have cells.
         one_hot : str, sequence of str or mapping, optional
-            Columns of categories, numbers or text, to make 0/1 features of (``colour=red``) that are selected together;
-            "colour:apart" of which each may be selected alone, "all" for all columns of text.
+            Columns of categories, numbers or text, that become 0/1 features (``colour=red``), selected together;
+            "colour:apart" if each may be selected alone; "all" for all columns of text.
         impute : {"median", "mean", "most-frequent"}, optional
-            Fill blanks in, by scikit-learn's SimpleImputer; of other rows anew, so in each fold. Without it a blank is
-            refused.
+            Fill in blank cells by scikit-learn's SimpleImputer, which is fitted again in each fold. Without it a blank
+            is an error.
 
         Raises
         ------
         DataError
-            Anything that keeps the file from being numbers and two classes; the message names row, line and column.
+            The file is not a table of numbers with two classes; the message names row, line and column.
 
         Warns
         -----
         DataWarning
-            Constant columns, or columns equal to another; what was found of a file that is no plain CSV.
+            Constant columns, or columns equal to another; the options found for a file that is not plain CSV.
 
         Examples
         --------
@@ -112,11 +112,10 @@ class Constructors:
         n_features: int | None = None,
         features: Sequence[str] | None = None,
     ) -> Self:
-        r"""Read a libsvm-format file (SVMlight; plain or .gz), a sample a line: ``LABEL INDEX:VALUE INDEX:VALUE ...``.
+        r"""Read a libsvm-format file (SVMlight; plain or .gz) with lines ``LABEL INDEX:VALUE INDEX:VALUE ...``.
 
-        The data stay sparse. As in scikit-learn, whose reader this is, what follows a ``#`` is a comment, blank lines
-        and a ``qid`` are skipped, indices ascend within a line, and the numbering counts from 0 where index 0 occurs
-        and from 1 elsewhere.
+        The data stay sparse. scikit-learn reads the file: text after ``#`` is a comment, blank lines and ``qid`` are
+        skipped, and indices ascend within a line. They count from 0 if index 0 occurs, otherwise from 1.
 
         Parameters
         ----------
@@ -125,18 +124,18 @@ class Constructors:
         positive : object, optional
             As in ``from_csv``: the label that becomes +1. Without it there must be two labels, and the larger is +1.
         n_features : int, optional
-            Number of columns, where the file's largest index is not the last: for test data, that of the training data.
+            Number of columns, if the largest index of the file is not the last: for test data, that of the training
+            data.
         features : sequence of str, optional
-            One name a column, which also says how many there are. By default names are the file's own indices:
-            x1, x2, ..., or x0, x1, ... where it counts from 0.
+            A name for each column. By default the names are x1, x2, ..., or x0, x1, ... if indices count from 0.
 
         Raises
         ------
         DataError
-            Missing or malformed file, values that are not finite, not two classes, an index above ``n_features``; the
-            message names the line, or the sample counted from 1.
+            The file is missing or malformed, a value is not finite, there are not two classes, or an index is above
+            ``n_features``; the message names the line, or the sample counted from 1.
         ParameterError
-            ``n_features`` is no number above 0.
+            ``n_features`` is not a number above 0.
 
         Warns
         -----
@@ -170,10 +169,10 @@ class Constructors:
         one_hot: Any = (),
         impute: str | None = None,
     ) -> Self:
-        """Take the columns of a DataFrame; a frame whose features all have a sparse dtype stays sparse.
+        """Return the data of a DataFrame; they are sparse if all features have a sparse dtype.
 
-        Parameters are those of ``from_csv``; column names become text, the index is ignored, and a categorical label is
-        sorted by its values.
+        Parameters are those of ``from_csv``. Column names become text, the index is ignored, and labels of a
+        categorical column are sorted by value.
 
         Examples
         --------
@@ -203,9 +202,9 @@ class Constructors:
         *,
         impute: str | None = None,
     ) -> Self:
-        """Take arrays: X of shape (n_samples, n_features), dense or scipy.sparse, and one label a row.
+        """Return the data of arrays: X of shape (n_samples, n_features), dense or scipy.sparse, and one label per row.
 
-        Without ``features`` the names are those of the DataFrame X, else x1, x2, ..., as in the papers. ``impute`` is
+        By default the feature names are the columns of the DataFrame X, or x1, x2, ... as in the papers. ``impute`` is
         that of ``from_csv``.
 
         Examples
@@ -220,19 +219,19 @@ class Constructors:
             try:
                 X = np.asarray(X)
             except ValueError as error:
-                raise DataError(f"X is no matrix ({error}): give every row the same number of values.") from None
+                raise DataError(f"X is not a matrix ({error}): give every row the same number of values.") from None
         if X.ndim != 2:
             raise DataError(
                 f"X has shape {X.shape}: give samples x features; X.reshape(-1, 1) makes a single feature of a vector."
             )
         names = [f"x{j + 1}" for j in range(X.shape[1])] if features is None else as_names(features, "features")
         if len(names) != X.shape[1]:
-            raise DataError(f"features has {len(names)} names for {X.shape[1]} columns of X: give one name a column.")
+            raise DataError(f"features has {len(names)} names for {X.shape[1]} columns of X: give one name per column.")
         labels = y.reset_index(drop=True) if isinstance(y, pd.Series) else np.asarray(y)
         if labels.ndim == 2 and labels.shape[1] == 1:
             labels = labels[:, 0]
         if labels.ndim != 1 or len(labels) != X.shape[0]:
-            raise DataError(f"y has shape {labels.shape} for {X.shape[0]} rows of X: give one label a row.")
+            raise DataError(f"y has shape {labels.shape} for {X.shape[0]} rows of X: give one label per row.")
         if not sparse.issparse(X) and X.dtype.kind not in "fiub":
             X = pd.DataFrame(X, columns=names)
         return cls._checked(X, names, pd.Series(labels), positive, 'Column "y"', name, ARRAYS, impute)
@@ -242,7 +241,7 @@ class Constructors:
         cls, table: pd.DataFrame, target: str, positive: object, name: str, aside: str | Sequence[str], one_hot: Any,
         impute: str | None, origin: Origin,
     ) -> Self:  # fmt: skip
-        """Take the columns of a table besides ``target``; all-sparse dtypes give CSR."""
+        """Return the data of a table; its features become CSR if all have a sparse dtype."""
         kept = columns.taken(table, as_names(aside, "aside"), target, origin)
         table = table.drop(columns=list(kept))
         names = [str(column) for column in table.columns]
@@ -272,11 +271,11 @@ class Constructors:
         cls, X: Any, features: list[str], labels: pd.Series, positive: object, what: str, name: str, origin: Origin,
         impute: str | None = None, **others: Any,
     ) -> Self:  # fmt: skip
-        """Build the data of checked features and labels; ``what``: what has the labels, in messages."""
+        """Return the data of features and labels after checks; ``what``: the source of the labels, in messages."""
         _check_names(features, origin)
         if X.shape[1] == 0:
-            besides = what[:1].lower() + what[1:]
-            raise DataError(f"There are no features in {origin.where}: give a numeric column besides {besides}.")
+            labels_of = what[:1].lower() + what[1:]
+            raise DataError(f"There are no features in {origin.where}: add a numeric column to {labels_of}.")
         if X.shape[0] == 0:
             raise DataError(f"There are no rows in {origin.where}: give one row per sample.")
         if impute is not None:
@@ -284,11 +283,11 @@ class Constructors:
         X = columns.feature_matrix(X, features, origin, blanks=impute is not None)
         if impute is not None:
             if sparse.issparse(X):
-                raise DataError(f"{origin.where} is sparse, and impute= fills blanks of dense data: give it dense.")
+                raise DataError(f"{origin.where} is sparse, and impute= needs dense data: make it dense.")
             X, others["imputing"] = filled(X, features, impute, others.get("categories", {}), origin.where)
         y, negative, chosen = columns.signed_labels(labels, positive, what, origin)
         if remarks := diagnose.uninformative(X, features):
-            warn(f'Data "{name}": {" ".join(remarks)} They may be left out.', DataWarning)
+            warn(f'Data "{name}": {" ".join(remarks)} They can be left out.', DataWarning)
         make: Any = cls
         data: Self = make(
             X, y, tuple(features), name, negative, chosen,
@@ -298,9 +297,9 @@ class Constructors:
 
 
 def _meant(table: pd.DataFrame, target: str) -> str:
-    """Say which column may be the labels': one of nearly that name, or those of two values, text first."""
+    """Return a suggestion for the column of labels: one with a similar name, or those with two values, text first."""
     names = [str(column) for column in table.columns]
-    values = {name: sorted(pd.unique(table[name].astype(str).str.strip())) for name in names[:LOOKED_AT]}
+    values = {name: sorted(pd.unique(table[name].astype(str).str.strip())) for name in names[:MOST_SEARCHED]}
     found = {name: two for name, two in values.items() if len(two) == 2}
     if near := suggestion(target, found or names):
         return near
@@ -308,19 +307,19 @@ def _meant(table: pd.DataFrame, target: str) -> str:
     if not few:
         return ""
     candidates = listed([f"{name} ({' / '.join(short(value) for value in found[name])})" for name in few], 5)
-    return f"Two values, as labels have: {candidates}; for the first give {options({'target': few[0]})}. "
+    return f"Columns with two values: {candidates}; for the first give {options({'target': few[0]})}. "
 
 
 def _check_names(names: list[str], origin: Origin) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise DataError(
-            f"Column names stand twice in {origin.where}: {listed(twice)}. Give each column a name of its own."
+            f"Columns of {origin.where} have the same name: {listed(twice)}. Give each column another name."
         )
 
 
 def narrow(X: Any) -> Any:
-    """Return sparse data as CSR of float64, with indices of 32 bits where they fit: libsvm takes no others."""
+    """Return sparse data as CSR of float64, with 32-bit indices if they fit: libsvm accepts no others."""
     X = sparse.csr_array(X, dtype=np.float64)
     if X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
         return X
@@ -332,7 +331,7 @@ def check_parts(X: Any, y: NDArray[np.float64], features: tuple[str, ...]) -> No
     if X.ndim != 2 or y.shape != (X.shape[0],) or len(features) != X.shape[1]:
         raise DataError(
             f"X has shape {X.shape}, y {y.shape} and there are {len(features)} feature names: "
-            "X must be samples x features, with one label a row and one name a column."
+            "X must be samples x features, with one label per row and one name per column."
         )
     if not np.isin(y, (-1.0, 1.0)).all():
         raise DataError(
@@ -351,7 +350,7 @@ def _read_svmlight(
         features = as_names(features, "features")
         if width not in (None, len(features)):
             raise DataError(
-                f"features has {len(features)} names for n_features={width} columns: give one name a column."
+                f"features has {len(features)} names for n_features={width} columns: give one name per column."
             )
         width = len(features)
     X, labels = _parsed_svmlight(path)
@@ -359,10 +358,10 @@ def _read_svmlight(
         raise DataError(f'File "{path}" has no samples: {FORM}.')
     if not len(X.indices) and width is None:
         raise DataError(
-            f'File "{path}" has labels and no INDEX:VALUE entry, so no features: add entries, or say how many columns '
-            "of zeros there are with n_features."
+            f'File "{path}" has labels and no INDEX:VALUE entry, so no features: add entries, or give the number of '
+            "columns of zeros with n_features."
         )
-    # As scikit-learn has it: no index 0 in the file means that it counts from 1.
+    # As in scikit-learn, a file without index 0 counts from 1.
     first = int(X.indices.min(initial=1) > 0)
     largest = int(X.indices.max(initial=0))
     needed = largest - first + 1
@@ -386,15 +385,15 @@ def _read_svmlight(
 
 
 def _parsed_svmlight(path: Path) -> tuple[Any, NDArray[np.float64]]:
-    """Let scikit-learn read the file; column numbers are those of the file, with column 0 empty where it has none."""
+    """Read the file by scikit-learn; columns are numbered as in the file, and column 0 may be empty."""
     check_file(path, "libsvm-format", LIBSVM)
-    # scikit-learn takes over a second to import and loading or building needs none of it
+    # The import of scikit-learn takes more than a second.
     from sklearn.datasets import load_svmlight_file
 
     stream = io.BytesIO(content(path).removeprefix(BYTE_ORDER_MARK))
     try:
         X, labels = load_svmlight_file(stream, zero_based=True)
-    except (ValueError, OverflowError) as error:  # at the line that ends where the stream is
+    except (ValueError, OverflowError) as error:  # in the line that ends at the position of the stream
         lines = stream.getvalue()[: stream.tell()].split(b"\n")
         line = lines[-1] or lines[-2]
         shown, reason = short(repr(line.strip())[2:-1]), str(error).rstrip(".")[:80]

@@ -1,4 +1,4 @@
-"""The constants of a feature scaling, how they compose, and the way back for weights."""
+"""Constants of a feature scaling: fitted, applied, composed, and used to bring weights back to original units."""
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ class Scale:
     factor : ndarray of shape (n_features,)
         In 1/units of each feature; never 0.
     chosen : bool
-        Whether somebody asked for it; also true of "none" by that name, and false of data as they came.
+        True if the scaling was requested, "none" included; False for data that were not scaled.
     """
 
     method: str
@@ -40,12 +40,12 @@ class Scale:
 
     @classmethod
     def none(cls, n_features: int, chosen: bool = False) -> "Scale":
-        """Build the scaling that changes nothing."""
+        """Return the scaling that changes nothing."""
         return cls("none", np.zeros(n_features), np.ones(n_features), chosen)
 
     @classmethod
     def fit(cls, X: Any, method: str, counts: FloatArray | None = None) -> "Scale":
-        """Compute the constants of one method from the rows of X, dense or CSR; ``counts``: how often each counts."""
+        """Return the constants of a method for the rows of X, dense or CSR; ``counts``: weights of the rows."""
         choice("scale", method, list(SCALINGS))
         n_features = X.shape[1]
         if method == "none":
@@ -53,7 +53,7 @@ class Scale:
         if sparse.issparse(X) and method not in SPARSE_SCALINGS:
             raise DataError(
                 f'Scaling "{method}" would shift the zeros of these sparse data and fill {X.shape[0]} x {n_features} '
-                f"cells: use one of {', '.join(SPARSE_SCALINGS)}, or make the data dense first with to_dense().",
+                f"cells: use {' or '.join(SPARSE_SCALINGS)}, or make the data dense first with to_dense().",
                 parameter="scale",
             )
         if X.shape[0] == 0:
@@ -64,10 +64,10 @@ class Scale:
         with np.errstate(over="ignore", invalid="ignore"):
             if method == "unit-ball":
                 return cls(method, np.zeros(n_features), np.full(n_features, 1.0 / (_largest_norm(X) or 1.0)))
-            # Squares and ranges of huge values overflow: such columns are halved often enough first, which is exact.
+            # Squares and ranges of huge values overflow, so such columns are multiplied by a power of two, exactly.
             halved = _powers(X)
             shift, scale = _standard(X * halved, counts) if method == "standard" else _range(X * halved)
-            constant = (halved != 1.0) & (X[0] == X).all(axis=0)  # whose mean is off by more than others vary
+            constant = (halved != 1.0) & (X[0] == X).all(axis=0)  # rounding of the mean would look like a variance
             return cls(method, np.where(constant, X[0], shift / halved), np.where(constant, 1.0, halved / scale))
 
     @property
@@ -76,7 +76,7 @@ class Scale:
         return not self.shift.any() and bool((self.factor == 1.0).all())
 
     def apply(self, X: Any, features: tuple[str, ...]) -> Any:
-        """Scale the rows of X, dense or CSR (a shift needs dense)."""
+        """Scale the rows of X, dense or CSR. Raises DataError: a shift of sparse data, or an overflow."""
         if self.is_none:
             return X
         if sparse.issparse(X) and self.shift.any():
@@ -102,30 +102,35 @@ class Scale:
         return scaled
 
     def then(self, later: "Scale") -> "Scale":
-        """Compose: this scaling first, then ``later``, as one scaling of the original values."""
+        """Return the composition as one scaling of the original values: this scaling first, then ``later``."""
         if later.method == "none":
             return replace(self, chosen=self.chosen or later.chosen)
         method = later.method if self.method == "none" else f"{self.method}, {later.method}"
         return Scale(method, self.shift + later.shift / self.factor, self.factor * later.factor)
 
     def after(self, earlier: "Scale") -> "Scale":
-        """Find what is left to do to values scaled by ``earlier`` so that they are scaled by this."""
+        """Return the scaling that turns values scaled by ``earlier`` into values scaled by this one."""
         shift, factor = (self.shift - earlier.shift) * earlier.factor, self.factor / earlier.factor
         return Scale(self.method, shift, factor, self.chosen)
 
     def take(self, columns: NDArray[np.intp]) -> "Scale":
-        """Keep the constants of some features."""
-        return Scale(self.method, self.shift[columns], self.factor[columns], self.chosen)
+        """Return the constants of some features."""
+        return replace(self, shift=self.shift[columns], factor=self.factor[columns])
+
+    def joined(self, other: "Scale") -> "Scale":
+        """Return the constants followed by those of further features."""
+        shift, factor = np.append(self.shift, other.shift), np.append(self.factor, other.factor)
+        return replace(self, shift=shift, factor=factor)
 
     def original_weights(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
-        """Turn (w, b) on scaled values into (w, b) on original values."""
+        """Return (w, b) on original values for (w, b) on scaled values."""
         if w.shape != self.factor.shape:
             raise DataError(f"w has shape {w.shape}: give one weight for each of the {len(self.factor)} features.")
         original = w * self.factor
         return original, float(b - original @ self.shift)
 
     def as_dict(self, features: tuple[str, ...], used: Container[str] = ()) -> dict[str, Any]:
-        """Give the constants as plain numbers by feature, for the JSON file; of wide data those of ``used`` only."""
+        """Return the constants as numbers by feature, for the JSON file; of wide data only those of ``used``."""
         constants: Mapping[str, FloatArray] = {"shift": self.shift, "factor": self.factor}
         wide = len(features) > WIDE
         named = [(k, name) for k, name in enumerate(features) if not wide or name in used]
@@ -135,7 +140,7 @@ class Scale:
 
 
 def counted(X: Any, counts: FloatArray | None) -> tuple[Any, FloatArray | None]:
-    """Return the rows that count at all, and how often each; None where all count alike."""
+    """Return the rows with a weight above 0, and their weights; None if all are equal."""
     if counts is None or counts.size == 0:
         return X, None
     some = counts > 0
@@ -145,9 +150,9 @@ def counted(X: Any, counts: FloatArray | None) -> tuple[Any, FloatArray | None]:
 
 
 def _standard(X: FloatArray, counts: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-    """Return means and standard deviations, 1 where a column varies by rounding only; as scikit-learn's scaler does.
+    """Return means and standard deviations as scikit-learn's StandardScaler: 1 if a column varies by rounding only.
 
-    scikit-learn itself takes a second to import, which a selection needs for nothing else.
+    The import of scikit-learn takes a second, and a selection does not need it otherwise.
     """
     n = float(len(X) if counts is None else counts.sum())
 
@@ -170,7 +175,7 @@ def _range(X: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _largest_norm(X: Any) -> float:
-    """Largest Euclidean norm of a row; the values are divided by their peak first so that squares cannot overflow."""
+    """Return the largest Euclidean norm of a row; values are divided by the largest one, so no square overflows."""
     values = X.data if sparse.issparse(X) else X
     peak = float(np.abs(values).max(initial=0.0))
     if peak == 0.0:
@@ -181,6 +186,6 @@ def _largest_norm(X: Any) -> float:
 
 
 def _powers(X: FloatArray) -> FloatArray:
-    """Powers of two by which the columns are multiplied so that squares are finite; 1 for all but huge ones."""
+    """Return powers of two that make the squares of scaled columns finite; 1 for all but huge columns."""
     peak = np.abs(X).max(axis=0)
     return np.where(peak > HUGE, np.exp2(-np.floor(np.log2(np.maximum(peak, 1.0)))), 1.0)

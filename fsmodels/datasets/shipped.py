@@ -1,9 +1,10 @@
-"""The data sets that ship with the package: where their files are and where they come from."""
+"""The data sets that ship with the package: their files, sizes, sources and licences."""
 
 from pathlib import Path
 
 import pandas as pd
 
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError
 from fsmodels.words import short, suggestion
 
@@ -18,18 +19,18 @@ def data_folder() -> Path:
         if (folder / "sources.csv").is_file():
             return folder
     raise DataError(
-        f'The data files of fsmodels are missing: looked for sources.csv in "{package / "data"}" and '
+        f'The data files of fsmodels are missing: there is no sources.csv in "{package / "data"}" or '
         f'"{package.parent / "data"}". Install the package again with pip install --force-reinstall fsmodels.'
     )
 
 
 def sources() -> pd.DataFrame:
-    """Read all that is recorded about each shipped data set (``data/sources.csv``)."""
+    """Read the record of each shipped data set (``data/sources.csv``)."""
     return pd.read_csv(data_folder() / "sources.csv", dtype={"name": str}, keep_default_na=False)
 
 
 def list_datasets() -> pd.DataFrame:
-    """List the data sets that ship with the package; ``list_bags`` lists those of multiple instances.
+    """Return the data sets that ship with the package; ``list_bags`` returns those with multiple instances.
 
     Returns
     -------
@@ -45,7 +46,7 @@ def list_datasets() -> pd.DataFrame:
 
 
 def list_bags() -> pd.DataFrame:
-    """List the sets of bags that ship with the package, for ``fsmodels.instances.load_bags``.
+    """Return the sets of bags that ship with the package, for ``fsmodels.instances.load_bags``.
 
     Returns
     -------
@@ -62,22 +63,43 @@ def list_bags() -> pd.DataFrame:
 
 
 def _of_kind(*, bags: bool) -> pd.DataFrame:
-    """Rows of ``sources()`` that hold bags (they have a number of instances), or the others."""
+    """Return the rows of ``sources()`` for bags, which have a number of instances, or the others."""
     table = sources()
     return table[(table["instances"] != "") == bags].reset_index(drop=True)
 
 
 def shipped_file(name: str, *, bags: bool = False) -> Path:
-    """Path of a shipped data set by name, or of bags; an unknown name is refused with the nearest one."""
+    """Return the file of a shipped data set or of bags. Raises DataError: an unknown name, with the nearest one."""
     files = dict(_of_kind(bags=bags)[["name", "file"]].itertuples(index=False))
     if isinstance(name, str) and name in files:
         return data_folder() / files[name]
     if isinstance(name, str) and name in set(_of_kind(bags=not bags)["name"]):
         what, instead = ("no bags", "load_dataset") if bags else ("bags of instances", "fsmodels.instances.load_bags")
         option = "without --bags" if bags else "with --bags bag_id"
-        raise DataError(f'"{name}" holds {what}: load it with {instead}("{name}"), on the command line {option}.')
+        raise DataError(f'"{name}" contains {what}: load it with {instead}("{name}"), on the command line {option}.')
     one, all_of_them = ("is no set of bags", "Sets") if bags else ("is no data set", "Data sets")
     raise DataError(
         f'There {one} "{short(str(name))}". {suggestion(name, files)}{all_of_them}: {", ".join(files)}. '
         "A file of your own is read with Dataset.from_csv(path)."
     )
+
+
+def load_dataset(name: str) -> Dataset:
+    """Load a data set that ships with the package: not scaled, labels -1/+1.
+
+    Parameters
+    ----------
+    name : str
+        One of ``list_datasets()["name"]``, such as "wdbc".
+
+    Raises
+    ------
+    DataError
+        The name is unknown, or is that of bags, which ``fsmodels.instances.load_bags`` loads.
+
+    Examples
+    --------
+    >>> load_dataset("sonar")
+    Dataset('sonar', 208 samples x 60 features, +1: 111 (label 1), -1: 97 (label -1), scale none)
+    """
+    return Dataset.from_csv(shipped_file(name))

@@ -12,7 +12,7 @@ Rows = NDArray[np.intp]
 
 
 def split_rows(y: FloatArray, train: float, validation: float, test: float, seed: int) -> dict[str, Rows]:
-    """Rows of three parts by name, each in the order of the data; sizes are rounded, the rest goes to train."""
+    """Return the rows of three parts by name, in the order of the data; sizes are rounded, and train has the rest."""
     fractions = {what: number(part) for what, part in (("train", train), ("validation", validation), ("test", test))}
     check_seed(seed)
     if not all(0 <= part <= 1 for part in fractions.values()) or abs(sum(fractions.values()) - 1) > 1e-9:
@@ -28,15 +28,15 @@ def split_rows(y: FloatArray, train: float, validation: float, test: float, seed
     for what, fraction in fractions.items():
         if fraction and len(np.unique(y[parts[what]])) < 2:
             raise DataError(
-                f"{what}={fraction} does not give both classes a sample there: the smaller class has "
+                f"{what}={fraction} is too small for a sample of each class: the smaller class has "
                 f"{smaller_class(y)} of {len(y)} samples. Give larger fractions or more samples."
             )
     return {what: parts[what] for what in fractions}
 
 
 def fold_rows(y: FloatArray, k: int, seed: int, name: str = "k") -> list[tuple[Rows, Rows]]:
-    """(rows to train on, rows held out) for each of k folds; ``name``: the parameter in messages."""
-    from sklearn.model_selection import StratifiedKFold  # an import of over a second, as below
+    """Return (training rows, held-out rows) of each of k folds; ``name``: the parameter in messages."""
+    from sklearn.model_selection import StratifiedKFold  # the import takes more than a second
 
     check_seed(seed)
     fewest = smaller_class(y)
@@ -50,17 +50,17 @@ def fold_rows(y: FloatArray, k: int, seed: int, name: str = "k") -> list[tuple[R
 
 
 def check_seed(seed: object) -> None:
-    """Refuse what scikit-learn takes for no seed."""
-    whole("seed", seed, 0, 2**32 - 1, "it decides which samples are drawn")
+    """Raise ParameterError for a value that scikit-learn does not accept as a seed."""
+    whole("seed", seed, 0, 2**32 - 1, "it determines which samples are drawn")
 
 
 def smaller_class(y: FloatArray) -> int:
-    """Count the samples of the smaller class."""
+    """Return the number of samples of the smaller class."""
     return int(min((y > 0).sum(), (y < 0).sum()))
 
 
 def _stratified(rows: Rows, y: FloatArray, size: int, seed: int) -> tuple[Rows, Rows]:
-    """Draw ``size`` rows with the classes in proportion: (the others, those drawn)."""
+    """Draw ``size`` stratified rows; return the other rows and these."""
     from sklearn.model_selection import train_test_split
 
     if size == 0:
@@ -73,16 +73,16 @@ def _stratified(rows: Rows, y: FloatArray, size: int, seed: int) -> tuple[Rows, 
 
 
 def row_index(rows: ArrayLike, n_samples: int) -> Rows:
-    """Positions from positions or from a mask, checked."""
+    """Return checked row positions, from positions or from a mask."""
     index = np.asarray(rows)
     if index.dtype == bool:
         if index.shape != (n_samples,):
-            raise DataError(f"The mask has shape {index.shape}: give {n_samples} booleans, one a row.")
+            raise DataError(f"The mask has shape {index.shape}: give {n_samples} booleans, one for each row.")
         return np.flatnonzero(index)
     if index.size == 0:
         return np.zeros(0, dtype=np.intp)
     if index.ndim != 1 or index.dtype.kind not in "iu":
-        raise DataError(f"Rows {index!r} are no list of whole numbers: give row positions or a mask of booleans.")
+        raise DataError(f"Rows {index!r} are not whole numbers: give row positions or a mask of booleans.")
     outside = index[(index < -n_samples) | (index >= n_samples)]
     if outside.size:
         raise DataError(f"There is no row {outside[0]}: rows are numbered 0..{n_samples - 1}.")

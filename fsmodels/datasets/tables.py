@@ -1,8 +1,8 @@
-"""Read tables: text, sheets of Excel and Parquet files, as a DataFrame whose columns have the names of the header.
+"""Read tables from text, workbooks and Parquet files, as a DataFrame with the names of the header.
 
-Text is split by Python's ``csv``: ``pandas.read_csv`` fills short rows with blanks, and needs 100 times as long for
-300,000 columns. Sheets are read row by row by openpyxl: ``pandas.read_excel`` fills the rectangle around the cells, 137
-GB for a workbook of 5 kB with cells in two corners. Cells of text stay as written, but for the marks in numbers.
+Python's ``csv`` splits text: ``pandas.read_csv`` fills short rows with blanks, and takes 100 times as long for 300,000
+columns. openpyxl reads sheets row by row: ``pandas.read_excel`` fills the rectangle around the cells, 137 GB for a
+workbook of 5 kB with cells in two corners. Text is not changed, except for the marks in numbers.
 """
 
 from __future__ import annotations
@@ -48,15 +48,14 @@ OTHER_FORMATS = {
 def read_table(
     path: str | Path, requested: Dialect = AUTO, unused: Sequence[str] = (), like: Dialect | None = None
 ) -> tuple[pd.DataFrame, Origin]:
-    """Read a table from a file.
+    """Return a table from a file, with the names of the header, and its origin, which names rows in messages.
 
     ``requested``: options of the user; a warning names those that were found and differ from plain CSV.
-    ``unused``: columns that do not decide on the decimal mark. ``like``: how another file was read, which decides where
+    ``unused``: columns that are not searched for the decimal mark. ``like``: options of another file, which are used if
     numbers have two readings.
 
-    Returns ``table``: cells, whose columns are the header's names; ``origin``: the file, to name rows in messages.
-    Raises DataError: no such file, unreadable, empty, header only, ragged rows, a column without a name or two of one
-    name, no or two ways to read it, a format that is not read.
+    Raises DataError: the file is missing, unreadable, empty or has another format, has a header only or rows of
+    different lengths, a column has no name or the name of another, or there is not exactly one way to read it.
     """
     path = as_path(path)
     check_file(path)
@@ -100,7 +99,7 @@ def read_table(
         columns = [dialect.plain(cells, marks) for cells in columns]
     headless = _headless(header)
     _check_header(header, path, headless)
-    cells = np.array(columns, dtype=object).T  # one block, which pandas handles fast for any number of columns
+    cells = np.array(columns, dtype=object).T  # one block is fast in pandas for any number of columns
     table = pd.DataFrame(cells, columns=header, dtype=object)
     found = Dialect(sep, *marks, encoding, sheet)
     unusual = {
@@ -124,7 +123,7 @@ def _refuse_options(requested: Dialect, names: Sequence[str], path: Path, what: 
 def _decoded(raw: bytes, encoding: str, path: Path) -> str:
     try:
         if encoding.lower().startswith(("utf-16", "utf16")) and b"\0" not in raw:
-            raise UnicodeError("it has one byte per character")  # such bytes can be read as letters of East Asia
+            raise UnicodeError("it has one byte per character")  # pairs of such bytes are characters of East Asia
         text = raw.decode(encoding).removeprefix("\ufeff")
         if text.count("\0") > 0.2 * len(text):
             raise UnicodeError("it has many zero bytes")
@@ -138,7 +137,7 @@ def _decoded(raw: bytes, encoding: str, path: Path) -> str:
 
 
 def _separator(text: str, path: Path) -> str:
-    """Return the most frequent mark of the header outside of quotes."""
+    """Return the most frequent separator of the header outside quotes."""
     line = re.match(r"[^\r\n]*", text.lstrip("\r\n"))
     header = re.sub(r'"[^"]*("|$)', "", line[0] if line else "")
     counts = {sep: header.count(sep) for sep in SEPARATORS}
@@ -152,9 +151,9 @@ def _separator(text: str, path: Path) -> str:
 
 
 def _rows(text: str, sep: str, path: Path) -> tuple[Rows, list[int]]:
-    """Return the rows of a text without blank ones, and the line where each ends.
+    """Return the rows of a text that are not blank, and the line where each ends.
 
-    Raises DataError: no row, rows of different lengths, a quote that is not closed, one column of several words.
+    Raises DataError: no row, rows of different lengths, a quote that is not closed, or one column of several words.
     """
     many = text.count(sep)
     check_fits(path, many * (TEXT_CELL if len(text) > 3 * many else SHORT_CELL))
@@ -206,7 +205,7 @@ def _rows(text: str, sep: str, path: Path) -> tuple[Rows, list[int]]:
 @process_wide
 @contextmanager
 def _long_cells() -> Iterator[None]:
-    """Allow cells of any length; the limit is one of the process, and 131072 characters by default."""
+    """Allow cells of any length; the limit of the process is 131072 characters by default."""
     before = csv.field_size_limit(LONGEST_CELL)
     try:
         yield
@@ -222,7 +221,7 @@ def _needs(what: str, package: str, path: Path) -> DataError:
 
 
 def _workbook(path: Path, raw: bytes, wanted: str | None) -> tuple[Rows, list[int], str]:
-    """Return the rows, their numbers and the name of the sheet with cells, or of the one that is wanted."""
+    """Return rows, row numbers and name of the requested sheet, or of the only sheet with cells."""
     try:
         import openpyxl
     except ImportError:
@@ -230,13 +229,13 @@ def _workbook(path: Path, raw: bytes, wanted: str | None) -> tuple[Rows, list[in
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             check_fits(path, sum(part.file_size for part in archive.infolist()))
-        with without_warnings(Warning):  # of styles and drop-down lists that it does not read
+        with without_warnings(Warning):  # about styles and drop-down lists, which are not read
             sheets = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True).worksheets
             names = [sheet.title for sheet in sheets]
             found = {sheet.title: _sheet(sheet, path) for sheet in sheets if wanted in (None, sheet.title)}
     except DataError:
         raise
-    except Exception as error:  # openpyxl has no class of its own for files that are not complete
+    except Exception as error:  # openpyxl has no exception class for files that are not complete
         raise DataError(
             f'File "{path}" cannot be read as a workbook ({error}): check that it is complete, or save it as CSV.'
         ) from None
@@ -247,7 +246,9 @@ def _workbook(path: Path, raw: bytes, wanted: str | None) -> tuple[Rows, list[in
         )
     full = [name for name, (rows, _) in found.items() if rows]
     if not full:
-        raise DataError(f'Workbook "{path}" has no cell with a value: give a sheet with a header and one sample a row.')
+        raise DataError(
+            f'Workbook "{path}" has no cell with a value: give a sheet with a header and one sample per row.'
+        )
     if len(full) > 1:
         raise DataError(
             f'Workbook "{path}" has {len(full)} sheets with cells ({listed(full)}): give one of them, '
@@ -258,8 +259,8 @@ def _workbook(path: Path, raw: bytes, wanted: str | None) -> tuple[Rows, list[in
 
 
 def _sheet(sheet: Any, path: Path) -> tuple[Rows, list[int]]:
-    """Return the rows of a sheet that have cells, without the columns that have none, and the number of each row."""
-    sheet.reset_dimensions()  # as stored they can be wrong
+    """Return the rows of a sheet without empty rows and columns, and the number of each row."""
+    sheet.reset_dimensions()  # the stored dimensions can be wrong
     available, many = available_memory(), 0
     rows: Rows = []
     lines: list[int] = []
@@ -277,16 +278,16 @@ def _sheet(sheet: Any, path: Path) -> tuple[Rows, list[int]]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a cell as a number, a truth value or text; nothing is ""."""
+    """Return a cell as a number, a truth value or text; an empty cell is ""."""
     if value is None or isinstance(value, bool | int | float):
         return "" if value is None else value
-    return str(value).removesuffix(" 00:00:00")  # of a date
+    return str(value).removesuffix(" 00:00:00")  # the time of a date
 
 
 def _parquet(path: Path) -> pd.DataFrame:
-    """Return the columns of a Parquet file; an index with a name is a column.
+    """Return the columns of a Parquet file, including an index with a name.
 
-    Raises DataError: no pyarrow; the file cannot be read, or its cells do not fit into memory.
+    Raises DataError: pyarrow is missing, the file cannot be read, or its cells do not fit into memory.
     """
     try:
         import pyarrow.parquet as pq
@@ -298,7 +299,7 @@ def _parquet(path: Path) -> pd.DataFrame:
         frame = pd.read_parquet(path)
     except DataError:
         raise
-    except Exception as error:  # of its own kinds
+    except Exception as error:  # pyarrow has its own exception classes
         raise DataError(f'Parquet file "{path}" cannot be read ({error}): write it again.') from None
     if any(name is not None for name in frame.index.names):
         frame = frame.reset_index()
@@ -306,7 +307,7 @@ def _parquet(path: Path) -> pd.DataFrame:
 
 
 def named(words: Sequence[str], columns: Collection[str]) -> list[str]:
-    """Return columns that words name: a word that is no column may be several, with commas between.
+    """Return the named columns; a word that is not a column is split at commas.
 
     >>> named(["id,name", "b, in mg"], ["id", "name", "b, in mg"])
     ['id', 'name', 'b, in mg']
@@ -316,18 +317,18 @@ def named(words: Sequence[str], columns: Collection[str]) -> list[str]:
 
 
 def without(table: pd.DataFrame, drop: Sequence[str], target: str, origin: Origin) -> pd.DataFrame:
-    """Leave out the columns in ``drop``; each must be there, and none is the target."""
+    """Return the table without the columns ``drop``. Raises DataError: no such column, or the target."""
     names = named(drop, set(table.columns))
     check_columns(names, table, target, "to drop", origin)
     return table.drop(columns=names)
 
 
 def check_columns(names: Iterable[str], table: pd.DataFrame, target: str, what: str, origin: Origin) -> None:
-    """Reject a name that is no column, or is the column of the labels; ``what``: the purpose, in messages."""
+    """Raise DataError for a name that is no column, or the column of labels; ``what``: the purpose, in messages."""
     for name in names:
         if name == target and name in table.columns:
             raise DataError(
-                f'Column "{name}" holds the labels: name another column {what}, or another column of labels with '
+                f'Column "{name}" contains the labels: name another column {what}, or another column of labels with '
                 "--target (Python: target=)."
             )
         if name not in table.columns:
@@ -338,7 +339,7 @@ def check_columns(names: Iterable[str], table: pd.DataFrame, target: str, what: 
 
 
 def _named(header: list[str], columns: list[Sequence[Any]]) -> tuple[list[str], list[Sequence[Any]]]:
-    """Leave out columns without a name and without values, as a mark at the end of each line makes them."""
+    """Remove columns without name and values, which result from a separator at the end of each line."""
     kept = [j for j, name in enumerate(header) if name or any(str(cell).strip() for cell in columns[j])]
     if len(kept) == len(header) or not kept:
         return header, columns
@@ -351,40 +352,40 @@ def _check_header(header: list[str], path: Path, headless: str) -> None:
             places = [str(k + 1) for k, other in enumerate(header) if other == name]
             raise DataError(
                 f'File "{path}" has {len(places)} columns named "{name}" (columns {", ".join(places)}): '
-                f"give each column its own name in line 1.{headless}"
+                f"give each column another name in line 1.{headless}"
             )
     if "" in header:
         raise DataError(
             f'Column {header.index("") + 1} of file "{path}" has no name: name it in line 1. '
-            f"If it is the row index that pandas wrote, write the file again with index=False.{headless}"
+            f"If it is a row index written by pandas, write the file again with index=False.{headless}"
         )
 
 
 def _headless(header: list[str]) -> str:
-    """Return a sentence for errors if the header has a number, as a sample has."""
+    """Return a sentence for errors if the header has a number, so that it may be a sample."""
     if not any(name and dialect.number(name.replace(",", ".")) is not None for name in header):
         return ""
     return f' The first line ("{short(", ".join(header))}") looks like a sample: add a header above it.'
 
 
 def read_costs(path: str | Path) -> dict[str, float]:
-    r"""Read what each feature costs from a CSV file with the header ``feature,cost``.
+    r"""Read the cost of each feature from a CSV file with the header ``feature,cost``.
 
     Parameters
     ----------
     path : str or Path
-        Plain or gzipped CSV; costs are finite and not negative, in the user's unit.
+        Plain or gzipped CSV; costs are finite and not negative, in any unit.
 
     Returns
     -------
     dict
-        Feature name -> cost. Whether the names are features of the data is the caller's to check, with
-        ``check_known_features(costs, data.features, where)``.
+        Feature name -> cost. The names are not compared with the features of data.
 
     Raises
     ------
     DataError
-        Missing file, another header, a blank or repeated feature, a cost that is no finite number or negative.
+        The file is missing or has another header, a feature is blank or repeated, or a cost is not a finite number of
+        at least 0.
 
     Examples
     --------
@@ -412,7 +413,7 @@ def read_groups(path: str | Path) -> dict[str, str]:
     Raises
     ------
     DataError
-        Missing file, another header, a blank or repeated feature, a blank group.
+        The file is missing or has another header, a feature is blank or repeated, or a group is blank.
 
     Examples
     --------
@@ -431,7 +432,7 @@ def read_groups(path: str | Path) -> dict[str, str]:
 
 
 def _by_feature(path: str | Path, what: str, column: str) -> Iterable[tuple[str, str, str]]:
-    """Feature, cell and place of each row of a file with the header ``feature,column``."""
+    """Yield feature, cell and place of each row of a file with the header ``feature,column``."""
     table, origin = read_table(path)
     if list(table.columns) != ["feature", column]:
         raise DataError(

@@ -1,13 +1,13 @@
-"""How much each sample counts in a loss: weights given one by one, weights of the classes, and their product.
+"""Weights of samples in a loss: the product of sample weights and class weights.
 
-``s_i = g_i c(y_i)``. The g_i, one a sample, are multiplicities: 2 is as good as the row twice and 0 as leaving it out,
-so whatever is computed from the rows (the constants of a scaling, products of features, "balanced") counts them so. The
-c are what a mistake costs in a class: they weigh losses, and nothing else. "balanced" is
+``s_i = g_i c(y_i)``. The sample weights g_i are multiplicities: 2 is equivalent to the row twice, 0 excludes it. All
+constants that are computed from the rows (of a scaling, of products of features, "balanced") count them so. The class
+weights c are the costs of an error in a class, and multiply losses only. "balanced" is
 
     c(y) = sum_i g_i / (2 sum_{i: y_i = y} g_i),
 
-n / (2 n_y) without the g_i, as scikit-learn's ``compute_class_weight`` has it. It is a rule and not numbers: wherever
-rows are taken, it follows the rows that are there, so that nothing of a held-out part enters.
+n / (2 n_y) without sample weights, as scikit-learn's ``compute_class_weight``. It is computed again for any subset of
+the rows, so that held-out rows have no influence.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from fsmodels.errors import DataError, ParameterError
 from fsmodels.words import listed, short, shown
 
 FloatArray = NDArray[np.float64]
-ClassWeight = str | tuple[float, float] | None  # BALANCED, or those of -1 and +1
+ClassWeight = str | tuple[float, float] | None  # BALANCED, or the costs of -1 and +1
 BALANCED = "balanced"
 EXAMPLE = f'class_weight="{BALANCED}" or class_weight={{"ill": 5}}'
 
@@ -40,11 +40,11 @@ class Weighting:
     given : ndarray of shape (n_samples,) or None
         Multiplicities g_i, at least 0; None: all 1.
     by_class : "balanced", pair of floats or None
-        What a mistake costs in class -1 and in class +1; None: 1 in both.
+        Cost of an error in class -1 and in class +1; None: 1 in both.
     labels : tuple
         The labels of class -1 (several as a tuple) and of class +1, for reports.
     column : str
-        The column that ``given`` came from; "" where it was an array.
+        The column of ``given``; "" for an array.
     """
 
     given: FloatArray | None
@@ -53,12 +53,12 @@ class Weighting:
     column: str = ""
 
     def take(self, rows: Any) -> Weighting:
-        """Keep the weights of some rows."""
+        """Return the weights of some rows."""
         given = None if self.given is None else _sealed(self.given[rows])
         return Weighting(given, self.by_class, self.labels, self.column)
 
     def classes(self, y: FloatArray) -> tuple[float, float]:
-        """Return what a mistake costs in class -1 and in class +1, among samples of labels y."""
+        """Return the cost of an error in class -1 and in class +1, for samples with labels y."""
         if not isinstance(self.by_class, str):
             return self.by_class or (1.0, 1.0)
         g = np.ones(len(y)) if self.given is None else self.given
@@ -67,7 +67,7 @@ class Weighting:
         return minus, plus
 
     def of(self, y: FloatArray) -> FloatArray:
-        """Return the weights of samples of labels y."""
+        """Return the weights of samples with labels y."""
         minus, plus = self.classes(y)
         weights = np.where(y > 0, plus, minus)
         return _sealed(weights if self.given is None else weights * self.given)
@@ -91,7 +91,7 @@ class Weighting:
         if isinstance(rule, dict):
             given["class_weight"] = ", ".join(f"{label}: {c:g}" for label, c in rule.items())
         if given.get("sample_weight") is True:
-            given["sample_weight"] = "one a sample"
+            given["sample_weight"] = "one per sample"
         return "; ".join(f"{key} {value}" for key, value in given.items())
 
 
@@ -102,7 +102,7 @@ def weighting(
     aside: Mapping[str, NDArray[Any]],
     labels: tuple[object, object],
 ) -> Weighting | None:
-    """Return the weighting of ``Dataset.weighted``, or None without one; text names a column of ``aside``."""
+    """Return the weighting of ``Dataset.weighted``, None without weights; text names a column of ``aside``."""
     by_class = class_weights(class_weight, *labels)
     if sample_weight is None:
         return None if by_class is None else Weighting(None, by_class, labels)
@@ -113,12 +113,12 @@ def weighting(
 
 
 def check_classes(weights: FloatArray, y: FloatArray) -> None:
-    """Refuse weights that leave nothing of a class that has samples."""
+    """Raise DataError if all weights of a class are 0."""
     for sign, rows in (("-1", y < 0), ("+1", y > 0)):
         if rows.any() and not weights[rows].any():
             raise DataError(
                 f"The sample weights are 0 for all {int(rows.sum())} samples of class {sign}, which leaves one class: "
-                "give a number above 0 to some sample of each."
+                "give at least one sample of each class a number above 0."
             )
 
 
@@ -128,34 +128,31 @@ def _sealed(values: FloatArray) -> FloatArray:
 
 
 def given_weights(values: Any, n_samples: int, where: str = "") -> FloatArray:
-    """Return weights given one by one, checked.
-
-    Raises DataError: not one number a sample, negative, not finite, or of a size that the arithmetic cannot bear.
-    """
+    """Return sample weights. Raises DataError: not one number per sample, or a number that is negative or extreme."""
     where = where or "sample_weight"
     cells = values.to_numpy() if isinstance(values, pd.Series) else values
     try:
         found = np.array(cells, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise DataError(f"{where} holds what are no numbers: sample weights are one of at least 0 a sample.") from None
+        raise DataError(f"{where} contains values that are not numbers: give a number of at least 0.") from None
     if found.shape != (n_samples,):
-        raise DataError(f"{where} has shape {found.shape} for {n_samples} samples: give one number a sample.")
+        raise DataError(f"{where} has shape {found.shape} for {n_samples} samples: give one number per sample.")
     wrong = np.flatnonzero((found != 0) & ~((found >= SMALLEST) & (found <= LARGEST)))
     if len(wrong):
         more = f" ({len(wrong)} such rows)" if len(wrong) > 1 else ""
         raise DataError(
-            f"{where} is {found[wrong[0]]:g} in row {wrong[0] + 1}{more}: give finite numbers of at least 0; "
-            f"0 leaves a sample out, and others are in {SMALLEST:g}..{LARGEST:g}."
+            f"{where} is {found[wrong[0]]:g} in row {wrong[0] + 1}{more}: give 0, which excludes a sample, or a number "
+            f"in {SMALLEST:g}..{LARGEST:g}."
         )
     return _sealed(found)
 
 
 def class_weights(wanted: Any, negative: object, positive: object) -> ClassWeight:
-    """Return weights of the classes, by a rule or by labels.
+    """Return class weights, by a rule or by labels.
 
-    Labels are the data's own; where not all of them are, -1 and +1. A class that is not named has weight 1.
+    The labels are those of the data, or else -1 and +1. A class that is not named has weight 1.
 
-    Raises ParameterError: another rule, an unknown label, a class twice, a weight that is no number above 0.
+    Raises ParameterError: an unknown rule or label, a class twice, or a weight that is not a number above 0.
 
     >>> class_weights({"ill": 5}, "well", "ill"), class_weights({-1: 2}, "well", "ill"), class_weights({1: 3}, 1, 2)
     ((1.0, 5.0), (2.0, 1.0), (3.0, 1.0))
@@ -180,17 +177,17 @@ def class_weights(wanted: Any, negative: object, positive: object) -> ClassWeigh
         cost = number(weight)
         if not SMALLEST <= cost <= LARGEST:
             raise ParameterError(
-                f'class_weight: {shown(weight)} for "{key}" is not allowed: give a number above 0. To leave '
-                "samples out, give them sample_weight 0.",
+                f'class_weight: {shown(weight)} for "{key}" is not allowed: give a number above 0. To exclude '
+                "samples, give them sample_weight 0.",
                 parameter="class_weight",
             )
         if label in costs:
-            raise ParameterError(f'class_weight names class "{label}" twice: give one weight a class.')
+            raise ParameterError(f'class_weight names class "{label}" twice: give one weight per class.')
         costs[label] = cost
     minus, plus = ({costs.get(label) for label in labels} for labels in classes)
     if len(minus) > 1:
         raise ParameterError(
-            f"class_weight: the labels {listed(ours)} became one class, -1, and can have one weight only: give "
-            "class_weight={-1: ...}, or sample_weight one number a sample."
+            f"class_weight: the labels {listed(ours)} are one class, -1, which has one weight: give "
+            "class_weight={-1: ...}, or sample_weight with one number per sample."
         )
     return minus.pop() or 1.0, plus.pop() or 1.0

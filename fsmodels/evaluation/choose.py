@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from fsmodels.checks import choice, renamed, switch
-from fsmodels.datasets.checks import on_one_footing
+from fsmodels.datasets.checks import apply_scaling
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.evaluation.cross_validate import CrossValidated, cross_validated
@@ -211,7 +211,7 @@ def choose(
         frame = grid.errors(rows)
         values = points[_chosen(frame)]
         with own_clock(), watching.doing("all samples"):
-            found = select(on_one_footing(raw, given.get("scale")), model, **{**given, **values})
+            found = select(apply_scaling(raw, given.get("scale")), model, **{**given, **values})
         numbers = isinstance(inner, int | np.integer) and isinstance(cv, int | np.integer)
         same = numbers and inner == cv and repeats == 1
         evaluated = grid.nested(outer, within, rows if same else None) if nested and not interrupt.pressed() else []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fsmodels.checks import positive
-from fsmodels.datasets.checks import on_one_footing
+from fsmodels.datasets.checks import apply_scaling
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.insight.what_if import ProvenAnswer, about, bounded, clock_of, share_of
@@ -179,7 +179,7 @@ def certify(
         raise ParameterError("callback is taken by certify itself: leave it out.")
     with interrupt.run(), one_clock(), watching.shown(progress):
         data, given = data_and_words(data, given)
-        data = on_one_footing(data, scale)
+        data = apply_scaling(data, scale)
         check_known_features(names, data.features, "features")
         if len(set(names)) < len(names):
             raise DataError(f"features names {listed(names)}: give each once.")

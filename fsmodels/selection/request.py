@@ -14,9 +14,9 @@ from typing import Any
 import pyomo.environ as pyo
 
 from fsmodels.checks import choice, feature_count
-from fsmodels.datasets.checks import dataset, on_one_footing, reweighted, unweighted
+from fsmodels.datasets.checks import apply_scaling, dataset, require_unweighted, reweighted
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.diagnose import look
+from fsmodels.datasets.diagnose import warn_once
 from fsmodels.errors import DataError, NoSelection, ParameterError
 from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.spec import ModelSpec
@@ -158,14 +158,14 @@ class Request:
 
     def scaled(self) -> Request:
         """Return the request with scaled data."""
-        return replace(self, data=on_one_footing(self.data, self.scale))
+        return replace(self, data=apply_scaling(self.data, self.scale))
 
     def build(self) -> Request:
         """Return the request with scaled data, the model and its side constraints."""
         spec, options, data = self.spec, dict(self.options), self.scaled().data
         spec.check_parameters({**self.options, **self.parameters})
         if not spec.takes_weights:
-            unweighted(data, f'Model "{spec.name}"')
+            require_unweighted(data, f'Model "{spec.name}"')
         wanted = dict(self.parameters)
         limited = wanted.get("max_features") is not None and "max_features" not in spec.parameters
         rows = read_rows(spec, self.rows, data, limited=limited)
@@ -261,7 +261,7 @@ def data_and_words(data: Dataset, words: Mapping[str, Any]) -> tuple[Dataset, di
     data = reweighted(dataset(data), kept.pop("sample_weight", None), kept.pop("class_weight", None))
     if "fair" in kept:
         data, kept["fair"] = beside(data, kept["fair"])
-    look(data)
+    warn_once(data)
     return data, kept
 
 

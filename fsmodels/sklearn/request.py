@@ -13,7 +13,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from fsmodels.checks import choice, positive, whole
-from fsmodels.datasets.checks import on_one_footing
+from fsmodels.datasets.checks import apply_scaling
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, NoSelection, ParameterError, SolverError
 from fsmodels.models.spec import ModelSpec
@@ -143,7 +143,7 @@ class TwoClasses:
 
     def footed(self, data: Dataset, scale: str) -> Dataset:
         """Return the data, perhaps without auxiliary columns, scaled and weighted."""
-        data = on_one_footing(data, scale)
+        data = apply_scaling(data, scale)
         if self.by_class is None and self.within is None:
             return data
         given = data.multiplicity

@@ -80,7 +80,7 @@ def test_a_model_by_name_counts_weights_as_rows_or_refuses(name):
     exact = MODELS[name].runs_solver and MODELS[name].page != "kernel"
     words = given(name) | ({"gap": 1e-7} if exact else {})
     if name not in WEIGHING:
-        with pytest.raises(ParameterError, match="weigh samples"):
+        with pytest.raises(ParameterError, match="sample weights"):
             fs.select(weighted, name, **words)
         return
     found, expected = (fs.select(data, name, **words) for data in (weighted, many))
@@ -285,7 +285,7 @@ LEFT = [key for key, function in PUBLIC.items() if key not in [*BUILDERS, *OTHER
 
 @pytest.mark.parametrize("name", LEFT)
 def test_what_is_not_known_to_weigh_samples_refuses(name):
-    with pytest.raises(ParameterError, match="weigh samples"):
+    with pytest.raises(ParameterError, match="sample weights"):
         PUBLIC[name](pair(6)[0], **arguments(PUBLIC[name]))
 
 

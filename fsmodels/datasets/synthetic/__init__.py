@@ -1,12 +1,12 @@
-"""The papers' synthetic data, seeded: one module a paper, gathered here.
+"""Synthetic data of the papers, with seeds; one module for each paper.
 
-- ``aytug``, ``data_set_one``, ``data_set_two``: noise-free classes cut by a hyperplane.
+- ``aytug``, ``data_set_one``, ``data_set_two``: noise-free classes separated by a hyperplane.
 - ``weston``, ``peleg_meir``: types 1 and 2 of Peleg and Meir, few relevant features.
-- ``bertsimas``: sparse classification among correlated features, of Bertsimas, Pauphilet and Van Parys.
-- ``ndcc``: Thompson's clusters on cubes, as Tayal, Coleman and Li use them; no hyperplane will do.
+- ``bertsimas``: sparse classification with correlated features, of Bertsimas, Pauphilet and Van Parys.
+- ``ndcc``: Thompson's clusters on cubes, as used by Tayal, Coleman and Li; not linearly separable.
 
-A size or constant outside what is said raises ``ParameterError``. Data are as drawn: standardise them with
-``.scaled("standard")``, a test part by the constants of its training part.
+Sizes and constants outside the documented ranges raise ``ParameterError``. The data are not scaled: use
+``.scaled("standard")``, and the constants of the training part for a test part.
 
 May import ``fsmodels.datasets`` and the ground files.
 """

@@ -1,4 +1,4 @@
-r"""Data sets one and two of Aytug: noise-free classes cut by a hyperplane that few features span.
+r"""Data sets one and two of Aytug: noise-free classes separated by a hyperplane with few non-zero weights.
 
 Problem
     Draw l samples and a true hyperplane (w, b) with M non-zero weights:
@@ -16,19 +16,19 @@ Source
     results: "each observation was normalized to fit in a ball of radius one. We then created a hyperplane with M
     nonzero random coefficients".
 Deviations
-    The paper leaves these open; chosen here:
+    The paper does not specify the following:
 
     - Rows are standard normal before they are normalised to length one, hence uniform over directions.
-    - Non-zero weights are uniform on [-1, 1] (a draw of exactly 0 is drawn again), not normalised.
-    - b = 0: the paper's hyperplane has coefficients only. Classes are then equally likely.
-    - A part that came out with one class only (a matter of few samples) is drawn again as a whole.
-    - M of data set one is uniform on 1..n-1: the paper says M < n, "selected randomly given n", and that each fifth of
-      M/n holds roughly 20 percent of its instances.
-    - Validation and test parts have the size of the training part; the paper does not give their size.
+    - Non-zero weights are uniform on [-1, 1] (a draw of exactly 0 is repeated), not normalised.
+    - b = 0: the hyperplane of the paper has coefficients only. Classes are then equally likely.
+    - A part with one class only, which happens for few samples, is drawn again.
+    - M of data set one is uniform on 1..n-1: the paper has M < n, "selected randomly given n", and each fifth of
+      M/n contains roughly 20 percent of its instances.
+    - Validation and test parts have the size of the training part, which the paper does not give.
 
 Seeds
     Each instance of data sets one and two has a seed sequence of its own, keyed by (data set, n, l, M of set two,
-    number): it is the same whichever others are drawn. Training and test parts are drawn from sequences of their own.
+    number): it does not depend on the others. Each part has a seed sequence of its own.
 """
 
 from collections.abc import Iterator, Sequence
@@ -72,20 +72,20 @@ def aytug(
     seed: Seed = 0,
     name: str | None = None,
 ) -> Triplet:
-    """Draw one triplet.
+    """Draw a triplet.
 
     Parameters
     ----------
     n_features : int
         n, at least 1.
     n_samples : int
-        l of each part, at least 2, so that there can be two classes.
+        l of each part, at least 2.
     n_relevant : int
         M, 1..n_features.
     seed : int or numpy.random.SeedSequence
-        One seed, one triplet.
+        Of all draws.
     name : str, optional
-        Name of the triplet, and with /train, /validation, /test of its parts.
+        Name of the triplet; its parts have the suffix /train, /validation or /test.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def data_set_one(
     Parameters
     ----------
     seed : int
-        One seed, one data set; an instance does not depend on which others are asked for.
+        Of all draws; an instance does not depend on the other instances.
     n_features, n_samples : sequence of int
         The n (at least 2) and the l.
     instances : int
@@ -136,7 +136,7 @@ def data_set_one(
     Yields
     ------
     Triplet
-        Drawn when asked for; named ``aytug1-n20-l500-0`` and so on.
+        Named ``aytug1-n20-l500-0`` and so on.
 
     Examples
     --------

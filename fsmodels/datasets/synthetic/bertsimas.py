@@ -1,14 +1,14 @@
 r"""Sparse classification of Bertsimas, Pauphilet and Van Parys: k weights of -1 and +1 among p correlated features.
 
 Problem
-    Rows of a normal process along the features, and labels by the side of a hyperplane, with noise if asked for:
+    Rows of a normal process along the features, and labels by the side of a hyperplane, with optional noise:
 
     .. math::
         x_i &\sim N(0, \Sigma), \quad \Sigma_{jk} = \rho^{|j - k|}       && i = 1, \dots, n \\
         w_j &\in \{-1, +1\} \text{ for } j \in S, \quad w_j = 0 \text{ else}, \quad |S| = k \text{ at random} \\
         y_i &= \operatorname{sign}(w^\top x_i + \epsilon_i), \quad \epsilon_i \sim N(0, w^\top \Sigma w / \text{snr})
 
-    Then each column is scaled to the norm sqrt(n), and not shifted. Their prices of the error follow the data:
+    Each column is then scaled to the norm sqrt(n), without a shift. The weights of the error depend on the data:
 
     .. math:: C_t = 1000 \cdot 2^t p / (k\, n \max_i \lVert x_i \rVert_2^2), \quad t = 0, 1, \dots
 Symbols
@@ -19,11 +19,11 @@ Source
 Deviations
     - S is uniform over the supports of size k, and each sign is a fair coin.
     - No noise by default: ``snr`` is infinite.
-    - The test part, of which the paper has none, is scaled by the training part's norms.
-    - A part that came out with one class only (a matter of few samples) is drawn again as a whole.
+    - The test part, which the paper does not have, is scaled by the norms of the training part.
+    - A part with one class only, which happens for few samples, is drawn again.
 
 Seeds
-    Training and test parts are drawn from seed sequences of their own: one does not depend on the other's size.
+    Each part has a seed sequence of its own, so that it does not depend on the size of the other.
 """
 
 import math
@@ -52,12 +52,12 @@ def bertsimas(
     correlation: float = 0.3,
     snr: float = math.inf,
 ) -> Pair:
-    """Draw one instance.
+    """Draw an instance.
 
     Parameters
     ----------
     n_samples : int
-        n, training samples, at least 2, so that there can be two classes; the paper has 500 and more.
+        n, training samples, at least 2; at least 500 in the paper.
     n_features : int
         p, at least ``n_relevant``.
     n_relevant : int
@@ -65,9 +65,9 @@ def bertsimas(
     n_test : int
         Test samples, at least 2.
     seed : int or numpy.random.SeedSequence
-        One seed, one pair.
+        Of all draws.
     name : str, optional
-        Name of the pair, and with /train, /test of its parts.
+        Name of the pair; its parts have the suffix /train or /test.
     correlation : float
         rho of neighbouring features, between -1 and 1.
     snr : float
@@ -111,7 +111,7 @@ def bertsimas(
 
 
 def bertsimas_price(train: Dataset, n_relevant: int, t: int = 0) -> float:
-    """Return the paper's C_t for a data set of which ``n_relevant`` features are chosen.
+    """Return C_t of the paper for the selection of ``n_relevant`` features.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What all synthetic data share: known relevant features, checked sizes, and independent draws of each part."""
+"""Base class of synthetic data, checks of their sizes, and independent draws of their parts."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

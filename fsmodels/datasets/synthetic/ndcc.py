@@ -1,8 +1,8 @@
 r"""NDCC: normally distributed clusters on cubes, among noise.
 
 Problem
-    Centres at the vertices of three concentric cubes of the 1-norm; opposite vertices belong to opposite classes and so
-    do vertices of neighbouring cubes in one direction, so that no hyperplane parts the classes:
+    Centres at the vertices of three concentric cubes of the 1-norm. Opposite vertices belong to opposite classes, and
+    so do vertices of neighbouring cubes in one direction, so that no hyperplane separates the classes:
 
     .. math::
         c &= s R_q e_j, \quad y = s (-1)^q          && s = \pm 1,\ q = 0, 1, 2,\ R = (1, 3, 5),\ j = 1, \dots, k \\
@@ -11,7 +11,7 @@ Problem
         (B_c)_{ab} \sim N(0, 1) \\
         x_j &\sim N(0, 1)                                                    && j = k + 1, \dots, d
 
-    Training, validation and test part share the centres' shares and covariances; each has samples of its own.
+    The shares and covariances of the centres are the same for the training, validation and test part.
 Symbols
     d -> ``n_features``, k -> ``n_relevant``, alpha -> ``concentration``, c -> ``centres`` (6 k, k), y of a centre ->
     ``classes`` (6 k,), pi -> ``shares`` (6 k,). No units.
@@ -19,23 +19,23 @@ Source
     Thompson 2006, "NDCC: normally distributed clustered datasets on cubes", as Tayal, Coleman, Li, "Primal explicit max
     margin feature selection for nonlinear support vector machines", section 5.1.1 and figure 2 describe it.
 Deviations
-    The paper leaves these open; chosen here:
+    The paper does not specify the following:
 
-    - Radii 1, 3 and 5, and the spread 0.1: clusters are ten times narrower than the innermost cube is wide, and a
-      classifier that knows the centres makes next to no error (none in 20,000 samples at k = 1, 2 and 20).
+    - Radii 1, 3 and 5, and the spread 0.1: clusters are ten times narrower than the innermost cube, and a classifier
+      by the true centres makes almost no error (none in 20,000 samples at k = 1, 2 and 20).
     - Shares: "some centers generate a relatively small number of points, while others generate a relatively large
-      number of points". They are Gamma(alpha) draws, normalised. alpha decides the difficulty, as a centre that the
-      training part does not show cannot be learnt. At alpha = 1, the default, an SVM with an RBF kernel tuned on the
-      validation part has a test error of 10.6% on the relevant features and 43.9% on all of them, means of five seeds;
-      the paper's are 10.5% (of AO-EFS, which finds the relevant ones) and 44.3%. On all features it errs 19% at
-      alpha = 0.1, 29% at 0.25, 37% at 0.5 and 47% at 3; on the relevant ones between 7% and 8.3%.
-    - Shares that leave a class less than a twentieth are drawn again; with many centres that hardly happens.
+      number of points". They are normalised Gamma(alpha) draws. alpha determines the difficulty, as a centre without
+      training samples cannot be learned. At alpha = 1, the default, an SVM with an RBF kernel that is tuned on the
+      validation part has a test error of 10.6% on the relevant features and 43.9% on all features, means of five seeds;
+      the paper has 10.5% (for AO-EFS, which finds the relevant features) and 44.3%. The error on all features is 19% at
+      alpha = 0.1, 29% at 0.25, 37% at 0.5 and 47% at 3; on the relevant features it is between 7% and 8.3%.
+    - Shares that give a class less than a twentieth are drawn again, which is rare for many centres.
     - Noise features have variance 1; standardised data do not depend on it.
-    - A part that came out with one class only (a matter of few samples) is drawn again as a whole.
+    - A part with one class only, which happens for few samples, is drawn again.
 
 Seeds
-    Shares and covariances, and each part, are drawn from seed sequences of their own: no part depends on the size of
-    another, nor the relevant features on the number of noise features.
+    The mixture and each part have seed sequences of their own: no part depends on the size of another, and the relevant
+    features do not depend on the number of noise features.
 """
 
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ FloatArray = NDArray[np.float64]
 
 RADII = (1.0, 3.0, 5.0)
 SPREAD = 0.1  # standard deviation of a relevant feature around its centre, on average over centres
-LEAST_CONCENTRATION = 0.01  # below, nearly all samples come from one centre, hence from one class
+LEAST_CONCENTRATION = 0.01  # below it, nearly all samples belong to one centre, hence to one class
 LEAST_CLASS = 0.05
 
 
@@ -95,17 +95,17 @@ def ndcc(
     Parameters
     ----------
     n_samples, n_validation, n_test : int
-        Samples of each part, at least 2, so that there can be two classes; 200, 200 and 1000 in the paper.
+        Samples of each part, at least 2; 200, 200 and 1000 in the paper.
     n_features : int
         d, at least ``n_relevant``; 120 in the paper.
     n_relevant : int
         k, at least 1; 20 in the paper.
     concentration : float
-        alpha of the centres' shares, at least 0.01: the larger, the more equal the shares and the harder the problem.
+        alpha of the shares, at least 0.01; for larger values the shares are more equal and the problem is harder.
     seed : int or numpy.random.SeedSequence
-        One seed, one instance.
+        Of all draws.
     name : str, optional
-        Name of the instance, and with /train, /validation, /test of its parts.
+        Name of the instance; its parts have the suffix /train, /validation or /test.
 
     Examples
     --------

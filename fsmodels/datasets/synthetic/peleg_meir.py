@@ -1,15 +1,15 @@
 r"""Types 1 and 2 of Peleg and Meir: few relevant features among noise.
 
 Problem
-    ``weston``, two groups of three relevant features, of which each sample shows one, among noise of large variance.
-    Both classes are equally likely; with probability 0.7 a sample is of case I, else of case II:
+    ``weston``, two groups of three relevant features and noise of large variance; each sample has a signal in one of
+    the groups. Both classes are equally likely; a sample is of case I with probability 0.7, else of case II:
 
     .. math::
         \text{I: }  && x_j \mid y &\sim N(j y, 1),\ j = 1, 2, 3    && x_j \mid y \sim N(0, 1),\ j = 4, 5, 6 \\
         \text{II: } && x_j \mid y &\sim N(0, 1),\ j = 1, 2, 3      && x_j \mid y \sim N((j - 3) y, 1),\ j = 4, 5, 6 \\
                     && x_j &\sim N(0, 20^2),\ j = 7, \dots, 202
 
-    ``peleg_meir``, correlated relevant features among white noise. Both classes are equally likely:
+    ``peleg_meir``, correlated relevant features and white noise. Both classes are equally likely:
 
     .. math::
         (x_1, \dots, x_k) \mid y \sim N(y e, \Lambda),\quad \Lambda = V \operatorname{diag}(1, 2, \dots, k) V^\top,
@@ -22,18 +22,18 @@ Source
     Peleg, Meir 2005, "Feature selection by global minimization of a generalization bound", section 6.3.1 and table 1;
     their type 1 is that of Weston, Mukherjee, Chapelle, Pontil, Poggio, Vapnik 2000, "Feature selection for SVMs".
 Deviations
-    - Table 1 says in our copy "x_i y ~ N(y i, 1)"; read as "x_i | y", as elsewhere in that section. As it stands x_i
-      would have mean i in both classes and tell nothing.
-    - The noise of type 1 is written N(0, 20); 20 is taken as the standard deviation, which section 6.4.1 says it is.
-      But the errors in table 3 of SVM and 1-norm SVM come out with ``noise=20**0.5``, the variance, and not with 20.
+    - Table 1 has "x_i y ~ N(y i, 1)" in our copy, which is read as "x_i | y", as elsewhere in that section. Literally,
+      x_i would have mean i in both classes and be useless.
+    - The noise of type 1 is N(0, 20); 20 is taken as the standard deviation, as in section 6.4.1. But the errors of SVM
+      and 1-norm SVM in table 3 are reproduced with ``noise=20**0.5``, so that 20 is the variance.
     - The paper's Bayes errors: 0.4% for type 1 (0.37%, by the best linear classifier and, simulated, by the best of
       all); 9.6% for type 2 with k = 2, which depends on V and lies between 7.9% and 15.9%.
-    - V is uniform over orthogonal matrices (Haar); the paper says "a randomly generated unitary matrix".
-    - 1000 test samples, which the paper says for type 2 only.
-    - A part that came out with one class only (a matter of few samples) is drawn again as a whole.
+    - V is uniform over orthogonal matrices (Haar); the paper has "a randomly generated unitary matrix".
+    - 1000 test samples, as in the paper for type 2.
+    - A part with one class only, which happens for few samples, is drawn again.
 
 Seeds
-    Training and test parts are drawn from seed sequences of their own: one does not depend on the other's size.
+    Each part has a seed sequence of its own, so that it does not depend on the size of the other.
 """
 
 from collections.abc import Callable
@@ -48,7 +48,7 @@ from fsmodels.datasets.synthetic.draws import Seed, Synthetic, check_sizes, draw
 FloatArray = NDArray[np.float64]
 
 WESTON_SHARE = 0.7  # of case I
-WESTON_MEANS = np.array([1.0, 2.0, 3.0])  # of the three features of a sample's case, times y
+WESTON_MEANS = np.array([1.0, 2.0, 3.0])  # of the three features with a signal, times y
 WESTON_NOISE = 20.0  # standard deviation
 
 
@@ -75,23 +75,22 @@ def weston(
     name: str | None = None,
     noise: float = WESTON_NOISE,
 ) -> Pair:
-    """Draw type 1 of Peleg and Meir, which is Weston's linear problem: 6 relevant features, in two cases.
+    """Draw type 1 of Peleg and Meir, the linear problem of Weston: 6 relevant features, in two cases.
 
     Parameters
     ----------
     n_samples : int
-        Training samples, at least 2, so that there can be two classes; the paper has 10, 20, ..., 50.
+        Training samples, at least 2; 10, 20, ..., 50 in the paper.
     n_features : int
         At least 6, which are relevant; 202 in the paper.
     n_test : int
         Test samples, at least 2.
     seed : int or numpy.random.SeedSequence
-        One seed, one pair.
+        Of all draws.
     name : str, optional
-        Name of the pair, and with /train, /test of its parts.
+        Name of the pair; its parts have the suffix /train or /test.
     noise : float
-        Standard deviation of the other features, above 0. The same draws times another number: standardised data do
-        not depend on it.
+        Standard deviation of the other features, above 0. Standardised data do not depend on it.
 
     Examples
     --------
@@ -130,16 +129,16 @@ def peleg_meir(
     seed: Seed = 0,
     name: str | None = None,
 ) -> Pair:
-    """Draw type 2 of Peleg and Meir: correlated relevant features among white noise.
+    """Draw type 2 of Peleg and Meir: correlated relevant features and white noise.
 
     Parameters
     ----------
     n_samples : int
-        Training samples, at least 2; the paper has 100 and, in its figure 1, 200.
+        Training samples, at least 2; 100 in the paper, and 200 in its figure 1.
     n_features : int
-        d; the paper has 1000 and 100.
+        d; 1000 and 100 in the paper.
     n_relevant : int
-        n_sel, 1..n_features; the paper has 2 and, in its figure 1, 2, 10 and 20.
+        n_sel, 1..n_features; 2 in the paper, and 2, 10 and 20 in its figure 1.
     n_test, seed, name
         As for ``weston``.
 
@@ -175,7 +174,7 @@ def _pair(
     error: float,
     seed: Seed,
 ) -> Pair:
-    """Draw the labels, then the relevant columns by ``relevant``, then noise; both classes occur in both parts."""
+    """Draw the labels, the relevant columns by ``relevant``, and noise; both classes occur in both parts."""
 
     def draw(size: int, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         y = generator.choice([-1.0, 1.0], size)

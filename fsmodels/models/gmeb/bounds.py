@@ -47,7 +47,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fsmodels.checks import number_array, positive, share
-from fsmodels.datasets.checks import bearable
+from fsmodels.datasets.checks import checked_data
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.weights import FloatArray
@@ -269,7 +269,7 @@ def _vector(name: str, values: ArrayLike, data: Dataset) -> FloatArray:
 
 def _checked(data: Dataset, w: ArrayLike, b: float, *, B: float, r: float, delta: float) -> tuple[Dataset, FloatArray]:
     """Check what both theorems assume, and return the data and the weights."""
-    data = bearable(data, who="The bound").require_dense("gmeb")
+    data = checked_data(data, who="The bound").require_dense("gmeb")
     positive("B", B, "B bounds the norm of w")
     positive("r", r, "r bounds the norm of every sample")
     share("delta", delta, "delta is the probability that the bound fails", open_below=True)

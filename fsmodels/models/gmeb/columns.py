@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fsmodels.datasets.checks import bearable
+from fsmodels.datasets.checks import checked_data
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, DataWarning
 from fsmodels.models.shares import slack_weights
@@ -94,7 +94,7 @@ def centred(data: Dataset) -> Centred:
     >>> columns.mean, columns.v_plus, columns.v_minus
     (array([3.]), array([2.]), array([4.]))
     """
-    data = bearable(data, weights=True).require_dense("gmeb").counting
+    data = checked_data(data, weights=True).require_dense("gmeb").counting
     for sign in (1, -1):
         if not (data.y == sign).any():
             raise DataError(f"Class {sign:+d} has no sample: both classes need at least one.")

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fsmodels.checks import each_once, positive
-from fsmodels.datasets.checks import dataset, on_one_footing
+from fsmodels.datasets.checks import apply_scaling, dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.models.classifier import linear_decision
@@ -183,7 +183,7 @@ def path(
     >>> table["status"].unique().tolist()
     ['optimal']
     """
-    given, data = data, on_one_footing(data, scale)
+    given, data = data, apply_scaling(data, scale)
     check_limits({"gap": gap, "time_limit": time_limit})
     require_lp_solver(lp_solver)
     grid = [_values("R_plus", R_plus), _values("R_minus", R_minus)]

@@ -33,7 +33,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike, NDArray
 
 from fsmodels.checks import feature_count, number, number_array, positive, renamed
-from fsmodels.datasets.checks import unweighted
+from fsmodels.datasets.checks import require_unweighted
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.models.multivariate.groups import OFFSET
@@ -229,7 +229,7 @@ def risk(data: Dataset, w: ArrayLike, loss: str | Loss = "f1", *, b: float = 0.0
     >>> round(risk(data, np.zeros(30), "f1") * data.n_samples, 6)
     100.0
     """
-    unweighted(data, "fsmulti")
+    require_unweighted(data, "fsmulti")
     weights, offset = number_array("w", w), number(b)
     if weights.shape != (data.n_features,) or not np.isfinite([*weights, offset]).all():
         raise ParameterError(f"w and b must be finite, w one number for each of the {data.n_features} features.")

@@ -10,7 +10,8 @@ from sklearn.svm import SVC
 
 from fsmodels import rankings
 from fsmodels.baselines import information_gain, mutual_information, one_norm_svm, relief, rfe
-from fsmodels.datasets.dataset import Dataset, load_dataset
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.shipped import load_dataset
 from fsmodels.datasets.synthetic import aytug
 from fsmodels.errors import DataError, ParameterError
 

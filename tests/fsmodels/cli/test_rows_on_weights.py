@@ -97,7 +97,7 @@ def test_a_group_of_numbers_stays_a_feature_where_it_is_kept(capsys):
         (["--fair", "age"], "write COLUMN:LIMIT"),
         (["--fair", "sex:0.1"], 'There is no column "sex" to set aside'),
         (["--fair", "age:0.1"], "36 different values"),
-        (["--interactions", "age"], "needs two features or more"),
+        (["--interactions", "age"], "needs at least two features"),
         (["--interactions", "all", "--interactions", "age:dose"], "all is every pair"),
         (["--hierarchy", "strong"], "there are no products of features"),
         (["--keep-fair"], "give --fair COL:LIMIT with it"),

@@ -77,9 +77,9 @@ def test_every_command_that_solves_takes_weights(folder, capsys, command):
         (["--class-weight", "ill:1", "--class-weight", "ill:2"], "twice"),
         (["--class-weight", "sick:1"], '"sick" is no label'),
         (["--sample-weight", "tmes"], 'Did you mean "times"?'),
-        (["--sample-weight", "a"], "give finite numbers of at least 0"),
-        (["--model", "fsmulti", "--class-weight", "balanced"], 'Model "fsmulti" cannot weigh samples'),
-        (["--model", "relief", "--sample-weight", "times"], 'Model "relief" cannot weigh samples'),
+        (["--sample-weight", "a"], "give 0, which excludes a sample"),
+        (["--model", "fsmulti", "--class-weight", "balanced"], 'Model "fsmulti" does not use sample weights'),
+        (["--model", "relief", "--sample-weight", "times"], 'Model "relief" does not use sample weights'),
         (["--bags", "times", "--class-weight", "balanced"], "leave one of them out"),
     ],
 )
@@ -157,5 +157,5 @@ def test_fairness_counts_samples_as_often_as_they_are_given(folder):
 
 
 def test_the_model_alone_refuses_too(folder):
-    with pytest.raises(ParameterError, match="fsmulti cannot weigh samples"):
+    with pytest.raises(ParameterError, match="fsmulti does not use sample weights"):
         fs.multivariate.fsmulti(data_of(folder).weighted(class_weight="balanced").scaled("standard"), budget=2)

@@ -63,7 +63,7 @@ def test_what_cannot_be_made_is_refused():
     assert "1 different values" in refusal(read, frame.assign(colour="red"), one_hot="colour")
     assert "60 different values" in refusal(read, frame.assign(colour=[f"p{k}" for k in range(60)]), one_hot="colour")
     taken = frame.assign(**{"colour=red": 1.0})
-    assert 'make the feature "colour=red"' in refusal(read, taken, one_hot="colour")
+    assert 'needs a feature "colour=red"' in refusal(read, taken, one_hot="colour")
     holes = frame.assign(colour=[None, "", *frame["colour"][2:]])
     message = refusal(read, holes, one_hot="all")
     assert 'Column "colour" has no value (blank or NaN) in row 1; 2 such cells in 2 rows' in message

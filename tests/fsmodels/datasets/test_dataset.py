@@ -15,8 +15,8 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from fsmodels.datasets import shipped
-from fsmodels.datasets.dataset import Dataset, load_dataset
-from fsmodels.datasets.shipped import list_datasets
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.shipped import list_datasets, load_dataset
 from fsmodels.datasets.tables import read_costs
 from fsmodels.errors import DataError, DataWarning, Error, ParameterError
 from fsmodels.words import SCALINGS, check_known_features
@@ -254,7 +254,7 @@ CASES = {
     "no column of labels": (
         "a,b,ill\n1,5,no\n2,6,yes\n3,7,no\n",
         {},
-        ["Two values, as labels have: ill (no / yes)", "--target ill"],
+        ["Columns with two values: ill (no / yes)", "--target ill"],
     ),
     "no column": ("a,taget\n1,0\n", {}, ['no column "target"', 'Did you mean "taget"?', "a, taget", "--target"]),
     "named target": ("a,b\n1,0\n", {"target": "z"}, ['no column "z"', "a, b", "--target"]),
@@ -281,7 +281,7 @@ CASES = {
     "inf": ("a,target\n1,0\n-inf,1\n", {}, ["infinite value (-inf)", "row 2, line 3", "finite"]),
     "line in quotes": ('a,target\n1,"x\ny"\nz,u\n', {}, ["row 2, line 4"]),
     "no label": ("a,target\n1,0\n2,\n3,\n", {}, ['"target" has no label in row 2, line 3 (2 such rows)', "fill in"]),
-    "one class": ("a,target\n1,7\n2,7\n", {}, ["one label 7 in all 2 rows", "two classes"]),
+    "one class": ("a,target\n1,7\n2,7\n", {}, ["the label 7 in all 2 rows", "two classes"]),
     "three classes": ("a,target\n1,u\n2,v\n3,w\n", {}, ["3 labels (u, v, w)", "--positive", "positive="]),
     "a measurement": ("a,target\n" + "".join(f"1,{i}\n" for i in range(30)), {}, ["30 labels", "--target"]),
     "positive": (
@@ -297,7 +297,7 @@ CASES = {
     "no features": ("target\n0\n1\n", {}, ["no features", '"target"']),
     "nothing left": ("a,target\n0,1\n1,0\n", {"drop": "a"}, ["no features"]),
     "drop unknown": ("ages,target\n0,1\n1,0\n", {"drop": "age"}, ['"age" to drop', 'Did you mean "ages"?']),
-    "drop target": ("a,target\n0,1\n1,0\n", {"drop": "target"}, ["holds the labels", "--target"]),
+    "drop target": ("a,target\n0,1\n1,0\n", {"drop": "target"}, ["contains the labels", "--target"]),
     "long row": ("a,target\n1,0\n1,2,3\n", {}, ["Row 2 (line 3)", "3 cells", "header has 2", "extra"]),
     "all rows long": ("a,target\n1,0,\n1,2,\n", {}, ["Row 1 (line 2)", "3 cells"]),
     "short row": ("a,b,target\n1,0\n1,2,3\n", {}, ["Row 1 (line 2)", "2 cells", "add"]),
@@ -329,7 +329,7 @@ def test_frames_and_arrays_are_refused_with_the_place_and_the_remedy():
     arrays_, frame = Dataset.from_arrays, Dataset.from_frame
     assert "(3,) for 2 rows" in refusal(arrays_, [[1, 2], [3, 4]], [1, 2, 3])
     assert "1 names for 2 columns" in refusal(arrays_, [[1, 2], [3, 4]], [1, 2], features=["a"])
-    assert "stand twice in X: a" in refusal(arrays_, [[1, 2], [3, 4]], [1, 2], features=["a", "a"])
+    assert "have the same name: a" in refusal(arrays_, [[1, 2], [3, 4]], [1, 2], features=["a", "a"])
     assert "reshape(-1, 1)" in refusal(arrays_, [1, 2], [1, 2])
     assert "same number of values" in refusal(arrays_, [[1, 2], [3]], [1, 2])
     assert "no rows" in refusal(arrays_, np.zeros((0, 2)), [])
@@ -345,7 +345,7 @@ def test_frames_and_arrays_are_refused_with_the_place_and_the_remedy():
     assert '"a" has no value' in refusal(
         frame, pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "target": [1, 0]})
     )
-    assert "stand twice in the DataFrame: 1" in refusal(frame, pd.DataFrame([[1, 2, 0]], columns=[1, "1", "target"]))
+    assert "have the same name: 1" in refusal(frame, pd.DataFrame([[1, 2, 0]], columns=[1, "1", "target"]))
     assert "got list" in refusal(frame, [[1, 2]])
     assert "y holds" in refusal(Dataset, np.zeros((2, 1)), np.array([0.0, 1.0]), ("a",))
     assert "feature names" in refusal(Dataset, np.zeros((2, 1)), np.array([-1.0, 1.0]), ("a", "b"))
@@ -422,7 +422,7 @@ def test_sparse_data_stay_sparse_or_are_refused():
     for method in ("standard", "minmax"):
         message = refusal(data.scaled, method)
         assert f'"{method}"' in message
-        assert "none, unit-ball" in message
+        assert "none or unit-ball" in message
         assert "to_dense()" in message
     assert "shifts zeros" in refusal(data.to_dense().scaled("standard").apply_scale_to, data)
     assert "needs dense data" in refusal(data.require_dense, "gmeb")

@@ -324,9 +324,9 @@ def changed(tmp_path, old, new, **options):
         (
             "0,1,1\n",
             "0,1,-1\n",
-            ['Bag "north" has class +1 in row 1', "class -1 in row 3", "one label"],
+            ['Bag "north" has class +1 in row 1', "class -1 in row 3", "the same label"],
         ),
-        ("-1", "1", ['"target" has the one label 1']),
+        ("-1", "1", ['"target" has the label 1']),
         ("bag_id", "bag-id", ['no column "bag_id"', 'Did you mean "bag-id"?', "--bags"]),
         ("target", "y", ['no column "target" for the labels']),
         ("north,0,1", ",0,1", ['Column "bag_id" of', "no value in row 3", "fill it in"]),
@@ -348,7 +348,7 @@ def test_frames_without_bags_or_attributes_are_refused(tiny):
     assert "no value in row 1" in refusal(embed, frame)
     assert "no column" in refusal(embed, frame.drop(columns="bag_id"))
     assert "no column" in refusal(embed, frame, bag="molecule")
-    assert "holds the labels" in refusal(embed, frame, bag="target")
+    assert "contains the labels" in refusal(embed, frame, bag="target")
     assert 'aside="molecule"' in refusal(embed, tiny, bag="molecule")
     assert "no features" in refusal(embed, frame.drop(columns="x").assign(bag_id=1))
 
@@ -357,7 +357,7 @@ def test_sparse_attributes_and_weights_are_refused(tiny):
     frame = pd.DataFrame.sparse.from_spmatrix(sparse.eye(4), columns=list("abcd"))
     frame = frame.assign(bag_id=[1, 1, 2, 2], target=[1, 1, -1, -1])
     assert "dense" in refusal(embed, frame)
-    assert "cannot weigh samples" in refusal(embed, tiny.weighted(class_weight="balanced"), error=ParameterError)
+    assert "does not use sample weights" in refusal(embed, tiny.weighted(class_weight="balanced"), error=ParameterError)
 
 
 @pytest.mark.parametrize("sigma", [0, -1, math.nan, math.inf, "wide", True])

@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 import fsmodels as fs
 from fsmodels.cli import main
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.diagnose import look, separation
+from fsmodels.datasets.diagnose import separation, warn_once
 
 
 def told(function, *words, **options):
@@ -36,7 +36,7 @@ def test_shipped_data_are_warned_of_nothing(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         data = fs.load_dataset(name)
-    assert told(look, data) == []
+    assert told(warn_once, data) == []
 
 
 def test_separation_is_the_area_under_the_curve():
@@ -48,19 +48,19 @@ def test_separation_is_the_area_under_the_curve():
 
 def test_a_feature_that_alone_tells_the_classes_apart_is_named_with_the_way_out():
     data = some(leak=lambda y, rng: 3 * y + rng.random(len(y)))
-    (message,) = told(look, data)
-    assert '"leak" (AUC 1) alone tells the classes apart: ' in message
+    (message,) = told(warn_once, data)
+    assert '"leak" (AUC 1) alone separates the classes: ' in message
     assert '--drop leak (Python: drop=["leak"])' in message
-    (message,) = told(look, some(leak=lambda y, rng: -y, other=lambda y, rng: y + rng.random(len(y))))
-    assert '"leak" (AUC 1), "other" (AUC 1) each tell the classes apart: ' in message
+    (message,) = told(warn_once, some(leak=lambda y, rng: -y, other=lambda y, rng: y + rng.random(len(y))))
+    assert '"leak" (AUC 1), "other" (AUC 1) each separate the classes: ' in message
     assert '--drop leak --drop other (Python: drop=["leak", "other"])' in message
     near = some(rows=400, **{"the leak": lambda y, rng: y + 0.53 * rng.normal(size=len(y))})
     area = separation(near.X, near.y).max()
     assert 0.995 <= area < 1
-    (message,) = told(look, near)
-    assert f'"the leak" (AUC {math.floor(area * 1e4) / 1e4:.4g}) alone tells the classes apart, or nearly so' in message
+    (message,) = told(warn_once, near)
+    assert f'"the leak" (AUC {math.floor(area * 1e4) / 1e4:.4g}) alone separates the classes, or nearly so' in message
     assert '--drop "the leak"' in message
-    assert told(look, some(rows=400, weaker=lambda y, rng: y + 0.7 * rng.normal(size=len(y)))) == []
+    assert told(warn_once, some(rows=400, weaker=lambda y, rng: y + 0.7 * rng.normal(size=len(y)))) == []
 
 
 def test_what_chance_explains_is_no_leak():
@@ -68,20 +68,20 @@ def test_what_chance_explains_is_no_leak():
     X, y = rng.normal(size=(10, 3000)), np.repeat([0, 1], 5)
     data = Dataset.from_arrays(X, y)
     assert separation(data.X, data.y).max() == 1.0  # by chance
-    assert not any("tells" in message or "each tell" in message for message in told(look, data))
+    assert not any("separates" in message or "each separate" in message for message in told(warn_once, data))
 
 
 def test_few_samples_and_many_features_are_said_with_numbers():
     data = Dataset.from_frame(
         pd.DataFrame({"a": range(25), "kind": ["ill"] * 7 + ["well"] * 18}).sample(frac=1, random_state=0), "kind"
     )
-    messages = told(look, data.select_features(["a"]))
+    messages = told(warn_once, data.select_features(["a"]))
     assert any("class -1 has 7 samples (label ill)" in m and "fsmodels stability" in m for m in messages)
     rng = np.random.default_rng(0)
     wide = Dataset.from_arrays(rng.normal(size=(30, 31)), [0, 1] * 15)
-    (message,) = told(look, wide)
+    (message,) = told(warn_once, wide)
     assert "31 features for 30 samples" in message
-    assert told(look, Dataset.from_arrays(sparse.csr_array(wide.X), [0, 1] * 15)) == [message]
+    assert told(warn_once, Dataset.from_arrays(sparse.csr_array(wide.X), [0, 1] * 15)) == [message]
 
 
 def test_each_warning_comes_once_in_a_call_and_not_in_its_folds():
@@ -97,7 +97,7 @@ def test_each_warning_comes_once_in_a_call_and_not_in_its_folds():
         lambda data: fs.certify(data, ["a"]),
     ):
         messages = told(ask, fresh())
-        assert len([m for m in messages if "tells the classes apart" in m]) == 1, messages
+        assert len([m for m in messages if "separates the classes" in m]) == 1, messages
         assert len(messages) == 1
     data = fresh()
     assert told(fs.select, data, max_features=1)
@@ -111,7 +111,7 @@ def test_the_command_line_says_it_once_and_as_one_line(tmp_path, monkeypatch, ca
         limit = ["--max-features", "1:2" if words[0] == "path" else "1"]
         assert main([words[0], "p.csv", *words[1:], *limit, "--quiet"]) == 0
         err = capsys.readouterr().err
-        assert err.count("tells the classes apart") == 1
+        assert err.count("separates the classes") == 1
         assert len(err.strip().splitlines()) == 1
     assert main(["select", "p.csv", "--drop", "leak", "--model", "fsp-m", "--max-features", "1", "--quiet"]) == 0
     assert capsys.readouterr().err == ""

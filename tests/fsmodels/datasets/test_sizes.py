@@ -32,7 +32,7 @@ def little_memory(monkeypatch):
 def test_a_compressed_table_is_unpacked_up_to_the_limit(tmp_path, little_memory):
     path = tmp_path / "large.csv.gz"
     path.write_bytes(gzip.compress(TABLE))
-    with pytest.raises(DataError, match=r"large\.csv\.gz.* needs 5\.2e-05 GB .* or more, and 5e-05 GB are available"):
+    with pytest.raises(DataError, match=r"large\.csv\.gz.* needs at least 5\.2e-05 GB .*, and 5e-05 GB are available"):
         Dataset.from_csv(path)
 
 
@@ -54,7 +54,7 @@ def test_a_workbook_that_expands_is_refused(tmp_path, little_memory):
     path = tmp_path / "large.xlsx"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/workbook.xml", b" " * 100_000)
-    with pytest.raises(DataError, match=r"large\.xlsx.* needs 0.0001 GB"):
+    with pytest.raises(DataError, match=r"large\.xlsx.* needs at least 0.0001 GB"):
         Dataset.from_csv(path)
 
 
@@ -63,9 +63,9 @@ def test_a_parquet_file_is_refused_by_its_cells_and_columns(tmp_path, little_mem
     long, wide = tmp_path / "long.parquet", tmp_path / "wide.parquet"
     pd.DataFrame({"a": np.zeros(10_000), "target": 1}).to_parquet(long)  # 3 kB: equal values take no room
     pd.DataFrame(np.zeros((2, 12)), columns=list("abcdefghijkl")).to_parquet(wide)
-    with pytest.raises(DataError, match=r"long\.parquet.* needs 0\.00201 GB of memory or more"):
+    with pytest.raises(DataError, match=r"long\.parquet.* needs at least 0\.00201 GB of memory"):
         Dataset.from_csv(long)
-    with pytest.raises(DataError, match=r"wide\.parquet.* needs 6\.24e-05 GB of memory or more"):
+    with pytest.raises(DataError, match=r"wide\.parquet.* needs at least 6\.24e-05 GB of memory"):
         Dataset.from_csv(wide)
 
 
@@ -76,7 +76,7 @@ JSON = json.dumps([[]] * 1000)  # 4 kB, of which Python makes 72 kB
 def test_a_json_file_is_refused_before_it_is_read(read, tmp_path, little_memory):
     path = tmp_path / "large.json"
     path.write_text(JSON)
-    with pytest.raises(DataError, match=r"large\.json.* needs 0\.0001 GB of memory or more"):
+    with pytest.raises(DataError, match=r"large\.json.* needs at least 0\.0001 GB of memory"):
         read(path)
 
 

@@ -202,7 +202,7 @@ def test_a_malformed_line_is_named_and_shown(name, line, tmp_path):
         ),
         ("+1 1:1\n\nnan 1:1\n-1 2:1\n", "The label of sample 2 of file * is nan: give a finite number"),
         ("inf 1:1\ninf 1:2\n1 1:1", "The label of sample 1 of file * is inf: give"),
-        ("+1 1:1\n+1 2:1\n", "has the one label 1 in all 2 rows: a classifier needs samples of two classes"),
+        ("+1 1:1\n+1 2:1\n", "has the label 1 in all 2 rows, and a classifier needs samples of two classes"),
         ("1 1:1\n2 1:2\n3 1:3\n", "has 3 labels (1, 2, 3): name the one that becomes +1 with --positive"),
         ("".join(f"{k}.5 1:{k}\n" for k in range(30)), "has 30 labels ( * (30 in all)): name the one that becomes +1"),
         ("", "has no samples: each line is LABEL"),
@@ -234,7 +234,7 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path):
     assert message.startswith("Sample 3 of file")
     assert message.endswith("has index 5, and features, with 2 names, allows 0..1: give 6 or more, or leave it out.")
     assert "2 names for n_features=3" in refusal(read, tmp_path, GOOD, features=["a", "b"], n_features=3)
-    assert "names stand twice in file" in refusal(read, tmp_path, GOOD, features=["a", "b", "a"])
+    assert "have the same name" in refusal(read, tmp_path, GOOD, features=["a", "b", "a"])
     assert "0 names" in refusal(read, tmp_path, GOOD, features=[])
     message = refusal(read, tmp_path, GOOD, positive=7)
     assert 'positive="7" is not a label' in message
@@ -300,7 +300,7 @@ def test_a_model_that_needs_dense_data_says_what_to_do(model, words, capsys):
     own = ["--max-features", "2"] if model == "mutual-information" else ["--R-plus", "1", "--R-minus", "1"]
     code, err = select(capsys, "words.svm.gz", "--scale", "none", "--model", model, *own)
     assert code == 2
-    assert 'needs dense data and "words" is sparse: use data.to_dense() (0.0192 MB)' in err
+    assert 'needs dense data, and "words" is sparse: use data.to_dense() (0.0192 MB)' in err
     assert "as a CSV file" in err
 
 
@@ -308,7 +308,7 @@ def test_a_model_that_needs_dense_data_says_what_to_do(model, words, capsys):
     ("options", "what"),
     [
         (["--scale", "standard"], "would shift the zeros of these sparse data * Option: --scale"),
-        (["--scale", "minmax"], "would shift * use one of none, unit-ball * Option: --scale"),
+        (["--scale", "minmax"], "would shift * use none or unit-ball * Option: --scale"),
         (["--target", "group"], "--target needs columns with names * the label is first in each line * Leave it out"),
         (["--drop", "x3", "--scale", "none"], "--drop needs columns with names * or give a table"),
         (["--positive", "7", "--scale", "none"], 'positive="7" is not a label * Its labels are -1, 1: give one'),

@@ -159,7 +159,7 @@ def test_weights_reach_the_classifier_through_a_pipeline(request):
         ({}, -np.ones(120), "sample_weight is -1 in row 1"),
         ({}, np.full(120, np.nan), "sample_weight is nan in row 1"),
         ({}, np.ones(3), r"sample_weight has shape \(3,\) for 120 samples"),
-        ({}, ["a"] * 120, "no numbers"),
+        ({}, ["a"] * 120, "not numbers"),
         ({"class_weight": {"sick": 2}}, None, "class_weight names sick.*ill, well"),
         ({"class_weight": {"ill": 0}}, None, "class_weight=0"),
         ({"class_weight": "auto"}, None, "class_weight='auto'.*balanced"),
