@@ -9,7 +9,7 @@ from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.facts.equivalent import EquivalentModel
-from solvers.facts.k_support import half_conjugate, half_norm, vertices
+from solvers.facts.k_support import half_conjugate, half_norm, norm_at, vertices
 from solvers.facts.row_cut import RowBound, RowCut
 from solvers.facts.separable import Cuts, Separable, no_cuts
 from solvers.facts.structure import (
@@ -55,6 +55,7 @@ __all__ = [
     "half_norm",
     "keep",
     "no_cuts",
+    "norm_at",
     "stages_of",
     "vertices",
 ]

@@ -58,6 +58,14 @@ def half_norm(w: FloatArray, budget: int) -> tuple[float, FloatArray]:
     return 0.5 * float(head[best] + tail[best] ** 2 / (best + 1)), d
 
 
+def norm_at(w: FloatArray, d: FloatArray) -> float:
+    """Return ``1/2 sum_j w_j^2 / d_j``; infinite if a weight has no share."""
+    used = w != 0
+    if np.any(d[used] <= 0.0):
+        return float("inf")
+    return 0.5 * float((w[used] ** 2 / d[used]).sum())
+
+
 def largest(c: FloatArray, budget: int) -> NDArray[np.intp]:
     """Return the places of the B largest ``|c_j|``, in rising order; of equal ones any, the same each time."""
     if budget >= len(c):

@@ -10,11 +10,11 @@ Problem
             \text{s.t.}\ \tfrac12 \Bigl\lVert \textstyle\sum_k \alpha_k p_t^k \Bigr\rVert^2 \le \theta \ \forall t,\
             \textstyle\sum_k \alpha_k \le C                                                                && (16)
 Derivation
-    With ``norm_t >= ||w_t||`` and multipliers alpha of the rows, the Lagrangian of (15) is linear in xi, which gives
-    sum alpha <= C, and over w_t least at ``w_t = -mu_t sum_k alpha_k p_t^k``: by homogeneity ``S ||c_t||`` is what a
-    unit of norm_t gains, S = sum of the norms, c_t = sum_k alpha_k p_t^k. So ``1/2 S^2 - S max_t ||c_t||``, at its
-    least ``-1/2 max_t ||c_t||^2`` = -theta. The multipliers of the T rows of (16), whose sum is 1 by the derivative by
-    theta, are the shares mu.
+    With ``norm_t >= ||w_t||`` and multipliers alpha of the rows, the Lagrangian of (15) is linear in xi, so that
+    sum alpha <= C. Over w_t it is least at ``w_t = -mu_t sum_k alpha_k p_t^k``: by homogeneity, a unit of norm_t gains
+    ``S ||c_t||``, with S the sum of the norms and c_t = sum_k alpha_k p_t^k. This gives ``1/2 S^2 - S max_t ||c_t||``,
+    whose minimum is ``-1/2 max_t ||c_t||^2`` = -theta. The multipliers of the T rows of (16) are the shares mu; their
+    sum is 1 by the derivative by theta.
 Symbols
     w_t -> ``w`` (groups x their features), ||w_t|| -> ``norm`` (groups), xi -> ``xi``, alpha -> ``alpha`` (cuts),
     theta -> ``theta``, sum_k alpha_k p_tj^k -> ``c`` (groups x features), p^k -> rows of ``P`` (K x features; class
@@ -22,14 +22,14 @@ Symbols
 Source
     Mao, Tsang 2013, "A feature selection method for multivariate performance measures", (15), (16), Corollary 1.
 Deviations
-    The sums over k stand in variables ``c`` with a row each: the Gram matrices of (16), which the paper updates, are
+    The sums over k are variables ``c`` with a row each: the Gram matrices of (16), which the paper updates, are
     singular once K exceeds the size of a group.
 Class
     (15) SOCP; (16) convex QCQP.
 Certificate
-    exact for these groups and labellings, when the solver proves its bound.
+    exact for these groups and labellings, if the solver proves its bound.
 
-FSmulti with binaries: which features may have a weight, with any rows on that, by the Benders drivers.
+FSmulti with binaries: sigma selects the features that may have a weight, under any rows, by the Benders drivers.
 
 Problem
     .. math::
@@ -37,15 +37,15 @@ Problem
         q(\sigma) = \min_{d,\ w,\ \xi}\ \tfrac12 \textstyle\sum_j w_j^2 / d_j + C \xi
         \quad \text{s.t. the rows of (5)},\ \textstyle\sum_j d_j \le B,\ 0 \le d_j \le \sigma_j
 
-    under whatever rows are stated on sigma. With ``sum sigma <= B`` among them (``max_features`` of ``fs.select``),
-    d = sigma and this is (23), the best weights on at most B features; else B is the budget of (5) that those with
-    sigma_j = 1 share.
+    under any rows on sigma. If ``sum sigma <= B`` is among them (``max_features`` of ``fs.select``), d = sigma and this
+    is (23), the best weights on at most B features. Otherwise B is the budget of (5), shared by the features with
+    sigma_j = 1.
 Method
-    sigma is complicating, q is known by its oracle (``solvers.drivers.two_layer.selection``, with the cut and the
-    relaxation), and ``branch-and-cut`` is the default: nodes are bounded by the relaxation of (5) with the rows, which
-    is that of Lemma 2, incumbents are found by rounding and by exchanges that satisfy the rows.
+    sigma is complicating, and an oracle evaluates q (``solvers.drivers.two_layer.selection``, with the cut and the
+    relaxation). The default is ``branch-and-cut``: nodes are bounded by the relaxation of (5) with the rows, which
+    is that of Lemma 2; incumbents are found by rounding and by exchanges that satisfy the rows.
 Certificate
-    exact where the tree ends; the bound is that of the open nodes where a limit ends it.
+    exact if the tree is completed; at a limit the bound is that of the open nodes.
 """
 
 from __future__ import annotations
@@ -66,18 +66,18 @@ from fsmodels.models.components import changeable
 from fsmodels.models.multivariate.labellings import FloatArray
 from fsmodels.models.proofs.certified import nothing, write
 from solvers import Result, RowPool, SelectionOracle
-from solvers.facts import Certificate, CompositeRisk, Facts, RiskRow, Structure, half_norm, vertices
+from solvers.facts import Certificate, CompositeRisk, Facts, RiskRow, Structure, half_norm, norm_at, vertices
 
 __all__ = ["Groups", "group_dual", "group_primal", "groups_of"]
 
-Put = Callable[[Any, FloatArray, FloatArray, float], None]  # (model, w, d, xi): put a solution on the model
-HOLDS = 1e-6  # of a row's side, or 1: what it may be missed by
-OFFSET = "(offset)"  # the feature that is 1 everywhere
+Put = Callable[[Any, FloatArray, FloatArray, float], None]  # (model, w, d, xi): write a solution to the model
+ROW_TOLERANCE = 1e-6  # of a row, relative to its side or to 1
+OFFSET = "(offset)"  # name of the feature that is 1 everywhere
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Groups and labellings to build (15) and (16) from.
+    """Groups and labellings from which (15) and (16) are built.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Groups:
     groups : tuple of tuples of str
         Features of each group.
     features : tuple of str
-        Those of the columns of P.
+        Features of the columns of P.
     C : float
     """
 
@@ -112,15 +112,15 @@ class Groups:
 
     @classmethod
     def from_columns(cls, P: ArrayLike, q: ArrayLike, groups: Sequence[Sequence[int]], C: float) -> Groups:
-        """Return groups given by places of columns, which are named by their places."""
+        """Return groups given by positions of columns, which are also their names."""
         names = tuple(str(j) for j in range(np.shape(P)[1]))
         return cls(np.asarray(P), np.asarray(q), tuple(tuple(names[j] for j in t) for t in groups), names, C)
 
 
 def groups_of(result: Result, features: Sequence[str]) -> Groups:
-    """Return the groups and labellings that a solve of ``fsmulti`` ended with.
+    """Return the groups and labellings of the last restricted problem of a solve of ``fsmulti``.
 
-    The driver solves over all groups of the features in use at once; those that its d is a mean of are enough for the
+    The driver solves over all groups of the features in use at once. The groups whose mean is its d are enough for the
     same optimum.
 
     Parameters
@@ -152,10 +152,10 @@ def groups_of(result: Result, features: Sequence[str]) -> Groups:
         )
     if working["restricted"]:
         raise ModelError(
-            "The result has no groups: rows, bounds or values of d restrict the shares, and (15) and (16) know nothing "
-            "of these."
+            "The result has no groups: rows, bounds or values of d restrict the shares, and (15) and (16) do not "
+            "contain these."
         )
-    known = [*features, OFFSET]  # which comes last, where a model has one
+    known = [*features, OFFSET]  # the offset is the last column of a model that has one
     names = [str(known[j]) for j in working["columns"].tolist()]
     places = working["groups"] or vertices(working["d"], working["B"])[0]
     groups = tuple(tuple(names[j] for j in t.tolist()) for t in places)
@@ -261,9 +261,9 @@ def _model(name: str, groups: Groups) -> tuple[pyo.ConcreteModel, list[tuple[int
 def selection(
     model: pyo.ConcreteModel, pool: RowPool, put: Put, *, others: Sequence[Callable[[Any], None]] = (), **facts: Any
 ) -> Structure:
-    """Return the facts of a model with sigma: its other variables and all rows but ``switch`` are the subproblem.
+    """Return the facts of a model with sigma; all other variables, and all rows but ``switch``, are the subproblem.
 
-    ``others``: repairs of a point after an edit of rows that ``put`` breaks.
+    ``others``: repairs of a point for models with edited rows that ``put`` violates.
     """
     oracle = SelectionOracle(pool, model.budget, model.C, partial(put, model))
     sigma, w = list(model.sigma.values()), list(model.w.values())
@@ -289,14 +289,14 @@ def selection(
 
 
 def chosen(model: Any) -> list[str]:
-    """Return the features with sigma = 1, an offset aside."""
+    """Return the features with sigma = 1, without the offset."""
     return [j for j, v in model.sigma.items() if v.value is not None and v.value > 0.5 and j != OFFSET]
 
 
 def drop_idle(model: Any) -> None:
-    """Put sigma to 0 where a selected feature has no weight and the rows hold without it: all of these, or some.
+    """Set sigma to 0 for selected features without a weight, all or some of them, if the rows allow it.
 
-    Sigma costs nothing, so that the best weights say nothing of it.
+    Sigma has no cost, so the best weights do not determine it.
     """
     idle = [v for j, v in model.sigma.items() if v.value and not v.fixed and v.lb == 0 and not model.w[j].value]
     for some in (idle, *([v] for v in idle)):
@@ -312,12 +312,12 @@ def drop_idle(model: Any) -> None:
 
 def _holds(row: Any) -> bool:
     body, low, up = pyo.value(row.body), pyo.value(row.lower), pyo.value(row.upper)
-    above = low is None or body >= low - HOLDS * max(1.0, abs(low))
-    return above and (up is None or body <= up + HOLDS * max(1.0, abs(up)))
+    above = low is None or body >= low - ROW_TOLERANCE * max(1.0, abs(low))
+    return above and (up is None or body <= up + ROW_TOLERANCE * max(1.0, abs(up)))
 
 
 def composite(model: pyo.ConcreteModel, X: Any, worst: Callable[[FloatArray], RiskRow], **facts: Any) -> CompositeRisk:
-    """Return the facts by which "two-layer" solves (5)."""
+    """Return the facts for the driver "two-layer"."""
     return CompositeRisk(
         matrix=X,
         worst=worst,
@@ -337,28 +337,23 @@ def _column(features: pyo.Set, j: str) -> int:
 def load_lazy(
     model: pyo.ConcreteModel, names: tuple[str, ...], columns: NDArray[np.intp], w: FloatArray, d: FloatArray, xi: float
 ) -> None:
-    """Put a solution on a lazy model."""
+    """Write a solution to a lazy model; weights and shares outside ``columns`` are 0."""
     for v in (*model.w.values(), *model.d.values()):
         v.set_value(0.0, skip_validation=True)
     for j, weight, part in zip(columns.tolist(), w.tolist(), d.tolist(), strict=True):
         model.w[names[j]].set_value(weight, skip_validation=True)
         model.d[names[j]].set_value(part, skip_validation=True)
-    used = w != 0
-    model.omega.set_value(0.5 * float((w[used] ** 2 / d[used]).sum()))
-    model.xi.set_value(xi)
-
-
-def put_lazy(model: Any, w: FloatArray, d: FloatArray, xi: float) -> None:
-    """Put a solution on a lazy model."""
-    used = w != 0
-    write(model.w, w)
-    write(model.d, d)
-    model.omega.set_value(0.5 * float((w[used] ** 2 / d[used]).sum()), skip_validation=True)
+    model.omega.set_value(norm_at(w, d), skip_validation=True)
     model.xi.set_value(xi, skip_validation=True)
 
 
+def put_lazy(model: Any, w: FloatArray, d: FloatArray, xi: float) -> None:
+    """Write a solution to a lazy model with all weights."""
+    load_lazy(model, tuple(model.features), np.arange(len(w)), w, d, xi)
+
+
 def _repair(pool: RowPool, put: Put, model: Any) -> None:
-    """Give the weights of the features selected the shares, norm and risk that they have; all others are 0."""
+    """Set the shares, the norm and the risk of the weights of the selected features; all other weights are 0."""
     w = np.array([0.0 if v.value is None else v.value for v in model.w.values()])
     on = np.array([bool(v.value is not None and v.value > 0.5) for v in model.sigma.values()])
     w = np.where(on & np.isfinite(w), w, 0.0)
@@ -367,6 +362,6 @@ def _repair(pool: RowPool, put: Put, model: Any) -> None:
 
 
 def _trivial(pool: RowPool, put: Put, model: Any) -> None:
-    """Select nothing."""
+    """Set sigma and the weights to 0."""
     write(model.sigma, np.zeros(len(model.sigma)))
     _repair(pool, put, model)

@@ -1,19 +1,19 @@
-r"""FSmulti (5) as a stated cone program, but for its rows on labellings: those an oracle finds where they are violated.
+r"""FSmulti (5) as a conic program without its rows on labellings, which an oracle adds where they are violated.
 
 Problem
-    (5) with ``w``, ``d``, ``t``, ``xi``, the cones and the budget as Pyomo states them, to be edited like any model:
+    (5) with ``w``, ``d``, ``t``, ``xi``, the cones and the budget as Pyomo components, which can be edited in any way:
     rows and bounds on w, d and xi, fixed variables, new variables, another objective. The 2^n - 1 rows
 
     .. math:: \xi + w \cdot \tfrac1n \textstyle\sum_i (y_i - y'_i) x_i \ge \tfrac1n \Delta(y, y')
 
-    are left to the most violated labelling at w, and raising xi to the risk R(w) puts any w on all of them
+    are generated from the most violated labelling at w. Raising xi to the risk R(w) makes any w feasible
     (``drivers.row_generation``).
 Bound
-    Whatever the user adds, each problem over some of the rows is a relaxation, and its solver's dual bound is the
-    bound. Where every point of the edited model is one of (5) at the same cost, multipliers of the rows also prove the
-    bound of ``proof`` from the data alone, whatever the solver's tolerances are; it knows nothing of the added rows.
+    Each problem over some of the rows is a relaxation, also after an edit, and its solver's dual bound is the bound. If
+    every point of the edited model is one of (5) at the same cost, multipliers of the rows also prove the
+    bound of ``proof`` from the data alone, for any tolerance of the solver; this bound ignores the added rows.
 Certificate
-    exact: by the data as built, and after an edit by the bound that the cone program's solver proves.
+    exact: as built by the data, and after an edit by the bound of the conic solver.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from solvers.facts import Certificate, Change, Cuts, Separable, no_cuts
 
 __all__ = ["Labellings", "certificate", "change", "load", "put", "repair_whole", "separable"]
 
-LARGE = 1e3  # objectives above it are divided: accuracies of conic solvers suffer from costs of 1e6
+LARGE = 1e3  # objectives above it are divided: conic solvers lose accuracy with costs of 1e6
 
 
 @dataclass(frozen=True, eq=False)
 class Labellings:
-    """The most violated row of a loss, as a separator of (w, d, t, xi): columns X (n, m), labels y."""
+    """Separator of (w, d, t, xi) by the most violated row of a loss: columns X (n, m), labels y."""
 
     X: Any
     y: Labels
@@ -51,7 +51,7 @@ class Labellings:
         return self
 
     def row(self, w: FloatArray) -> tuple[FloatArray, float, float]:
-        """Return slopes and side of the worst row ``w.slopes + xi >= side``, and its value of xi at w."""
+        """Return slopes and side of the worst row ``w.slopes + xi >= side``, and the xi that it requires at w."""
         n = len(self.y)
         scores = np.asarray(self.X @ w, dtype=float).ravel()
         found = self.loss.most_violated(self.y, scores)
@@ -64,13 +64,13 @@ class Labellings:
         return _cut(slopes, side, np.inf)
 
     def separate(self, point: np.ndarray) -> Cuts:
-        """Return the worst row, where it is violated."""
+        """Return the worst row if it is violated."""
         slopes, side, least = self.row(point[: self.X.shape[1]])
         missed = least - float(point[-1])
         return _cut(slopes, side, missed / max(1.0, abs(side))) if missed > 0.0 else no_cuts(len(point))
 
     def repair(self, point: np.ndarray) -> np.ndarray:
-        """Raise xi to the risk, and put t on its cones, of which a solver's tolerance is all of a small w^2."""
+        """Raise xi to the risk, and set t from its cones: a solver's tolerance may exceed a small w^2."""
         w, d, t = np.split(point[:-1], 3)
         t = np.divide(w**2, d, out=np.where(w == 0, 0.0, t), where=d > 0)
         return np.concatenate([w, d, t, [max(float(point[-1]), self.row(w)[2])]])
@@ -85,7 +85,7 @@ def _cut(slopes: FloatArray, side: float, violation: float) -> Cuts:
 
 
 def separable(model: pyo.ConcreteModel, rows: Labellings, **facts: Any) -> Separable:
-    """Return the facts of a model that states (5) but for its labellings."""
+    """Return the facts of a model that states (5) without its rows on labellings."""
     return Separable(
         visible=[model.w, model.d, model.t, model.xi],
         hidden=[],
@@ -121,16 +121,16 @@ def _proof(model: Any, slopes: np.ndarray, sides: np.ndarray, multipliers: np.nd
 
 
 def _least(rows: Labellings, model: Any, alpha: FloatArray | None) -> float:
-    """Return what the row that w = 0 misses most proves alone."""
+    """Return the bound of the single row that w = 0 violates most."""
     slopes, side, _ = rows.row(np.zeros(rows.X.shape[1]))
     return LabellingRows(slopes[None], np.array([side])).bound(model, None)
 
 
 def change(model: pyo.ConcreteModel, rows: Labellings, *, near: float = 1.0) -> Change | None:
-    """Return the change of variables of ``proof``; no row has slopes above the sizes of the columns, roughly.
+    """Return the change of variables of ``proof``; no slope of a row exceeds the size of its column, roughly.
 
-    None where all units of w are within a factor ``near`` of 1 and the objective is not small: the view of the model
-    in the new variables takes as long to build as the model.
+    None if all units of w are within a factor ``near`` of 1 and the objective is not small: the model in the new
+    variables takes as long to build as the model.
     """
     top = max(0.0, rows.row(np.zeros(rows.X.shape[1]))[1])
     cost = float(pyo.value(model.C)) * top
@@ -149,7 +149,7 @@ def change(model: pyo.ConcreteModel, rows: Labellings, *, near: float = 1.0) -> 
 
 
 def certificate(rows: Labellings, program: Program, proving: list[Any]) -> Certificate:
-    """Return the proof of the complete model, from multipliers of the rows that ``program.row`` reads."""
+    """Return the certificate of the complete model, from multipliers of the rows that ``program.row`` reads."""
     return Certificate(
         proving,
         partial(_bound_whole, rows, program),
@@ -169,7 +169,7 @@ def _bound_whole(rows: Labellings, program: Program, model: Any, multipliers: Fl
 
 
 def repair_whole(rows: Labellings, program: Program, model: Any, *, own: bool = True) -> None:
-    """Put the model's weights on the rows as built, with their own shares or the best."""
+    """Make the model's weights feasible for the rows as built, with their own or the best shares."""
     w = with_shares(model, own=own)
     put(rows, program, model, w, np.array([v.value for v in model.d.values()]), rows.row(w)[2])
 
@@ -180,7 +180,7 @@ def _trivial_whole(rows: Labellings, program: Program, model: Any) -> None:
 
 
 def put(rows: Labellings, program: Program, model: Any, w: FloatArray, d: FloatArray, xi: float) -> None:
-    """Put a solution on the complete model: w, d, the least t, the slack, and scores, sums and excesses."""
+    """Write a solution to the complete model: w, d, the least t, the slack, and scores, sums and excesses."""
     scores = np.asarray(rows.X @ w, dtype=float).ravel()
     write(model.w, w)
     write(model.d, d)
@@ -191,7 +191,7 @@ def put(rows: Labellings, program: Program, model: Any, w: FloatArray, d: FloatA
 
 
 def load(rows: Labellings, program: Program, model: Any, columns: Any, w: FloatArray, d: FloatArray, xi: float) -> None:
-    """Put a solution on the complete model, by the columns that it uses."""
+    """Write a solution to the complete model; weights and shares outside ``columns`` are 0."""
     every, shares = np.zeros((2, len(model.w)))
     every[columns], shares[columns] = w, d
     put(rows, program, model, every, shares, xi)

@@ -1,22 +1,22 @@
-r"""The least regularised value over the rows so far and the columns in use: a conic program with a cone a column.
+r"""The least regularised value over the rows so far and the columns in use: a conic program with a cone per column.
 
 .. math::
     \min_{w, d, t, \xi \ge 0}\ \tfrac12 \textstyle\sum_j t_j + C \xi \quad \text{s.t.} \quad
     \xi \ge q_k + p_k \cdot w \ \forall k, \quad w_j^2 \le d_j t_j, \quad \textstyle\sum_j d_j \le B,\ d \le 1.
 
-It is the problem over groups of B columns (``shares.GroupShares``) with all groups of these columns at once. Measured
-beside it, on Reuters texts with 40 rows and 15 groups of 50 over 261 columns: half the time, and a value 9% nearer to
-the optimum, which groups reach only when hundreds of them have been added one by one.
+This is the problem over groups of B columns (``shares.GroupShares``) with all groups of these columns at once. Measured
+on Reuters texts with 40 rows and 15 groups of 50 over 261 columns: half the time, and a value 9% nearer to the optimum,
+which groups reach only after hundreds of them have been added one by one.
 
-With w_j in units of q_max / max_k |p_kj|, or of W = sqrt(2 C q_max), which no weight of the optimum exceeds, where
-that is less, and the objective over C q_max, all entries are of order 1, whatever the units of the columns. The
-multipliers of the rows are alpha.
+The unit of w_j is q_max / max_k |p_kj|, but at most W = sqrt(2 C q_max), which no weight of the optimum exceeds. The
+objective is divided by C q_max. All entries are then of order 1, whatever the units of the columns. The multipliers of
+the rows are alpha.
 
-``Polytope`` holds the restrictions of the shares: rows and boxes over x = (d, whatever else the rows hold).
+``Polytope`` is the feasible set of the shares: rows and boxes over x = (d, other variables of the rows).
 
 .. math:: \{x : A x \le b \text{ (or } = b),\ \ell \le x \le u\}, \qquad \text{at the cost } c^\top x
 
-The budget's own D is one row of ones and the box [0, 1].
+D itself is one row of ones and the box [0, 1].
 """
 
 from __future__ import annotations
@@ -28,20 +28,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from solvers.box.polyhedron import HOLDS, Polyhedron
 from solvers.clarabel.engine import solve_qp
 
 FloatArray = NDArray[np.float64]
 
-TIGHT = 1e-9  # relative: by how much a point may miss a row without being moved
-NOTHING = 1e-7  # of a share
-LOOSE = 1e-6  # what the nearest point may miss
+NEGLIGIBLE = 1e-7  # a share below it is set to 0 where the rows allow it
 
 
 @dataclass(frozen=True)
 class Polytope:
     """Rows ``A x <= b``, with equality where ``equal``, and boxes; A (r, n) is dense.
 
-    ``shares``: the first so many of x are d; ``cost`` (n,) of x.
+    ``shares``: number of leading entries of x that are d; ``cost`` (n,) of x.
     """
 
     A: FloatArray
@@ -83,49 +82,27 @@ class Polytope:
             shares,
         )
 
-    def missed(self, x: FloatArray) -> float:
-        """Return by how much a point misses the rows and boxes, relative to their sides or to 1."""
-        over = self.A @ x - self.b
-        over = np.where(self.equal, np.abs(over), over) / np.maximum(1.0, np.abs(self.b))
-        outside = np.maximum(self.lower - x, x - self.upper)
-        return max(0.0, float(over.max(initial=0.0)), float(outside.max(initial=0.0)))
+    @property
+    def rows(self) -> Polyhedron:
+        """The rows, without the boxes."""
+        return Polyhedron(self.A, np.where(self.equal, self.b, -np.inf), self.b)
 
-    def near(self, x: FloatArray, time_limit: float | None = None) -> FloatArray | None:
-        """Return a point of the polytope near one: shares next to nothing are nothing where the rows allow it."""
-        x = np.clip(x, self.lower, self.upper)
-        small = np.flatnonzero((x[: self.shares] < NOTHING) & (self.lower[: self.shares] <= 0.0))
-        few = x.copy()
-        few[small] = 0.0
-        for candidate in (few, x):
-            if self.missed(candidate) <= TIGHT:
-                return candidate
-        return self._nearest(x, time_limit)
-
-    def _nearest(self, x: FloatArray, time_limit: float | None) -> FloatArray | None:
-        """Project."""
-        n = len(x)
-        boxed = [np.flatnonzero(np.isfinite(side)) for side in (self.upper, self.lower)]
-        eye = sparse.eye_array(n, format="csr")
-        below, same = self.A[~self.equal], self.A[self.equal]
-        A = sparse.vstack([sparse.csr_array(same), sparse.csr_array(below), eye[boxed[0]], -eye[boxed[1]]], "csc")
-        b = np.concatenate([self.b[self.equal], self.b[~self.equal], self.upper[boxed[0]], -self.lower[boxed[1]]])
-        cones = [("zero", len(same)), ("nonnegative", len(b) - len(same))]
-        kinds = [cone for cone in cones if cone[1]]
-        found = solve_qp(sparse.eye_array(n, format="csc"), -x, A, b, kinds, accuracy=1e-12, time_limit=time_limit)
-        if not found.finite:
-            return None
-        point = np.clip(found.x, self.lower, self.upper)
-        return point if self.missed(point) <= LOOSE else None
+    def near(self, x: FloatArray) -> FloatArray | None:
+        """Return a point of the polytope near x, with negligible shares set to 0 if the rows allow it."""
+        x, rows = np.clip(x, self.lower, self.upper), self.rows
+        small = (np.arange(len(x)) < self.shares) & (x < NEGLIGIBLE) & (self.lower <= 0.0)
+        sparser = np.where(small, 0.0, x)
+        return sparser if rows.missed(sparser) <= HOLDS else rows.nearest(x, self.lower, self.upper)
 
 
-PLAIN = 1e-9  # accuracy of a quadratic program, at most
+QP_ACCURACY = 1e-9  # of a quadratic program, at most
 
 
 @dataclass(frozen=True)
 class Restricted:
-    """An answer of a restricted problem.
+    """A solution of a restricted problem.
 
-    ``alpha`` (K,) >= 0 with a sum of at most C, ``w`` and ``d`` (columns,); ``rest``: the x of a polytope besides d.
+    ``alpha`` (K,) >= 0 with a sum of at most C, ``w`` and ``d`` (columns,); ``rest``: the entries of x after d.
     """
 
     alpha: FloatArray
@@ -144,27 +121,27 @@ def solve_columns(
     time_limit: float | None = None,
     within: Polytope | None = None,
 ) -> Restricted | None:
-    """Solve it; None where the solver finds no answer.
+    """Solve the problem with Clarabel; return None if it finds no solution.
 
-    - ``P`` (ndarray of shape (K, columns)): a row of slopes p_k for each cut.
-    - ``q`` (ndarray of shape (K,)): their constants.
+    - ``P`` (ndarray of shape (K, columns)): slopes p_k of each cut.
+    - ``q`` (ndarray of shape (K,)): constants of the cuts.
     - ``budget``: B.
-    - ``C``: the price of xi, above 0.
+    - ``C``: price of xi, above 0.
     - ``accuracy``: of the objective over C q_max.
     - ``time_limit``: seconds.
-    - ``within``: what restricts the shares in place of D, without a cost; its x beyond them come back as ``rest``.
+    - ``within``: feasible set of the shares in place of D, without a cost; ``rest`` has its other variables.
 
     One cut xi >= 1 - 2 w of one column, C = 1: w = 1/2.
 
-    >>> answer = solve_columns(np.array([[-2.0]]), np.array([1.0]), 1, C=1.0)
-    >>> answer.w.round(6), answer.alpha.round(6)
+    >>> solution = solve_columns(np.array([[-2.0]]), np.array([1.0]), 1, C=1.0)
+    >>> solution.w.round(6), solution.alpha.round(6)
     (array([0.5]), array([0.25]))
     """
     K, F = P.shape
     size, top = largest_row(P), float(q.max(initial=0.0))
     if (alpha := without_slopes(q, C, size)) is not None and within is None:
         return Restricted(alpha, np.zeros(F), np.zeros(F))
-    if within is None and budget >= F and (plain := _all_shares(P, q, C, accuracy, time_limit)) is not None:
+    if within is None and budget >= F and (plain := _solve_qp(P, q, C, accuracy, time_limit)) is not None:
         return Restricted(*plain, np.ones(F))
     top = top if top > 0.0 else 1.0
     X = Polytope.of_budget(F, budget) if within is None else within
@@ -173,21 +150,21 @@ def solve_columns(
     unit = np.minimum(most, top / np.maximum(steepest, top / most))  # of w
     cost = np.r_[np.zeros(F + n), 0.5 * unit**2 / (C * top), 1.0]
 
-    def of_x(rows: Any) -> Any:
+    def widen(rows: Any) -> Any:
         count = rows.shape[0]
         return sparse.hstack([sparse.csr_array((count, F)), rows, sparse.csr_array((count, F + 1))])
 
     eye = sparse.eye_array(n, format="csr")
-    low = np.flatnonzero(np.isfinite(X.lower) & ((X.lower > 0.0) | (np.arange(n) >= F)))  # the cones say d >= 0
+    low = np.flatnonzero(np.isfinite(X.lower) & ((X.lower > 0.0) | (np.arange(n) >= F)))  # the cones imply d >= 0
     up = np.flatnonzero(np.isfinite(X.upper))
     same, below = X.equal, ~X.equal
     A = sparse.vstack(
         [
-            of_x(sparse.csr_array(X.A[same])),
+            widen(sparse.csr_array(X.A[same])),
             sparse.hstack([sparse.csr_array(P * (unit / top)), sparse.csr_array((K, n + F)), np.full((K, 1), -1.0)]),
-            of_x(sparse.csr_array(X.A[below])),
-            of_x(eye[up]),
-            of_x(-eye[low]),
+            widen(sparse.csr_array(X.A[below])),
+            widen(eye[up]),
+            widen(-eye[low]),
             sparse.csr_array(np.r_[np.zeros(N - 1), -1.0][None]),  # xi >= 0
             _cones(F, n),
         ],
@@ -202,36 +179,33 @@ def solve_columns(
         return None
     x = np.clip(found.x[F : F + n], X.lower, X.upper)
     return Restricted(
-        weighed(C * found.z[equations : equations + K], C), unit * found.x[:F], x[:F], rest=x[F:] if n > F else None
+        feasible_multipliers(C * found.z[equations : equations + K], C),
+        unit * found.x[:F],
+        x[:F],
+        rest=x[F:] if n > F else None,
     )
 
 
-def solve_rows(P: FloatArray, q: FloatArray, C: float, time_limit: float | None) -> tuple[FloatArray, FloatArray]:
-    """Solve ``min 1/2 w.w + C xi, xi >= q + P w, xi >= 0``: multipliers of the rows, put where they must be, and w."""
-    if (alpha := without_slopes(q, C, largest_row(P))) is not None:
-        return alpha, np.zeros(P.shape[1])
-    found = _all_shares(P, q, C, 1e-10, time_limit)
-    return (np.zeros(len(q)), np.zeros(P.shape[1])) if found is None else found
-
-
 def solve_shares(P: FloatArray, q: FloatArray, d: FloatArray, C: float, time_limit: float | None) -> Restricted:
-    """Solve it with given shares d: multipliers, and w of least ``1/2 sum w_j^2 / d_j + C xi``.
+    """Minimise ``1/2 sum w_j^2 / d_j + C xi`` over w for given shares d; all multipliers are 0 if that fails.
 
     >>> solve_shares(np.array([[-2.0]]), np.array([1.0]), np.array([1.0]), 1.0, None).w.round(9)
     array([0.5])
     """
-    root = np.sqrt(d)
-    alpha, u = solve_rows(P * root, q, C, time_limit)
-    return Restricted(alpha, root * u, d)
+    root, none = np.sqrt(d), np.zeros(len(d))
+    if (alpha := without_slopes(q, C, largest_row(P * root))) is not None:
+        return Restricted(alpha, none, d)
+    found = _solve_qp(P * root, q, C, 1e-10, time_limit)
+    return Restricted(np.zeros(len(q)), none, d) if found is None else Restricted(found[0], root * found[1], d)
 
 
-def _all_shares(
+def _solve_qp(
     P: FloatArray, q: FloatArray, C: float, accuracy: float, time_limit: float | None
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Solve it with d = 1, a quadratic program: multipliers and w; None where the solver finds no answer.
+    """Solve the problem with d = 1, a quadratic program; return multipliers and w, or None if that fails.
 
-    With a large C, -P'alpha is a difference of large numbers, which is why w is the solver's own, and an accuracy that
-    does for the cones leaves multipliers that prove next to nothing.
+    With a large C, -P'alpha is a difference of large numbers, so w is the solver's own. The accuracy that is enough for
+    the cones would leave multipliers that prove almost nothing.
     """
     K, F = P.shape
     size, top = largest_row(P), float(q.max(initial=0.0))
@@ -239,11 +213,11 @@ def _all_shares(
     curvature = sparse.csc_array(sparse.diags_array(np.r_[np.full(F, unit**2 / (C * top)), 0.0]))
     A = sparse.csc_array(np.vstack([np.c_[P * (unit / top), np.full(K, -1.0)], np.r_[np.zeros(F), -1.0]]))
     cost, b = np.r_[np.zeros(F), 1.0], np.r_[-q / top, 0.0]
-    fine = min(accuracy, PLAIN)
+    fine = min(accuracy, QP_ACCURACY)
     found = solve_qp(curvature, cost, A, b, [("nonnegative", K + 1)], accuracy=fine, time_limit=time_limit)
     if not found.finite:
         return None
-    return weighed(C * found.z[:K], C), unit * found.x[:F]
+    return feasible_multipliers(C * found.z[:K], C), unit * found.x[:F]
 
 
 def _cones(F: int, n: int) -> Any:
@@ -257,7 +231,7 @@ def _cones(F: int, n: int) -> Any:
 
 
 def without_slopes(q: FloatArray, C: float, size: float) -> FloatArray | None:
-    """Return alpha where no cut has a slope, or none is above 0 at w = 0, so that w = 0 is best; None elsewhere."""
+    """Return alpha if w = 0 is optimal, because no cut has a slope or none is above 0 at w = 0; otherwise None."""
     top = float(q.max(initial=0.0))
     if size > 0.0 and top > 0.0:
         return None
@@ -272,8 +246,8 @@ def largest_row(P: FloatArray) -> float:
     return float(np.sqrt((P**2).sum(axis=1)).max(initial=0.0))
 
 
-def weighed(alpha: FloatArray, C: float) -> FloatArray:
-    """Return multipliers as a solver gives them, put where they must be: alpha >= 0 and sum alpha <= C."""
+def feasible_multipliers(alpha: FloatArray, C: float) -> FloatArray:
+    """Return multipliers of a solver, corrected to alpha >= 0 and sum alpha <= C."""
     alpha = np.maximum(alpha, 0.0)
     total = float(alpha.sum())
     return alpha * (C / total) if total > C else alpha

@@ -1,30 +1,30 @@
 r"""Two-layer cutting planes for a risk known by its worst row, over the few columns that a budget allows.
 
-For ``min Omega(w) + C r(X w)``, Omega half the squared k-support norm with budget B (``k_support``), r the greatest of
-many rows (``composite``). With rows on the shares d (``shares``) Omega is taken over D and the rows, its conjugate, of
-which the B largest c_j^2 are that of D, is a linear program, and a point carries its d with it:
+The problem is ``min Omega(w) + C r(X w)``, with Omega half the squared k-support norm with budget B (``k_support``) and
+r the maximum of many rows (``composite``). With rows on the shares d (``shares``) Omega is the minimum over D and the
+rows; its conjugate, for D half the sum of the B largest c_j^2, is then a linear program, and each point includes its d.
 
-    0. w = 0; take its worst row, and the B columns that this row alone would choose. With rows, a vertex of theirs.
+    0. w = 0; take its worst row, and the B columns that this row alone would choose. With rows, start at a vertex.
     1. Solve the problem over the rows so far and the columns in use (``columns``) -> multipliers alpha, a
        point w.
     2. c = h X' sum_k alpha_k u_k over all columns; ``h s.alpha - 1/2 sum of the B largest c_j^2`` is a lower bound.
        Search the line from the best multipliers to these for a better one: c is linear in alpha.
     3. The worst row at w gives the value at w, an upper bound; search the line from the best point to w for a better.
     4. Stop when the two bounds have met.
-    5. Add the worst rows at w, at the points that the search met, and a tenth of the way from the best point to w.
-    6. Where the columns lag behind the rows, add those of the B largest |c_j|, or of more where they are what is
-       late; here and a tenth of the way from the best multipliers. With rows, those of the vertex that c is worth.
-    7. Drop rows and columns that were of no use for some rounds; go to 1.
+    5. Add the worst rows at w, at the points of the search, and a tenth of the way from the best point to w.
+    6. Where the columns lag behind the rows, add those of the B largest |c_j|, or more if only the columns lag; here
+       and a tenth of the way from the best multipliers. With rows, add those of the vertex that is optimal for c.
+    7. Drop rows and columns that were not used for some rounds; go to 1.
 
-Both bounds are taken from the data and hold for any alpha >= 0 with e'alpha <= C and any w, however inexact step 1 is:
-the first is the Lagrangian dual at alpha, minimised over all w; the second the objective at w. Rows and columns are the
-two layers of Mao and Tsang 2013, algorithms 1 and 2; ``stabilised=False`` runs these as printed: step 1 solves (16)
+Both bounds come from the data and hold for any alpha >= 0 with e'alpha <= C and any w, however inexact step 1 is: the
+first is the Lagrangian dual at alpha, minimised over all w; the second is the objective at w. Rows and columns are the
+two layers of Mao and Tsang 2013, algorithms 1 and 2. ``stabilised=False`` runs these as printed: step 1 solves (16)
 over groups of B columns (``shares``), rows are added until they close the gap of the groups, then one group.
 Solving over all columns in use is solving over all their groups at once. The line search and the row past the best
 point are those of Franc and Sonnenburg 2009, "Optimized cutting plane algorithm for large-scale risk minimization".
 
-Convergence: each round adds the worst row at w or the worst group at alpha, and both are finite in number; nothing is
-dropped once a gap has failed to fall for long.
+Convergence: each round adds the worst row at w or the worst group at alpha, and both are finite in number. After many
+rounds without a smaller gap nothing is dropped any more.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from solvers.drivers.base import Driver
 from solvers.drivers.two_layer.columns import Polytope, Restricted, solve_shares
 from solvers.drivers.two_layer.saddle_point import solve_restricted
-from solvers.drivers.two_layer.shares import Budget, BudgetRows, GroupShares
+from solvers.drivers.two_layer.shares import Budget, BudgetRows, GroupShares, search_line
 from solvers.drivers.two_layer.working_set import WorkingSet
 from solvers.errors import ModelError, OptionError
 from solvers.facts.base import facts_of
@@ -51,30 +51,30 @@ from solvers.result import SolutionStatus, StopReason, is_closed
 FloatArray = NDArray[np.float64]
 
 NO_SOLVER = (
-    "it solves its restricted problems itself. A model that states all rows can be solved by any solver of cone "
-    "programs, such as clarabel or scip"
+    "it solves its restricted problems itself. A model that states all rows can be solved by any conic solver, such as "
+    "clarabel or scip"
 )
-AHEAD = 0.1  # of the way from the best point to the master's: where a row is taken, and columns
-LINE = 6  # rows that a line search may ask for
-MANY = 4  # times the budget: columns added where they are what is late
-LAG = 0.3  # of the rows' lag: from here on the columns' lag calls for more of them
+AHEAD = 0.1  # of the way from the best point to the master's: an extra row and extra columns are taken there
+LINE = 6  # rows that a line search may add
+MANY = 4  # times the budget: columns added where only the columns lag
+LAG = 0.3  # of the lag of the rows: from here on the lag of the columns calls for more of them
 IDLE = 3  # rounds
-TINY = (1e-2, 1e-3, 1e-4, 1e-5)  # of the largest weight
+NEGLIGIBLE = (1e-2, 1e-3, 1e-4, 1e-5)  # of the largest weight
 FINE, COARSE = 1e-12, 1e-5  # accuracies of step 1, relative to C q_max
-MANY_ROWS = 100  # of a clash, looked at one by one
-STALLED = 100  # rounds in which the gap has not fallen by a tenth
+MANY_ROWS = 100  # of a conflict, examined one by one
+STALLED = 100  # rounds in which the gap has not decreased by a tenth
 
 
 @dataclass
 class TwoLayerConfig(Config):
-    """Options of ``two-layer``, besides those of every driver; ``iteration_limit`` counts group problems.
+    """Options of ``two-layer`` in addition to those of every driver; ``iteration_limit`` counts group problems.
 
     Attributes
     ----------
     stabilised : bool
         Line search, two rows a round, columns as soon as they lag; False runs the algorithms as printed.
     risk_tolerance : float, optional
-        Stop also when objective and bound are within C times this much of the risk.
+        Stop also when the difference of objective and bound is at most C times this value.
     """
 
     renamed: ClassVar[dict[str, str]] = dict.fromkeys(("sub_solver", "master_solver", "master_options"), NO_SOLVER)
@@ -106,7 +106,7 @@ class Evaluated:
 
 @dataclass
 class Dual:
-    """What multipliers prove: slopes c over all columns, what the rows' constants gain, and the bound."""
+    """Bound that multipliers prove, with the slopes c over all columns and the gain, the sum of the rows' constants."""
 
     slopes: FloatArray
     gain: float
@@ -114,7 +114,7 @@ class Dual:
 
     @property
     def at_best(self) -> float:
-        """The bound of the best multiple t, t gain - t^2 cost: t < 1 for inexact multipliers; t = 0 proves 0."""
+        """The bound of the best multiple t of the multipliers, t gain - t^2 cost; t < 1 if they are inexact."""
         cost, gain = self.gain - self.bound, max(0.0, self.gain)
         return self.bound if 2.0 * cost <= gain else gain**2 / (4.0 * cost)
 
@@ -130,7 +130,7 @@ class TwoLayer(Driver):
     here: Evaluated  # the best point
 
     def prepare(self) -> None:
-        """Read the facts; nothing as large as the data is built except the columns of a sparse matrix."""
+        """Read the facts. Nothing as large as the data is built except the columns of a sparse matrix."""
         self.config.check()
         facts = facts_of(self.model)
         if not isinstance(facts, CompositeRisk):
@@ -165,12 +165,12 @@ class TwoLayer(Driver):
         return BudgetRows(self.budget, self.facts.matrix.shape[1], added.rows, added.shares, added.others)
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Run, and keep the rows and columns of the last problem for the user."""
+        """Run the algorithm, and store the rows and columns of the last problem in the details."""
         try:
             return self._run()
         finally:
             work = self.work
-            self.details["rows"] = list(self.work.rows)
+            self.details["rows"] = list(work.rows)
             self.details["working_set"] = {
                 "columns": work.columns, "P": work.P, "q": work.q, "C": self.C, "B": self.budget, "d": self._d,
                 "groups": self.shares.groups, "restricted": isinstance(self.shares, BudgetRows),
@@ -178,7 +178,7 @@ class TwoLayer(Driver):
             del work.X, self.proof  # may be as large as the data
 
     def _bound_at_hand(self) -> float:
-        return 0.0  # neither part is below
+        return 0.0  # both parts are at least 0
 
     def _run(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the algorithm; the numbers in comments are its steps."""
@@ -200,7 +200,7 @@ class TwoLayer(Driver):
                 point, rows = self._search(answer)  # 3
             self.record("cuts", point.value, cuts=len(work.rows), support=len(work.columns))
             if self._finished():  # 4
-                self._tidied()
+                self._drop_negligible()
                 return StopReason.CONVERGED, None
             new = self._grow(point, rows, dual)  # 5, 6
             if not new and fine:
@@ -212,7 +212,7 @@ class TwoLayer(Driver):
         return self.stop, None
 
     def why_infeasible(self) -> str:
-        """Return an irreducible set of rows on shares that have no solution together, in words."""
+        """Describe an irreducible set of rows on the shares that have no common solution."""
         added = self._added
         assert added is not None
         needed = list(added.rows)
@@ -233,7 +233,7 @@ class TwoLayer(Driver):
     # The steps.
 
     def _grow(self, point: Evaluated, rows: list[RiskRow], dual: Dual) -> bool:
-        """Add rows, and columns where they lag; return whether any is new."""
+        """Add rows, and columns where they lag; return True if any is new."""
         work, B = self.work, self.budget
         # The value of the problem of step 1.
         restricted = dual.gain - self.shares.conjugate_in_use(dual.slopes[work.columns], point.d)
@@ -264,14 +264,14 @@ class TwoLayer(Driver):
         return answer
 
     def _unsolved(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Return the end of the run where step 1 has no answer."""
+        """Return the end of a run whose step 1 has failed."""
         if self.clock.over:
             return StopReason.TIME_LIMIT, None
         self.message = "The restricted problem was not solved: the bounds are those of the round before."
         return StopReason.SOLVER_ERROR, None
 
     def _dual(self, alpha: FloatArray) -> Dual:
-        """Return the dual point of multipliers; keep the best point between it and the best so far."""
+        """Return the dual point of multipliers; keep the best point between it and the best one so far."""
         slopes, gain = self.work.slopes(alpha), float(self.work.q @ alpha)
         there = self._dual_at(slopes, gain)
         self.raise_bound(there.at_best)
@@ -299,7 +299,7 @@ class TwoLayer(Driver):
         return self.proof.slopes + AHEAD * (there.slopes - self.proof.slopes)
 
     def _search(self, answer: Restricted) -> tuple[Evaluated, list[RiskRow]]:
-        """Return the master's point, and rows there and on the way from the best point to it."""
+        """Return the master's point, and the rows there and on the way from the best point to it."""
         there = self._point(answer.w, answer.d, answer.rest)
         between = self._line(self.here, there) if self.config.stabilised else []
         self.here = best = min((self.here, there, *between), key=lambda p: p.value)
@@ -310,34 +310,24 @@ class TwoLayer(Driver):
         return there, [there.row, self.facts.worst(best.scores + AHEAD * way), *(p.row for p in between)]
 
     def _line(self, start: Evaluated, end: Evaluated) -> list[Evaluated]:
-        """Return improving points between two: Omega is exact, the risk is that of the rows found so far."""
+        """Return points between two by a line search: Omega is exact, the risk is that of the rows found so far."""
         step, along, shift = end.w - start.w, end.scores - start.scores, end.d - start.d
-        rest = None if start.rest is None or end.rest is None else end.rest - start.rest
-        h, found = self.facts.scale, []
-        lines = [(h * (r.side - _dot(r, start.scores)), -h * _dot(r, along)) for r in (start.row, end.row)]
-        best = min(start.value, end.value)
-        for _ in range(LINE):
-            at, slope = (np.array(part) for part in zip(*lines, strict=True))
+        h = self.facts.scale
 
-            def modelled(x: float, at: FloatArray = at, slope: FloatArray = slope) -> float:
-                risk = max(0.0, float((at + x * slope).max()))
-                return self.shares.omega(start.w + x * step, start.d + x * shift)[0] + self.C * risk
+        def evaluate(x: float) -> Evaluated:
+            rest = None if start.rest is None or end.rest is None else start.rest + x * (end.rest - start.rest)
+            return self._at(start.w + x * step, start.scores + x * along, start.d + x * shift, rest)
 
-            least = scipy.optimize.minimize_scalar(
-                modelled, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-4}
-            )
-            x = float(least.x)
-            between = None if rest is None or start.rest is None else start.rest + x * rest
-            here = self._at(start.w + x * step, start.scores + x * along, start.d + x * shift, between)
-            found.append(here)
-            if here.value - least.fun <= 0.1 * (best - least.fun):
-                break
-            best = min(best, here.value)
-            lines.append((h * (here.row.side - _dot(here.row, start.scores)), -h * _dot(here.row, along)))
-        return found
+        def risk_line(point: Evaluated) -> tuple[float, float]:
+            return h * (point.row.side - _dot(point.row, start.scores)), -h * _dot(point.row, along)
+
+        def omega(x: float) -> float:
+            return self.shares.omega(start.w + x * step, start.d + x * shift)[0]
+
+        return search_line((start, end), evaluate, risk_line, omega, self.C, limit=LINE, accuracy=1e-4)
 
     def _refine(self, answer: Restricted) -> None:
-        """Solve for w alone, where rows and columns are complete and only an inexact d leaves a gap."""
+        """Solve for w alone if rows and columns are complete and only an inexact d leaves a gap."""
         work = self.work
         d = np.concatenate([answer.d, np.zeros(len(work.columns) - len(answer.d))])
         point = self._point(solve_shares(work.P, work.q, d, self.C, self.clock.left).w, d, answer.rest)
@@ -345,12 +335,12 @@ class TwoLayer(Driver):
         self._offer(self.here)
         self.record("refine", point.value, cuts=len(work.rows), support=len(work.columns))
         if not self._finished():
-            self.message = "The restricted problems are solved to the last digit: the gap cannot be closed further."
+            self.message = "The restricted problems are solved to machine precision: the gap cannot be closed further."
 
-    def _tidied(self) -> None:
-        """Remove columns with negligible weights, where the gap allows it."""
+    def _drop_negligible(self) -> None:
+        """Remove columns with negligible weights if the gap stays closed."""
         size = np.abs(self.here.w)
-        for least in TINY:
+        for least in NEGLIGIBLE:
             few = np.where(size > least * size.max(initial=0.0), self.here.w, 0.0)
             if np.count_nonzero(few) == np.count_nonzero(size):
                 continue
@@ -366,7 +356,7 @@ class TwoLayer(Driver):
             return True
         r = self.config.risk_tolerance
         if r is not None and self.best is not None and self.bound is not None and self.best - self.bound <= self.C * r:
-            self.message = f"Stopped where objective and bound are within C times {r:g} of the risk, as asked."
+            self.message = f"Stopped because objective and bound differ by at most C times {r:g}, the risk tolerance."
             return True
         return False
 
@@ -383,12 +373,12 @@ class TwoLayer(Driver):
         return Evaluated(w, scores, row, risk, omega + self.C * risk, shares, rest)
 
     def _on_rows(self, answer: Restricted, within: Polytope) -> Restricted | None:
-        """Move the shares of an answer onto the rows, with the weights w = -d o c; None where that fails.
+        """Move the shares of an answer onto the rows, with the weights w = -d o c.
 
-        The bound of the multipliers holds in any case; the best point then replaces the answer's point.
+        If that fails, the best point replaces the point of the answer; its multipliers prove their bound in any case.
         """
         extra = np.zeros(0) if answer.rest is None else answer.rest
-        x = within.near(np.concatenate([answer.d, extra]), self.clock.left)
+        x = within.near(np.concatenate([answer.d, extra]))
         if x is None:
             here = self.here
             return replace(answer, w=here.w, d=here.d, rest=here.rest)
@@ -411,7 +401,7 @@ class TwoLayer(Driver):
     # Rows and columns.
 
     def _began(self) -> bool:
-        """Start at w = 0, with the columns of a vertex where rows restrict the shares; False without a vertex."""
+        """Start at w = 0, with the columns of a vertex if rows restrict the shares; return False without a vertex."""
         shares = self.shares
         d, rest = np.zeros(0), None
         if isinstance(shares, BudgetRows):
@@ -433,7 +423,7 @@ class TwoLayer(Driver):
         return new
 
     def _drop(self, answer: Restricted) -> None:
-        """Drop rows and columns without weight for some rounds, for more rounds where the gap does not decrease."""
+        """Drop rows and columns without weight for some rounds; wait longer if the gap does not decrease."""
         gap = np.inf if self.bound is None or self.best is None else self.best - self.bound
         self._since += 1
         if gap < 0.9 * self._gap_then:
@@ -443,7 +433,7 @@ class TwoLayer(Driver):
         held = (self.here.w != 0) | (self.here.d > 0)
         if isinstance(self.shares, GroupShares) and answer.rest is not None:
             self.shares.drop(answer.rest, self._patience)
-            held[:] = True  # groups hold places of columns
+            held[:] = True  # groups refer to positions of columns
         stay = self.work.drop(answer, self.C, held, self._patience)
         self.here.w, self.here.d = self.here.w[stay], self.here.d[stay]
         self._d = np.concatenate([answer.d, np.zeros(len(stay) - len(answer.d))])[stay]

@@ -1,16 +1,16 @@
-r"""Better selections near one, under all rows of a master: a mixed-integer program over the cuts so far proposes them.
+r"""Local branching: a mixed-integer program over the cuts so far proposes better selections near a given one.
 
-For ``cost.x + q(sigma)`` over a master's rows, q with its cuts (``selection``), from a selection sigma*:
+For ``cost.x + q(sigma)`` over the rows of a master, with cuts for q (``selection``), from a selection sigma*:
 
 .. math::
     \min_{x, \eta}\ c^\top x + \eta \quad \text{s.t. the master's rows, } \eta \ge \text{every cut},\
     \textstyle\sum_{\sigma^*_j = 1} (1 - \sigma_j) + \sum_{\sigma^*_j = 0} \sigma_j \le r
 
-    1. Solve it. Its optimum bounds all selections within r switches of sigma*: where that is not below the value of
+    1. Solve it. Its optimum is a bound for all selections within r switches of sigma*. If it is not below the value of
        sigma*, none is better, and r grows from 2, a single exchange, to 4; then the search ends.
-    2. Ask for q there. Better: go on from there, r = 2. Else its cut stands for what is near it; go to 1.
+    2. Evaluate q there. If it is better, continue there with r = 2. Otherwise add its cut; go to 1.
 
-Every proposal satisfies the rows, pairs, groups and equations among them, which an exchange of two may not.
+Every proposal satisfies all rows; an exchange of two features may violate pairs, groups and equations.
 Source: Fischetti, Lodi 2003, "Local branching".
 """
 
@@ -31,15 +31,15 @@ from solvers.model.linear import LinearRows
 FloatArray = NDArray[np.float64]
 
 RADII = (2, 4)
-BETTER = 1e-6  # relative: the least that an exchange must gain
+BETTER = 1e-6  # relative: the least gain of an exchange
 GAP = 1e-6  # relative, of a program
-PATIENCE = 30  # answers of q without a better value
-SECONDS = 5.0  # of a program
-MOST = 300  # columns, those of the largest weights: with more the programs take longer than they are worth
+PATIENCE = 30  # evaluations of q without a better value
+SECONDS = 5.0  # for a program
+MOST = 300  # columns, those of the largest weights; with more the programs take too long
 
 
 class Exchanges:
-    """A search from selections; ``evaluate``: sigma -> tight answer of the subproblem."""
+    """A search from selections; ``evaluate``: sigma -> tight solution of the subproblem."""
 
     def __init__(
         self,
@@ -58,8 +58,8 @@ class Exchanges:
         self._idle = 0
 
     def run(self, weights: FloatArray) -> FloatArray | None:
-        """Return the best selection found, from the largest weights on; None without one, or at the limit."""
-        if self.n > MOST:  # the others stay as little selected as they may be
+        """Return the best selection found from the largest weights; None without one or at the limit."""
+        if self.n > MOST:  # fix the others to their lower bounds
             others = np.argsort(-weights, kind="stable")[MOST:]
             self.upper[others] = self.lower[others]
         first = self._propose(np.append(-weights, np.zeros(len(self.lower) - self.n)), None, 0)
@@ -80,7 +80,7 @@ class Exchanges:
         return self.best[1]
 
     def _tried(self, x: FloatArray) -> bool:
-        """Evaluate a proposal; return whether it is the best so far."""
+        """Evaluate a proposal; return True if it is the best so far."""
         sigma = np.round(x[: self.n])
         answer = self.evaluate(sigma)
         if answer.cut is not None:
@@ -96,7 +96,7 @@ class Exchanges:
         return True
 
     def _propose(self, cost: FloatArray, here: FloatArray | None, radius: int, unit: float = 1.0) -> FloatArray | None:
-        """Return a proposal; None where no neighbour can be better."""
+        """Return a proposal; None if no neighbour can be better."""
         limit = SECONDS if self.clock.left is None else min(SECONDS, self.clock.left)
         if limit <= 0.0:
             return None

@@ -5,19 +5,19 @@ r"""The least regularised value over the rows so far and the columns in use, as 
     q^\top \alpha - \tfrac12 \textstyle\sum_j d_j c_j^2 + g^\top x, \qquad c = P^\top \alpha
 
 is the dual of ``columns`` before d is maximised out, x = (d, whatever else the rows of X hold), X = {A x <= b (or =),
-l <= x <= u} (``Polytope``), which is D where nothing else restricts d; at the saddle point w = -d o c. With multipliers
+l <= x <= u} (``Polytope``), which is D if nothing else restricts d; at the saddle point w = -d o c. With multipliers
 lambda, nu of alpha >= 0 and e'alpha <= C, and s, v, theta of x >= l, x <= u and the rows, whose slacks are kappa, the
 conditions are
 
     -q + P (d o c) - lambda + nu e = 0,    1/2 c^2 - g + s - v - A' theta = 0,    A x + kappa = b
 
-and five complementarities; kappa = 0 on equations. A Newton step has a diagonal in x, H the inverse of s / (x - l) +
-v / (u - x): what is left is small in the rows, T = A H A' + diag(kappa / theta), and K by K in alpha,
+and five complementarities; kappa = 0 on equations. A Newton step has a diagonal in x, with H the inverse of s / (x - l)
++ v / (u - x). The rest is small: in the rows T = A H A' + diag(kappa / theta), and K by K in alpha,
 
     P (diag(d) + diag(c) (H - H A' T^-1 A H) diag(c)) P' + diag(lambda / alpha) + nu / (C - e'alpha) ee'.
 
-Variables with l = u are constants of it. Mehrotra's predictor and corrector, all products by numpy. Measured at 100
-rows and 2000 columns, D alone: 0.1 s to a relative gap of 2e-9, where the conic program takes 3.7 s and ends at 2e-4.
+Variables with l = u are constants. The method is Mehrotra's predictor-corrector, with all products by numpy. Measured
+at 100 rows and 2000 columns, D alone: 0.1 s to a relative gap of 2e-9; the conic program takes 3.7 s and ends at 2e-4.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg.lapack import dpotrf, dpotrs  # scipy's own wrappers cost more than small matrices do
+from scipy.linalg.lapack import dpotrf, dpotrs  # for small matrices scipy's own wrappers take longer
 
 from solvers.clarabel.engine import solve_qp
-from solvers.drivers.two_layer.columns import Polytope, Restricted, largest_row, solve_columns, weighed
+from solvers.drivers.two_layer.columns import Polytope, Restricted, feasible_multipliers, largest_row, solve_columns
 
 FloatArray = NDArray[np.float64]
 
-STEPS = 60
-TO_THE_WALL = 0.995
-RIDGE = 1e-14  # of each entry of the diagonal
-WIDE = 5000  # columns that are no matter for the conic program
-ENOUGH = 1e-4  # of gap and residuals, where the steps end before the accuracy asked for
-NARROW = 1e-10  # a box that is a point
+MAX_STEPS = 60
+STEP_FACTOR = 0.995  # of the longest step
+RIDGE = 1e-14  # of each diagonal entry
+WIDE = 5000  # columns: with more the conic program is too large
+ENOUGH = 1e-4  # gap and residuals that are accepted if the steps end before the required accuracy
+NARROW = 1e-10  # width of a box that is a point
 
 
 class Iterate(NamedTuple):
-    """Multipliers and shares with their slacks, in pairs, each above 0; also the direction of a step."""
+    """Multipliers and shares with their slacks, in pairs, each above 0; or the direction of a step."""
 
     alpha: FloatArray
     lam: FloatArray  # of alpha >= 0
@@ -66,11 +66,11 @@ class Iterate(NamedTuple):
         return float(sum(p.sum() for p in self.products()))
 
     def moved(self, step: Iterate, size: float) -> Iterate:
-        """Return the iterate a step further."""
+        """Return the iterate after a step."""
         return Iterate(*(x + size * dx for x, dx in zip(self, step, strict=True)))
 
     def longest(self, step: Iterate, signed: NDArray[np.bool_]) -> float:
-        """Return the longest step that keeps all at 0 or above, except the multipliers of equations."""
+        """Return the longest step that keeps all entries nonnegative except the multipliers of equations."""
         x, dx = np.concatenate(self), np.concatenate(step)
         dx[len(dx) - 2 * len(signed) :][~np.concatenate([signed, signed])] = 0.0
         falls = np.flatnonzero(dx < 0)
@@ -80,10 +80,10 @@ class Iterate(NamedTuple):
 def solve_saddle(
     P: FloatArray, q: FloatArray, budget: int, C: float, *, accuracy: float = 1e-9, within: Polytope | None = None
 ) -> Restricted | None:
-    """Solve it; return None where the interior-point method fails.
+    """Solve the problem by the interior-point method; return None if it fails.
 
-    ``P``, ``q``, ``budget`` and ``C`` as for ``columns.solve_columns``; ``accuracy``: of the value in units of q_max
-    times what alpha sums to, roughly. ``within``: X in place of D; its x beyond the columns of P come back as ``rest``.
+    ``P``, ``q``, ``budget`` and ``C`` as for ``columns.solve_columns``. ``accuracy``: of the value in units of q_max
+    times the sum of alpha, roughly. ``within``: X in place of D; ``rest`` has its variables after the columns of P.
 
     One cut xi >= 1 - 2 w_1 + w_2 with a budget for one of the two columns:
 
@@ -103,7 +103,7 @@ def solve_saddle(
     unit = min(C, 10.0 * top / size**2)  # of alpha
     run = _Run(P / size, q / top, unit * size**2 / top, C / unit, X, X.cost / (unit * top))
     best, least, x = run.start, np.inf, run.start
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         newton = _Newton(run, x)
         missed = newton.missed
         if not missed < np.inf:
@@ -117,10 +117,10 @@ def solve_saddle(
         aims = [p + da * db - aim for p, da, db in zip(x.products(), affine[::2], affine[1::2], strict=True)]
         aims[4] = np.where(run.inside, aims[4], 0.0)
         step = newton.step(aims)
-        x = x.moved(step, min(1.0, TO_THE_WALL * x.longest(step, run.inside)))
+        x = x.moved(step, min(1.0, STEP_FACTOR * x.longest(step, run.inside)))
     if least > max(accuracy, ENOUGH):
         return None
-    alpha = weighed(unit * best.alpha, C)
+    alpha = feasible_multipliers(unit * best.alpha, C)
     point = X.lower.copy()
     point[run.free] += best.above
     point = np.clip(point, X.lower, X.upper)
@@ -138,13 +138,13 @@ def solve_restricted(
     time_limit: float | None,
     within: Polytope | None = None,
 ) -> Restricted | None:
-    """Solve it by the interior-point method, or by Clarabel where that fails; return None where both fail."""
+    """Solve the problem by the interior-point method, or by Clarabel if that fails; return None if both fail."""
     found = solve_saddle(P, q, budget, C, accuracy=accuracy, within=within)
     return found or solve_columns(P, q, budget, C, accuracy=accuracy, time_limit=time_limit, within=within)
 
 
 def _all_columns(P: FloatArray, q: FloatArray, C: float, size: float, top: float, accuracy: float) -> Restricted | None:
-    """Solve with d = 1: a quadratic program in alpha alone, over the products of the rows, however many columns."""
+    """Solve the problem with d = 1: a quadratic program in alpha alone, for any number of columns."""
     K, unit = len(q), min(C, top / size**2)
     hessian = sparse.csc_array(np.triu(P @ P.T) * (unit / top))
     A = sparse.csc_array(np.vstack([-np.eye(K), np.ones(K)[None]]))
@@ -152,12 +152,12 @@ def _all_columns(P: FloatArray, q: FloatArray, C: float, size: float, top: float
     found = unit * solve_qp(hessian, -q / top, A, b, [("nonnegative", K + 1)], accuracy=accuracy).x
     if not np.all(np.isfinite(found)):
         return None
-    alpha = weighed(found, C)
+    alpha = feasible_multipliers(found, C)
     return Restricted(alpha, -(alpha @ P), np.ones(P.shape[1]))
 
 
 class _Run:
-    """The data of a run in its units, over the x that are free, and where it starts."""
+    """Data of a run in its units, over the free x, and the starting point."""
 
     def __init__(
         self, P: FloatArray, gains: FloatArray, curvature: float, most: float, X: Polytope, cost: FloatArray
@@ -185,7 +185,7 @@ class _Run:
         self.pairs = 2 * n + K + 1 + int(self.inside.sum())
 
     def _share(self, span: FloatArray) -> float:
-        """Return the share of each range to start at: half of the budget, the first row."""
+        """Return the share of each range at the start: half of the budget, which is the first row."""
         whole = float(np.maximum(self.A[0], 0.0) @ span)
         return float(np.clip(0.5 * self.b[0] / whole if whole > 0.0 else 0.5, 1e-6, 0.5))
 
@@ -208,7 +208,7 @@ class _Newton:
         self.missed = max(x.gap, *(float(np.abs(part).max(initial=0.0)) for part in of))
 
     def factor(self) -> bool:
-        """Form and factor the matrices in the rows and in alpha; return whether that succeeded."""
+        """Form and factor the matrices in the rows and in alpha; return True if that succeeded."""
         x, P, A, inside = self.x, self.run.P, self.run.A, self.run.inside
         T = (A * self.inverse) @ A.T
         T[np.diag_indices(len(T))] *= 1.0 + RIDGE
@@ -229,15 +229,15 @@ class _Newton:
         return not failed
 
     def _in_x(self, y: FloatArray, at_rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Solve for the steps in x and theta: x = (y - A'theta) / diagonal, with A x as the products with theta ask.
+        """Solve for the steps in x and theta: x = (y - A'theta) / diagonal, and A x from the products with theta.
 
-        As an update of the diagonal it would lose all digits once a row is tight.
+        An update of the diagonal would lose all digits once a row is tight.
         """
         theta = dpotrs(self.rows, self.run.A @ (self.inverse * y) + at_rows, lower=1)[0]
         return np.asarray(self.inverse * (y - self.run.A.T @ theta)), theta
 
     def step(self, products: list[FloatArray]) -> Iterate:
-        """Return the step that takes the products, of slacks and multipliers in pairs, to 0."""
+        """Return the step that reduces the products of slacks and multipliers to 0."""
         x, inside = self.x, self.run.inside
         a, r, low, high, b = products
         side = -(self.of_alpha + a / x.alpha - r / x.rest)

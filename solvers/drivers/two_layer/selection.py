@@ -18,13 +18,13 @@ Cut
 
     tight where alpha is best at sigma and theta is the 1/2 c_j^2 at which the largest sigma_j sum to B, or 0.
 Value
-    A fit adds the worst row at its point until the cut is within the tolerance; all fits share the rows.
+    A fit adds the worst row at its point until the cut is within the tolerance. All fits share their rows.
 Relaxation
     ``min cost.x + q(sigma)`` over the master's rows and bounds, x = (sigma, its other variables): the saddle point of
-    ``saddle_point`` over the rows so far, in x = d = sigma where the master says that sum sigma <= B, and else with d
-    beside sigma. Of its alpha the cut above is a linear function, whose least value over the master is a linear
+    ``saddle_point`` over the rows so far. If the master implies sum sigma <= B, x = d = sigma; otherwise d is a further
+    part of x. The cut above is a linear function of its alpha, and its least value over the master is a linear
     program: by weak duality a proven bound, and reduced costs. Worst rows are added until bound and value have met.
-    Where that is too large, alpha is taken best for D alone, and the rest is the same: a weaker bound.
+    Where that problem is too large, alpha is optimal for D alone and the rest is the same: a weaker bound.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-import scipy
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -44,8 +43,9 @@ from solvers.clock import Clock
 from solvers.drivers.two_layer.columns import Polytope, Restricted, solve_shares
 from solvers.drivers.two_layer.exchanges import Exchanges
 from solvers.drivers.two_layer.saddle_point import solve_restricted, solve_saddle
+from solvers.drivers.two_layer.shares import search_line
 from solvers.drivers.two_layer.working_set import RowPool
-from solvers.facts.k_support import half_norm
+from solvers.facts.k_support import half_norm, norm_at
 from solvers.facts.row_cut import lagrangian_bound
 from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer
 from solvers.lp.highs import HighsLP, LpStatus
@@ -53,25 +53,25 @@ from solvers.model.linear import LinearRows
 
 FloatArray = NDArray[np.float64]
 
-ROUNDS = 300  # rows that a fit or a relaxation may ask for
+ROUNDS = 300  # rows that a fit or a relaxation may add
 FINE, COARSE = 1e-10, 1e-5  # accuracies of a saddle point, in its units
-MANY = 200  # rows in a problem, from which on those far from the worst are left out
-AHEAD = 0.1  # of the way from the best point to the last: where a row is taken too
-TINY = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8)  # of the largest weight
-LINE = 4  # rows that a line search may ask for
-SHARE = 0.3  # of the time, for the root, and of what is left then for exchanges
-AT_ROOT = 10  # times the accuracy asked for there, a tenth of the gap
+MANY = 200  # rows of a problem; with more, those far from the worst are left out
+AHEAD = 0.1  # of the way from the best point to the last: an extra row is taken there
+NEGLIGIBLE = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8)  # of the largest weight
+LINE = 4  # rows that a line search may add
+SHARE = 0.3  # of the time, for the root; of the remaining time, for exchanges
+AT_ROOT = 10  # times the required accuracy at the root, a tenth of the gap
 TIGHT = 1e-7  # relative gap of answers at selections
-SELECTED = 1e-9  # a sigma that counts
-BORDER = 400  # rows of a relaxation
+SELECTED = 1e-9  # least sigma of a selected column
+MAX_SIZE = 400  # rows of a relaxation
 
 
-_Fitted = tuple[float, FloatArray, FloatArray, float]  # value, w, d and risk
+_Fit = tuple[float, FloatArray, FloatArray, float]  # value, w, d and risk
 
 
 @dataclass(frozen=True)
-class _Weighed:
-    """Weights with their shares, a point of the master, scores, the position of the worst row, and the value."""
+class _RelaxationPoint:
+    """Weights with their shares, a point of the master, scores, position of the worst row, and value."""
 
     w: FloatArray
     d: FloatArray
@@ -81,13 +81,13 @@ class _Weighed:
     value: float
 
 
-def _load_nowhere(w: np.ndarray, d: np.ndarray, risk: float) -> None:
+def load_nowhere(w: np.ndarray, d: np.ndarray, risk: float) -> None:
     """Do nothing: there is no model to load values into."""
 
 
 @dataclass
 class SelectionOracle:
-    """The oracle of a ``Structure``: ``solve`` at a sigma, ``relax`` over a master.
+    """Oracle of a ``Structure``: ``solve`` at a sigma, ``relax`` over a master.
 
     ``pool``: RowPool. ``budget``, ``weight``: Params B and C. ``load``: sets the model to (w (m,), d (m,), risk).
     """
@@ -112,10 +112,10 @@ class SelectionOracle:
     def detached(self) -> SelectionOracle:
         """Return an equal oracle without a model, for other processes."""
         C, B = self.parameters()
-        return SelectionOracle(self.pool, B, C, _load_nowhere)
+        return SelectionOracle(self.pool, B, C, load_nowhere)
 
     def parameters(self) -> tuple[float, float]:
-        """Return what q depends on besides sigma."""
+        """Return C and B, on which q depends in addition to sigma."""
         return float(pyo.value(self.weight)), float(pyo.value(self.budget))
 
     def solve(
@@ -129,15 +129,15 @@ class SelectionOracle:
         X = pool.matrix[:, columns]
         X = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=float)
         used, best, cut = list(pool.active), (np.inf, np.zeros(0), np.zeros(0), 0.0), Cut(0.0, np.zeros(len(point)))
-        low, whole = -np.inf, sigma.min(initial=1.0) >= 1.0
+        low, is_binary = -np.inf, sigma.min(initial=1.0) >= 1.0
         for _ in range(ROUNDS):
             answer = self._fit(used, columns, sigma, C, B, clock.left)
             there = self._cut(used, answer.alpha, point, B)
             if there.at(point) > low:
                 low, cut = there.at(point), there
-            w = answer.w if whole else np.where(answer.d > 0.0, answer.w, 0.0)  # without a share: rounding
+            w = answer.w if is_binary else np.where(answer.d > 0.0, answer.w, 0.0)  # without a share: rounding
             row, risk = pool.at(X @ w)
-            omega, d = half_norm(w, int(B)) if whole else (_spread(w, answer.d), answer.d)
+            omega, d = half_norm(w, int(B)) if is_binary else (norm_at(w, answer.d), answer.d)
             if omega + C * risk < best[0]:
                 best = (omega + C * risk, w, d, risk)
             if low >= ceiling or best[0] - low <= tolerance * abs(best[0]) or clock.over:
@@ -147,7 +147,7 @@ class SelectionOracle:
             if not new:
                 break
             used += sorted(new)
-        value, w, d, risk = self._tidied(best, X, int(B), C, low, tolerance) if whole else best
+        value, w, d, risk = self._drop_negligible(best, X, int(B), C, low, tolerance) if is_binary else best
         every, shares = np.zeros(len(point)), np.zeros(len(point))
         every[columns], shares[columns] = w, d
         pool.near(every)
@@ -157,11 +157,11 @@ class SelectionOracle:
 
         return SubAnswer(value, min(low, value), cut, load, every)
 
-    def _tidied(self, best: _Fitted, X: FloatArray, B: int, C: float, low: float, tolerance: float) -> _Fitted:
-        """Remove negligible weights of an interior point, where the tolerance allows it."""
+    def _drop_negligible(self, best: _Fit, X: FloatArray, B: int, C: float, low: float, tolerance: float) -> _Fit:
+        """Remove negligible weights of an interior point if the tolerance allows it."""
         value, w = best[:2]
         size = np.abs(w)
-        for least in TINY:
+        for least in NEGLIGIBLE:
             few = np.where(size > least * size.max(initial=0.0), w, 0.0)
             if np.count_nonzero(few) < np.count_nonzero(w):
                 omega, d = half_norm(few, B)
@@ -174,7 +174,7 @@ class SelectionOracle:
     def _fit(
         self, used: list[int], columns: NDArray[np.intp], sigma: FloatArray, C: float, B: float, left: float | None
     ) -> Restricted:
-        """Return the best weights on columns over the rows in use."""
+        """Return the best weights on some columns for the rows in use."""
         P, q = self.pool.P[used][:, columns], self.pool.q[used]
         if float(sigma.sum()) <= B * (1.0 + 1e-12):
             return solve_shares(P, q, sigma, C, left)
@@ -184,7 +184,7 @@ class SelectionOracle:
         return found or Restricted(np.zeros(len(q)), np.zeros(F), sigma * min(1.0, B / float(sigma.sum())))
 
     def _cut(self, used: list[int], alpha: FloatArray, sigma: FloatArray, B: float) -> Cut:
-        """Return the cut of multipliers, with the best theta at sigma."""
+        """Return the cut of multipliers with the best theta at sigma."""
         rows = used[: len(alpha)]
         half = 0.5 * (alpha @ self.pool.P[rows]) ** 2
         theta = threshold(half, sigma, B)
@@ -206,11 +206,11 @@ class SelectionOracle:
         pool, clock, m = self.pool, Clock(time_limit), self.pool.matrix.shape[1]
         C, B = self.parameters()
         root = not np.isfinite(enough)
-        limit = Clock(clock.left_of(SHARE)) if root else clock  # the tree has the rest
+        limit = Clock(clock.left_of(SHARE)) if root else clock  # the remaining time is for the tree
         accuracy = AT_ROOT * accuracy if root else accuracy
         shares, program, within = np.clip(upper[:m], 0.0, 1.0), master, _polytope(master, lower, upper, m, B)
         apart = within is None
-        if within is None:  # alpha is best for D alone: a relaxation of the relaxation
+        if within is None:  # alpha is optimal for D alone: a relaxation of the relaxation
             within = replace(Polytope.of_budget(m, B), upper=shares)
             program = replace(master, cost=np.zeros(len(master.cost)), constant=0.0)
         used, best, here, low, fine = list(pool.active), None, None, -np.inf, COARSE
@@ -248,9 +248,9 @@ class SelectionOracle:
         return replace(best, point=here.x, choices=self._near(master, lower, upper, here, clock) if root else [])
 
     def _near(
-        self, master: LinearRows, lower: np.ndarray, upper: np.ndarray, here: _Weighed, clock: Clock
+        self, master: LinearRows, lower: np.ndarray, upper: np.ndarray, here: _RelaxationPoint, clock: Clock
     ) -> list[np.ndarray]:
-        """Return the selection to which exchanges lead from the relaxation's point."""
+        """Return the result of exchanges from the point of the relaxation, as a list."""
         m = len(here.w)
         share = None if clock.left is None else SHARE * clock.left
         search = Exchanges(
@@ -261,40 +261,36 @@ class SelectionOracle:
 
     def _point(
         self, master: LinearRows, w: FloatArray, d: FloatArray, x: FloatArray, scores: FloatArray, C: float
-    ) -> _Weighed:
+    ) -> _RelaxationPoint:
         row, risk = self.pool.at(scores)
-        return _Weighed(w, d, x, scores, row, master.constant + float(master.cost @ x) + _spread(w, d) + C * risk)
+        return _RelaxationPoint(
+            w, d, x, scores, row, master.constant + float(master.cost @ x) + norm_at(w, d) + C * risk
+        )
 
-    def _line(self, master: LinearRows, start: _Weighed, end: _Weighed, C: float) -> list[_Weighed]:
-        """Return improving points between two: exact except for the risk, which is that of the rows found so far."""
-        pool, rows, found = self.pool, [start.row, end.row], list[_Weighed]()
-        moves = [b - a for a, b in ((start.w, end.w), (start.d, end.d), (start.x, end.x), (start.scores, end.scores))]
-        cost, per_step = master.constant + float(master.cost @ start.x), float(master.cost @ moves[2])
-        best = min(start.value, end.value)
-        for _ in range(LINE):
-            at, slope = pool.q[rows] + pool.P[rows] @ start.w, pool.P[rows] @ moves[0]
+    def _line(
+        self, master: LinearRows, start: _RelaxationPoint, end: _RelaxationPoint, C: float
+    ) -> list[_RelaxationPoint]:
+        """Return points between two by a line search: only the risk is approximate, that of the rows found so far."""
+        dw, dd, dx, dscores = end.w - start.w, end.d - start.d, end.x - start.x, end.scores - start.scores
+        cost, per_step = master.constant + float(master.cost @ start.x), float(master.cost @ dx)
 
-            def modelled(t: float, at: FloatArray = at, slope: FloatArray = slope) -> float:
-                norm = _spread(start.w + t * moves[0], start.d + t * moves[1])
-                return cost + t * per_step + norm + C * max(0.0, float((at + t * slope).max()))
+        def evaluate(t: float) -> _RelaxationPoint:
+            scores = start.scores + t * dscores
+            return self._point(master, start.w + t * dw, start.d + t * dd, start.x + t * dx, scores, C)
 
-            least = scipy.optimize.minimize_scalar(
-                modelled, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-3}
-            )
-            t = float(least.x)
-            parts = (start.w, start.d, start.x, start.scores)
-            w, d, x, scores = (part + t * move for part, move in zip(parts, moves, strict=True))
-            found.append(self._point(master, w, d, x, scores, C))
-            if found[-1].value - least.fun <= 0.1 * (best - least.fun):
-                break
-            best = min(best, found[-1].value)
-            rows.append(found[-1].row)
-        return found
+        def risk_line(point: _RelaxationPoint) -> tuple[float, float]:
+            P, q = self.pool.P[point.row], self.pool.q[point.row]
+            return q + P @ start.w, P @ dw
+
+        def other_terms(t: float) -> float:
+            return cost + t * per_step + norm_at(start.w + t * dw, start.d + t * dd)
+
+        return search_line((start, end), evaluate, risk_line, other_terms, C, limit=LINE, accuracy=1e-3)
 
     def _least(
         self, master: LinearRows, lower: np.ndarray, upper: np.ndarray, cut: Cut
     ) -> tuple[float, np.ndarray, np.ndarray] | None:
-        """Return a bound of the master's cost and a cut over the master, reduced costs, and a point."""
+        """Return a lower bound on the master's cost plus a cut, reduced costs, and a point of the master."""
         m, N = len(cut.coefficients), len(master.cost)
         if self._lp is None or self._lp[0] is not master:
             lp = HighsLP(np.zeros(N), lower, upper)
@@ -315,7 +311,7 @@ class SelectionOracle:
 
 
 def threshold(half: FloatArray, sigma: FloatArray, B: float) -> float:
-    """Return the value at which the largest of some numbers have shares that sum to B; 0 where there are fewer.
+    """Return the number at which the shares of the largest numbers sum to B; 0 if there are fewer.
 
     >>> threshold(np.array([3.0, 1.0, 2.0]), np.ones(3), 2)
     2.0
@@ -328,18 +324,10 @@ def threshold(half: FloatArray, sigma: FloatArray, B: float) -> float:
     return float(half[order[full[0]]])
 
 
-def _spread(w: FloatArray, d: FloatArray) -> float:
-    """Return ``1/2 sum w_j^2 / d_j``."""
-    used = w != 0
-    if np.any(d[used] <= 0.0):
-        return np.inf
-    return 0.5 * float((w[used] ** 2 / d[used]).sum())
-
-
 def _polytope(master: LinearRows, lower: np.ndarray, upper: np.ndarray, m: int, B: float) -> Polytope | None:
-    """Return the master with d: sigma itself where its sum cannot exceed B, else additional variables."""
+    """Return the feasible set of (d, x): d is sigma if its sum cannot exceed B, else additional variables."""
     low, up, N = master.lower, master.upper, len(master.cost)
-    if len(low) + np.count_nonzero(np.isfinite(low) & (low != up)) > BORDER:
+    if len(low) + np.count_nonzero(np.isfinite(low) & (low != up)) > MAX_SIZE:
         return None
     if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
         return None
@@ -348,7 +336,7 @@ def _polytope(master: LinearRows, lower: np.ndarray, upper: np.ndarray, m: int, 
     counts = (least > 0.0) & ((rest >= 0.0) & (rest * lower[m:] >= 0.0)).all(axis=1)
     if float(upper[:m].sum()) <= B or bool(np.any(up[counts] <= B * (1.0 + 1e-12) * least[counts])):
         return Polytope.of_rows(B, m, rows, low, up, lower, upper, master.cost)
-    if m > BORDER:
+    if m > MAX_SIZE:
         return None
     A = np.block([[np.eye(m), -np.eye(m), np.zeros((m, N - m))], [np.zeros((len(low), m)), rows]])
     low, up = np.r_[np.full(m, -np.inf), low], np.r_[np.zeros(m), up]

@@ -1,17 +1,17 @@
-r"""Few columns for a risk known by its worst row: exchanges of single columns, pruned by bounds from the data.
+r"""Search for few columns for a risk known by its worst row: exchanges of single columns, pruned by proven bounds.
 
 For ``v(S) = min over w on the columns S of 1/2 w.w + C r(X w)`` (``composite``), the least v(S) with at most K columns:
 
-    0. Fit each start; first drop the columns of least w_j^2 one after the other where it has more than K.
+    0. Fit each start. If it has more than K columns, first drop those of least w_j^2 one after the other.
     1. Each fit leaves multipliers alpha of rows, and with c = h X' sum_k alpha_k u_k a cut, a bound on every S:
        ``v(S) >= h s.alpha - 1/2 sum_{j in S} c_j^2``, the Lagrangian at alpha minimised over w on S.
     2. Of all exchanges (one column for another, or one more where there is room) whose greatest cut is below the best
-       value, fit the one with the least; a fit ends as soon as its own cut says that it cannot be better.
-    3. Better: go on from there. Else its cut stands for the exchanges that remain; go to 2.
+       value, fit the one with the least; a fit ends as soon as its own cut proves that it cannot be better.
+    3. If it is better, continue there. Otherwise its cut remains for the other exchanges; go to 2.
 
-The cuts hold for any alpha >= 0 with e'alpha <= C, so what is left out cannot be better. Where step 2 finds none, no
-exchange of single columns lowers the value: a local optimum. Its distance from the best K columns is bounded by the
-relaxation (``driver``), which K columns satisfy. A fit is that of ``selection``: all fits share their rows.
+The cuts hold for any alpha >= 0 with e'alpha <= C, so the exchanges that are left out cannot be better. If step 2 finds
+none, no exchange of single columns lowers the value: a local optimum. The relaxation (``driver``) bounds its distance
+from the best K columns, which satisfy it. A fit is that of ``selection``; all fits share their rows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from solvers.clock import Clock
-from solvers.drivers.two_layer.selection import SelectionOracle
+from solvers.drivers.two_layer.selection import SelectionOracle, load_nowhere
 from solvers.drivers.two_layer.working_set import RowPool
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.facts.structure import Cut
@@ -34,11 +34,11 @@ FloatArray = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 ACCURACY = 1e-7  # relative, of a fit
-LOOSE = 1e-3  # the same while columns are dropped
-BETTER = 1e-6  # relative: the least that an exchange must gain
+LOOSE = 1e-3  # relative, of a fit while columns are dropped
+BETTER = 1e-6  # relative: the least gain of an exchange
 PATIENCE = 400  # fits without a better value
 CUTS = 200
-CELLS = 2e7  # of the candidate columns, which are dense
+CELLS = 2e7  # of the matrix of candidate columns, which is dense
 MOST = 400  # candidate columns
 
 
@@ -53,7 +53,7 @@ class Fit:
 
 @dataclass
 class SupportFound(Fit):
-    """The result of a search; ``local``: whether no exchange of single columns is better."""
+    """The result of a search; ``local``: True if no exchange of single columns is better."""
 
     stop: StopReason
     exchanges: int
@@ -61,21 +61,21 @@ class SupportFound(Fit):
 
 
 class SupportSearch:
-    """A search over supports of one risk.
+    """Search over the supports of one risk.
 
     Parameters
     ----------
     facts : CompositeRisk
     most : int
-        K, the most columns.
+        K, the largest number of columns.
     C : float
     slopes : ndarray of shape (m,)
-        c at the multipliers of the relaxation: columns of large ones are candidates.
+        c at the multipliers of the relaxation: columns of large slopes are candidates.
     starts : list of arrays
-        Columns, the most promising first; all are candidates. The first ones stay where there are too many.
-    locked : columns that stay
+        Columns, the most promising first; all are candidates. If there are too many, the first ones are kept.
+    locked : columns that are never removed
     rows : list of RiskRow
-        Known before.
+        Rows found before.
     """
 
     def __init__(
@@ -106,13 +106,13 @@ class SupportSearch:
         self.exchanges = 0
 
     def run(self, bound: float | None, gap: float, *, exchanges: bool = True) -> SupportFound | None:
-        """Search until the bound is met, no exchange is better, or a limit; None if stopped before the first point."""
+        """Search until the bound is met, no exchange is better, or a limit is reached; return None without a point."""
         stop, local = StopReason.CONVERGED, False
         try:
             pool = RowPool(self.matrix, self._facts.worst, self._facts.scale)
             for row in self._rows:
                 pool.add(row)
-            self.oracle = SelectionOracle(pool, self.most, self._C, lambda w, d, risk: None)
+            self.oracle = SelectionOracle(pool, self.most, self._C, load_nowhere)
             for start in self.starts:
                 fit = self._fit(self._fewer(start), np.inf)
                 if not exchanges:
@@ -138,7 +138,7 @@ class SupportSearch:
     # Step 0.
 
     def _fewer(self, start: Indices) -> Indices:
-        """Drop columns of least weight until K are left, a tenth of the excess at a time."""
+        """Drop the columns of least weight, a tenth of the excess at a time, until K are left."""
         support = start
         while len(support) > self.most:
             size = np.abs(self._loose(support))
@@ -152,7 +152,7 @@ class SupportSearch:
     # Steps 2 and 3.
 
     def _improved(self, here: Fit, bound: float | None, gap: float) -> bool:
-        """Exchange columns of a fit; return whether no exchange is left."""
+        """Exchange columns of a fit; return True if no exchange is left."""
         idle = 0
         tried: set[frozenset[int]] = set()
         while not (self.clock.over or self._met(bound, gap) or idle >= PATIENCE):
@@ -168,7 +168,7 @@ class SupportSearch:
         return False
 
     def _promising(self, here: Fit, tried: set[frozenset[int]]) -> Indices | None:
-        """Return the untried neighbour of least bound, if that is below the present value."""
+        """Return the untried neighbour of least bound if this bound is below the present value."""
         inside = here.columns
         outside = np.setdiff1d(np.arange(len(self.columns)), inside)
         if not len(outside):
@@ -196,7 +196,7 @@ class SupportSearch:
     # Step 1.
 
     def _fit(self, columns: Indices, ceiling: float) -> Fit | None:
-        """Return the best weights on at most K columns; None where they cannot be below ``ceiling``."""
+        """Return the best weights on at most K columns; None if they cannot be below ``ceiling``."""
         answer = self.oracle.solve(self._selection(columns), ACCURACY, self.clock.left, ceiling=ceiling)
         assert answer.cut is not None
         assert answer.value is not None

@@ -1,6 +1,6 @@
-"""The rows and columns in use of a composite risk: slopes over these columns only, grown and shrunk in place.
+"""Rows and columns in use of a composite risk, with slopes over these columns only, extended and reduced in place.
 
-``RowPool`` holds the rows of a risk met so far, which the problems of one model share.
+``RowPool`` holds the rows of a risk found so far; the problems of one model share it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ USELESS = 1e-5  # of a share
 class WorkingSet:
     """Rows ``q_k + p_k.w`` over the columns in use.
 
-    - ``columns`` (ndarray of shape (F,)): in use, by their place in X.
+    - ``columns`` (ndarray of shape (F,)): positions in X of the columns in use.
     - ``XF``: those columns of X.
     - ``rows``: list of RiskRow.
     - ``P``, ``q`` (ndarrays of shapes (K, F) and (K,)): p_k = -h X'u_k over the columns in use, q_k = h s_k.
@@ -40,7 +40,7 @@ class WorkingSet:
         self._row_idle, self._column_idle = (np.empty(0, dtype=int) for _ in range(2))
 
     def slopes(self, alpha: FloatArray) -> FloatArray:
-        """Return c = h X' sum_k alpha_k u_k over all columns of X, the only step that reads all entries."""
+        """Return c = h X' sum_k alpha_k u_k over all columns of X; only this step reads all entries."""
         total = np.zeros(self.X.shape[0])
         for a, row in zip(alpha.tolist(), self.rows, strict=True):
             if a > 0:
@@ -48,7 +48,7 @@ class WorkingSet:
         return np.asarray(self.X.T @ total) * self.scale
 
     def add_rows(self, rows: Sequence[RiskRow]) -> bool:
-        """Add rows that are not there yet; return whether any is new."""
+        """Add the rows that are new; return True if there is one."""
         new: list[RiskRow] = []
         for row in rows:
             if not any(_same(row, other) for other in (*self.rows, *new)):
@@ -63,7 +63,7 @@ class WorkingSet:
         return True
 
     def add_columns(self, wanted: NDArray[np.intp]) -> bool:
-        """Add columns; return whether any is new."""
+        """Add the columns that are new; return True if there is one."""
         new = np.setdiff1d(wanted, self.columns)
         if len(new):
             part = self.X[:, new]
@@ -75,14 +75,14 @@ class WorkingSet:
         return len(new) > 0
 
     def drop(self, answer: Restricted, C: float, held: NDArray[np.bool_], patience: int) -> NDArray[np.bool_]:
-        """Drop rows and columns without weight in the answers of some rounds; return which columns are kept.
+        """Drop rows and columns without weight in the solutions of several rounds; return a mask of the kept columns.
 
-        ``held``: columns that are kept, as are rows and columns added since the answer.
+        ``held``: columns to keep. Rows and columns added after the solution are kept too.
         """
         known = len(answer.alpha)
         values = self.q[:known] + self.P[:known, : len(answer.w)] @ answer.w
         slack = (max(0.0, float(values.max())) - values) / max(float(self.q.max()), 1e-300)
-        self._row_idle = idle_rounds(self._row_idle, answer.alpha / C >= slack)  # interior points leave neither at 0
+        self._row_idle = idle_rounds(self._row_idle, answer.alpha / C >= slack)  # interior points: neither is exactly 0
         keep = self._row_idle < patience
         self.rows = [r for r, kept in zip(self.rows, keep.tolist(), strict=True) if kept]
         self.P, self.q, self._row_idle = self.P[keep], self.q[keep], self._row_idle[keep]
@@ -99,16 +99,16 @@ def _same(row: RiskRow, other: RiskRow) -> bool:
 
 
 def idle_rounds(rounds: NDArray[np.int_], used: NDArray[np.bool_]) -> NDArray[np.int_]:
-    """Return the rounds without use of rows, columns or groups, the last of which may be newer than the answer."""
+    """Update the number of rounds without use of rows, columns or groups; the last of them may be new."""
     new = np.zeros(len(rounds) - len(used), dtype=int)
     return np.concatenate([np.where(used, 0, rounds[: len(used)] + 1), new])
 
 
-KEPT = 80  # rows that the next problem begins with
+KEPT = 80  # rows of the next problem at its start
 
 
 class RowPool:
-    """The rows of a risk found so far, over all columns; they depend on the data alone, so that clones share them.
+    """Rows of a risk found so far, over all columns. They depend on the data only, so that clones share them.
 
     ``matrix`` (n, m), ``worst``, ``scale``: as in ``CompositeRisk``.
     """
@@ -121,13 +121,13 @@ class RowPool:
         self.active = [self.first]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RowPool:
-        """Return a pool with these rows, which are valid for every copy; arrays are shared until one grows."""
+        """Return a pool with the same rows, valid for every copy; arrays are shared until one grows."""
         other = copy(self)
         other._known = dict(self._known)
         return other
 
     def at(self, scores: FloatArray) -> tuple[int, float]:
-        """Return the position of the worst row at scores, and the risk there."""
+        """Return the position of the worst row at scores, and the risk."""
         row = self.worst(scores)
         return self.add(row), max(0.0, self.scale * (row.side - float(row.coefficients.astype(float) @ scores)))
 
@@ -141,18 +141,18 @@ class RowPool:
         return self._known[key]
 
     def scores(self, w: FloatArray, columns: Any = None) -> FloatArray:
-        """Return X w, of weights on some columns."""
+        """Return X w for weights on all or some columns."""
         X = self.matrix if columns is None else self.matrix[:, columns]
         return np.asarray(X @ w, dtype=float).ravel()
 
     def nearest(self, points: list[FloatArray], used: list[int]) -> list[int]:
-        """Return the rows that are nearest to the worst row at any of several weights."""
+        """Return the rows nearest to the worst row at any of several weights."""
         P, q = self.P[used], self.q[used]
         values = np.array([q + P @ w for w in points])
         behind = (values.max(axis=1)[:, None] - values).min(axis=0)
         return [used[k] for k in np.argsort(behind, kind="stable")[:KEPT].tolist()]
 
     def near(self, w: FloatArray) -> None:
-        """Start the next problem with the rows nearest to the worst row at w."""
+        """Set the rows of the next problem to those nearest to the worst row at w."""
         values = self.q + self.P @ w
         self.active = np.argsort(-values, kind="stable")[:KEPT].tolist()

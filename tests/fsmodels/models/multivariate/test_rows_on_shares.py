@@ -204,7 +204,7 @@ def test_the_interior_point_with_rows_is_the_conic_program(seed):
         return float(answer.alpha @ q - 0.5 * answer.d @ (answer.alpha @ P) ** 2)
 
     assert fast is not None
-    assert within.missed(fast.d) <= 1e-7
+    assert within.rows.missed(fast.d) <= 1e-7
     assert worth(fast) == pytest.approx(worth(slow), rel=1e-5, abs=1e-7)
     exact = linprog(
         -0.5 * (fast.alpha @ P) ** 2,
@@ -223,7 +223,7 @@ def test_points_next_to_the_rows_are_put_on_them():
         np.zeros(2), np.ones(2), np.zeros(2), 2,
     )  # fmt: skip
     x = within.near(np.array([0.5, 0.5 + 1e-5]))
-    assert within.missed(x) <= 1e-9
+    assert within.rows.missed(x) <= 1e-9
     assert np.abs(x - 0.5).max() <= 1e-5
 
 

@@ -347,7 +347,7 @@ def test_a_path_with_rows_changes_the_most(small, values):
 
 @pytest.mark.parametrize("B", [1, 2])
 def test_what_is_too_large_to_be_relaxed_at_once_has_a_weaker_bound_that_holds(B, small, values, monkeypatch):
-    monkeypatch.setattr("solvers.drivers.two_layer.selection.BORDER", 0)
+    monkeypatch.setattr("solvers.drivers.two_layer.selection.MAX_SIZE", 0)
     model = mv.fsmulti(small, budget=B, C=30.0, sigma=True)
     cost_row(model)
     oracle = facts_of(model).oracle

@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from solvers import SolutionStatus, StopReason, solve
-from solvers.drivers.two_layer.columns import solve_shares, weighed
+from solvers.drivers.two_layer.columns import feasible_multipliers, solve_shares
 from solvers.drivers.two_layer.saddle_point import solve_restricted
 from solvers.drivers.two_layer.shares import GroupShares
 from solvers.errors import ModelError, OptionError
@@ -362,7 +362,7 @@ def test_given_shares_are_a_quadratic_program(seed):
 
 
 def test_multipliers_are_put_where_they_must_be():
-    assert weighed(np.array([-1e-9, 3.0, 1.0]), 2.0).tolist() == [0.0, 1.5, 0.5]
+    assert feasible_multipliers(np.array([-1e-9, 3.0, 1.0]), 2.0).tolist() == [0.0, 1.5, 0.5]
 
 
 def test_any_multipliers_are_a_lower_bound():
