@@ -1,4 +1,4 @@
-r"""The kernel family as algebra, for some 60 samples of 20 features and any NLP solver; ``kernel`` has the maths.
+r"""The kernel family as algebra, for some 60 samples of 20 features and any NLP solver; ``kernel`` has the formulas.
 
     .. math::
         \min\ & \tfrac{1}{2 \lambda^2} \sum_{ij} y_i y_j u_i u_j K_{ij} + C \sum_i (\xi_i + \tfrac{t_i^2}{4 \epsilon})
@@ -7,11 +7,11 @@ r"""The kernel family as algebra, for some 60 samples of 20 features and any NLP
                      & q_k = z_k^2,\quad K_{ij} = \kappa(\textstyle\sum_k q_k d_k(x_i, x_j))              && (13)
 
 The exponents are linear in q. The least ``xi + t^2 / (4 eps)`` with xi + t >= 1 - m is the smoothed hinge (8): t is
-min(1 - m, 2 eps), as its slope t / (2 eps) reaches that of xi at 2 eps, and xi the rest; without t it is the hinge.
+min(1 - m, 2 eps), since its slope t / (2 eps) reaches that of xi at 2 eps, and xi is the rest; without t, the hinge.
 
-The blocks for the driver "alternating" share the slacks, which hold no information: each block sets them anew. (11)
-does not change under (u, b, lambda) -> t (u, b, lambda), so Algorithm 2's lambda <- 1 before the SVM is left out. In
-Algorithm 3, where it matters, the SVM has rows of its own at lambda = 1, and (12) another set with ``explicit_margin``.
+The blocks for the driver "alternating" share the slacks: each block sets them again. (11) does not change under
+(u, b, lambda) -> t (u, b, lambda), so the step lambda <- 1 of Algorithm 2 before the SVM is left out. In
+Algorithm 3, where it matters, the SVM has its own rows at lambda = 1, and (12) another set with ``explicit_margin``.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from fsmodels.checks import number, number_array
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.models.components import latex_of, slack_sum, weighted_sum
-from fsmodels.models.kernel.build import built, share, weights
+from fsmodels.models.kernel.build import base_model, free_margin, weights
 from fsmodels.models.kernel.problem import MARGIN, Problem
 from fsmodels.models.proofs.certified import nothing
 from solvers.facts import Block, Blocks, Certificate, Facts
 
 DECISION = r"y_i (\sum_j y_j u_j K_{ij} + b)"
 OBJECTIVE = "(10) margin, losses and price of the weights"
-Settled = Callable[[np.ndarray, np.ndarray], bool]  # (weights before a sweep, after it) -> whether it was the last
+Settled = Callable[[np.ndarray, np.ndarray], bool]  # (weights before a sweep, after it) -> True after the last sweep
 
 
 def svm(data: Dataset, z: ArrayLike | Mapping[str, float], *, C: float, **shared: Any) -> pyo.ConcreteModel:
@@ -56,7 +56,7 @@ def svm(data: Dataset, z: ArrayLike | Mapping[str, float], *, C: float, **shared
     >>> fs.solve(fs.kernel.svm(data, 0.5, C=1.0)).status.value
     'optimal'
     """
-    model = built("SVM", data, C=C, penalty=1.0, hinge=True, **shared)
+    model = base_model("SVM", data, C=C, penalty=1.0, hinge=True, **shared)
     fixed = weights(data, z, "z")
     for v, value in zip(model.z.values(), fixed.tolist(), strict=True):
         v.fix(value)
@@ -71,8 +71,8 @@ def svm(data: Dataset, z: ArrayLike | Mapping[str, float], *, C: float, **shared
 def fs(data: Dataset, *, u: ArrayLike, b: float, C: float, penalty: float, **shared: Any) -> pyo.ConcreteModel:
     """Build (FS), step 5 of Algorithm 1: the weights for a fixed classifier; a nonconvex NLP.
 
-    ``u`` is an array of shape (n,), ``b`` a float. All else as for ``full_fs``; another number of coefficients than
-    samples raises ParameterError.
+    ``u`` is an array of shape (n,), ``b`` a float; all other parameters as for ``full_fs``. Raises ParameterError if
+    the number of coefficients is not that of the samples.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def _selection(
     sharing: bool = False,
     explicit: bool = False,
 ) -> pyo.ConcreteModel:
-    model = built(name, data, C=C, penalty=penalty, **shared)
+    model = base_model(name, data, C=C, penalty=penalty, **shared)
     problem: Problem = model.kernel_problem
     coefficients, b = number_array("u", u), number(b)
     if coefficients.shape != (problem.n,) or not np.isfinite([*coefficients.flat, b]).all():
@@ -144,7 +144,7 @@ def _selection(
         v.fix(value)
     model.b.fix(b)
     if sharing:
-        share(model)
+        free_margin(model)
     _state(model)
     if explicit:
         start = np.concatenate([coefficients, [b], [v.value for v in model.z.values()], [1.0]])
@@ -152,25 +152,24 @@ def _selection(
         model.objective.set_value(1.0 / (2.0 * model.margin**2) + model.C * model.loss + model.penalty * model.size)
         latex = r"\frac{1}{2 \, \mathrm{margin}^2} + C " + latex_of(model.loss)
         model.objective.doc = rf"{OBJECTIVE} \({latex} + \mu \sum_j z_j\)"
-    _attached(model)
-    return model
+    return _attach_facts(model)
 
 
-def whole(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
+def joint(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     """State (7) in all variables, for NLP solvers."""
     _state(model)
-    _attached(model)
-    return model
+    return _attach_facts(model)
 
 
-def _attached(model: pyo.ConcreteModel) -> None:
-    """Attach what is known of a model that an NLP solver takes whole; a builder's end."""
+def _attach_facts(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
+    """Attach the facts of a model that an NLP solver takes as a whole; return the model."""
     certificate = Certificate([], None, None, _trivial, nothing)
     Facts(selected=model.kernel_problem.selected, default_solver="pounce", certificate=certificate).seal(model)
+    return model
 
 
 def _trivial(model: pyo.ConcreteModel) -> None:
-    """Put the point without a kernel on the model: u = 0 and the best offset unless fixed, z as it is, its slacks."""
+    """Set u = 0, the best offset unless it is fixed, z as it is, and the slacks."""
     for v in model.u.values():
         if not v.fixed:
             v.set_value(0.0)
@@ -187,23 +186,23 @@ def _trivial(model: pyo.ConcreteModel) -> None:
 def alternating(
     model: pyo.ConcreteModel, algorithm: int, settled: Settled | None = None, sweeps: int | None = None
 ) -> pyo.ConcreteModel:
-    """State the blocks of Algorithm 1, 2 or 3, which start at the model's weights; ``settled`` compares weights."""
+    """State the blocks of Algorithm 1, 2 or 3, started at the model's weights; ``settled`` compares weights."""
     if algorithm == 2:
-        share(model)
+        free_margin(model)
     _state(model)
     slacks = _slacks(model)
-    weighing = [model.z, model.q]
+    weight_block = [model.z, model.q]
     if algorithm == 2:
-        weighing.append(model.margin)
+        weight_block.append(model.margin)
     explicit = None
     if algorithm == 3:
         explicit = _explicit(model)
         slacks += [model.explicit_xi, model.explicit_t]
-        weighing.append(model.explicit_margin)
+        weight_block.append(model.explicit_margin)
     blocks = [
         Block([model.u, model.b, *slacks], name="svm"),
         Block(
-            [*weighing, *slacks],
+            [*weight_block, *slacks],
             objective=explicit,
             begin=_geometric_margin if algorithm == 3 else None,
             name=["fs", "xfs", "efs"][algorithm - 1],
@@ -224,14 +223,14 @@ def alternating(
 
 
 def _geometric_margin(model: pyo.ConcreteModel) -> None:
-    """Start (12) at lambda = 1 / sqrt(u'Ku), with the slacks that belong to it."""
+    """Start (12) at lambda = 1 / sqrt(u'Ku), with its slacks."""
     margin = float(np.clip(1.0 / np.sqrt(max(2.0 * pyo.value(model.norm), 1e-300)), *MARGIN))
     model.explicit_margin.set_value(margin)
     _put_slacks(model, margin, [model.explicit_xi, model.explicit_t])
 
 
 def _put_slacks(model: pyo.ConcreteModel, margin: float, slacks: list[Any]) -> None:
-    """Give the slacks, xi and where there is one t, the values that cost least."""
+    """Set the slacks xi, and t if there is one, to the values of least cost."""
     width = 2.0 * pyo.value(model.eps)
     for i, label in zip(model.samples, model.kernel_problem.y.tolist(), strict=True):
         miss = max(0.0, 1.0 - label * pyo.value(model.decision[i]) / margin)
@@ -245,10 +244,31 @@ def _slacks(model: pyo.ConcreteModel) -> list[Any]:
 
 
 def _state(model: pyo.ConcreteModel, numbers: Any = None) -> None:
-    """Add kernel, margins and objective; ``numbers`` is the kernel matrix where no weight is free."""
+    """Add kernel, margins and objective; ``numbers`` is the kernel matrix if all weights are fixed."""
     problem: Problem = model.kernel_problem
-    n, kernel, y = problem.n, problem.kernel, problem.y.tolist()
-    place, label = {i: k for k, i in enumerate(model.samples)}, dict(zip(model.samples, y, strict=True))
+    _add_kernel(model, numbers)
+    smoothed, fixed_margin = pyo.value(model.eps) > 0, model.margin.fixed
+    slacks = _add_slacks(model, "", "(10)", smoothed)
+    latex, least = slack_sum(problem.s), r"1 - \xi_i"
+    if smoothed:
+        least += " - t_i"
+        latex += " + " + slack_sum(problem.s, squared=True).replace(r"\xi", "t") + rf" / {4 * pyo.value(model.eps):g}"
+        latex = rf"\left({latex}\right)"
+    model.loss = pyo.Expression(expr=_loss(model, slacks), doc=rf"(8) sum of losses \({latex}\)")
+    model.size = pyo.Expression(expr=pyo.quicksum(model.z.values()), doc="(7) ||z||_1")
+    least = least if fixed_margin else rf"\mathrm{{margin}} ({least})"
+    doc = rf"(10) margin of sample i \({DECISION} \ge {least} \quad \forall\, i\)"
+    model.margins = _margin_rows(model, slacks, 1.0 if fixed_margin else model.margin, doc)
+    norm = model.norm if fixed_margin else model.norm / model.margin**2
+    latex = latex_of(model.norm) + ("" if fixed_margin else r" / \mathrm{margin}^2")
+    doc = rf"{OBJECTIVE} \({latex} + C {latex_of(model.loss)} + \mu \sum_j z_j\)"
+    model.objective = pyo.Objective(expr=norm + model.C * model.loss + model.penalty * model.size, doc=doc)
+
+
+def _add_kernel(model: pyo.ConcreteModel, numbers: Any) -> None:
+    """Add the kernel, from ``numbers`` or from the squared weights, the decision values and the norm."""
+    problem: Problem = model.kernel_problem
+    n, kernel = problem.n, problem.kernel
     if numbers is None:
         _squares(model)
         q, X = list(model.q.values()), problem.X.tolist()
@@ -262,21 +282,18 @@ def _state(model: pyo.ConcreteModel, numbers: Any = None) -> None:
         model.pairs = pyo.Set(initialize=pairs, dimen=2, doc="pairs of samples, the first no later than the second")
         model.K = pyo.Expression(model.pairs, rule=entry, doc="(13) kernel entry")
     else:
-        model.K = pyo.Param(
-            range(n),
-            range(n),
-            initialize={(i, j): float(numbers[i, j]) for i in range(n) for j in range(n)},
-            doc="(2) kernel entry",
-        )
+        entries = {(i, j): float(numbers[i, j]) for i in range(n) for j in range(n)}
+        model.K = pyo.Param(range(n), range(n), initialize=entries, doc="(2) kernel entry")
 
     def entry_of(i: int, j: int) -> Any:
         pair = (min(i, j), max(i, j))
         return model.K[pair] if pair in model.K else 1.0  # noqa: SIM401
 
-    a = [sign * u for sign, u in zip(y, model.u.values(), strict=True)]
+    a = [sign * u for sign, u in zip(problem.y.tolist(), model.u.values(), strict=True)]
+    position = {i: k for k, i in enumerate(model.samples)}
     model.decision = pyo.Expression(
         model.samples,
-        rule=lambda m, i: pyo.quicksum(a[j] * entry_of(place[i], j) for j in range(n)) + m.b,
+        rule=lambda m, i: pyo.quicksum(a[j] * entry_of(position[i], j) for j in range(n)) + m.b,
         doc="(2) decision value of sample i",
     )
     model.norm = pyo.Expression(
@@ -284,27 +301,25 @@ def _state(model: pyo.ConcreteModel, numbers: Any = None) -> None:
         + pyo.quicksum(a[i] * a[j] * entry_of(i, j) for i in range(n) for j in range(i + 1, n)),
         doc=r"(2) half the squared norm \(\tfrac12 \sum_{ij} y_i y_j u_i u_j K_{ij}\)",
     )
-    model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, initialize=1.0, doc="(10) slack of sample i")
-    if pyo.value(model.eps) > 0:
-        model.t = pyo.Var(model.samples, domain=pyo.NonNegativeReals, initialize=0.0, doc="(8) slack at a rising price")
-    latex, least = slack_sum(problem.s), r"1 - \xi_i"
-    if pyo.value(model.eps) > 0:
-        least += " - t_i"
-        latex += " + " + slack_sum(problem.s, squared=True).replace(r"\xi", "t") + rf" / {4 * pyo.value(model.eps):g}"
-        latex = rf"\left({latex}\right)"
-    model.loss = pyo.Expression(expr=_loss(model, _slacks(model)), doc=rf"(8) sum of losses \({latex}\)")
-    model.size = pyo.Expression(expr=pyo.quicksum(model.z.values()), doc="(7) ||z||_1")
-    fixed_margin = model.margin.fixed
-    least = least if fixed_margin else rf"\mathrm{{margin}} ({least})"
-    model.margins = pyo.Constraint(
-        model.samples,
-        rule=lambda m, i: label[i] * m.decision[i] >= (1.0 if fixed_margin else m.margin) * (1.0 - _of(_slacks(m), i)),
-        doc=rf"(10) margin of sample i \({DECISION} \ge {least} \quad \forall\, i\)",
-    )
-    norm = model.norm if fixed_margin else model.norm / model.margin**2
-    latex = latex_of(model.norm) + ("" if fixed_margin else r" / \mathrm{margin}^2")
-    doc = rf"{OBJECTIVE} \({latex} + C {latex_of(model.loss)} + \mu \sum_j z_j\)"
-    model.objective = pyo.Objective(expr=norm + model.C * model.loss + model.penalty * model.size, doc=doc)
+
+
+def _add_slacks(model: pyo.ConcreteModel, prefix: str, number: str, smoothed: bool) -> list[Any]:
+    """Add the slacks xi, and t for the smoothed hinge; return them."""
+    docs = {"xi": f"{number} slack of sample i", "t": "(8) slack at a rising price"}
+    for name, start in (("xi", 1.0), ("t", 0.0))[: 1 + smoothed]:
+        slack = pyo.Var(model.samples, domain=pyo.NonNegativeReals, initialize=start, doc=docs[name])
+        model.add_component(prefix + name, slack)
+    return [model.component(prefix + name) for name in ("xi", "t")[: 1 + smoothed]]
+
+
+def _margin_rows(model: pyo.ConcreteModel, slacks: list[Any], margin: Any, doc: str) -> pyo.Constraint:
+    """Return the rows ``y_i f_i >= margin (1 - slacks)``."""
+    label = dict(zip(model.samples, model.kernel_problem.y.tolist(), strict=True))
+
+    def row(m: pyo.ConcreteModel, i: int) -> Any:
+        return label[i] * m.decision[i] >= margin * (1.0 - pyo.quicksum(part[i] for part in slacks))
+
+    return pyo.Constraint(model.samples, rule=row, doc=doc)
 
 
 def _squares(model: pyo.ConcreteModel) -> None:
@@ -320,22 +335,11 @@ def _squares(model: pyo.ConcreteModel) -> None:
 
 def _explicit(model: pyo.ConcreteModel) -> Any:
     """Add lambda and its rows for Algorithm 3; return (12)."""
-    problem: Problem = model.kernel_problem
-    label = dict(zip(model.samples, problem.y.tolist(), strict=True))
     model.explicit_margin = pyo.Var(bounds=MARGIN, initialize=1.0, doc="(12) lambda")
-    model.explicit_xi = pyo.Var(
-        model.samples, domain=pyo.NonNegativeReals, initialize=1.0, doc="(12) slack of sample i"
-    )
-    model.explicit_t = pyo.Var(
-        model.samples, domain=pyo.NonNegativeReals, initialize=0.0, doc="(8) slack, rising price"
-    )
-    slacks = [model.explicit_xi, model.explicit_t]
-    model.explicit_margins = pyo.Constraint(
-        model.samples,
-        rule=lambda m, i: label[i] * m.decision[i] >= m.explicit_margin * (1.0 - _of(slacks, i)),
-        doc=rf"(12) margin of sample i \({DECISION} \ge \mathrm{{explicit\_margin}} "
-        r"(1 - \mathrm{explicit\_xi}_i - \mathrm{explicit\_t}_i) \quad \forall\, i\)",
-    )
+    slacks = _add_slacks(model, "explicit_", "(12)", smoothed=True)
+    doc = rf"(12) margin of sample i \({DECISION} \ge \mathrm{{explicit\_margin}} "
+    doc += r"(1 - \mathrm{explicit\_xi}_i - \mathrm{explicit\_t}_i) \quad \forall\, i\)"
+    model.explicit_margins = _margin_rows(model, slacks, model.explicit_margin, doc)
     loss = _loss(model, slacks)
     return 1.0 / (2.0 * model.explicit_margin**2) + model.C * loss + model.penalty * model.size
 
@@ -346,7 +350,3 @@ def _loss(model: pyo.ConcreteModel, slacks: list[Any]) -> Any:
     if len(slacks) == 1:
         return total
     return total + weighted_sum(s, list(slacks[1].values()), squared=True) / (4.0 * pyo.value(model.eps))
-
-
-def _of(slacks: list[Any], i: int) -> Any:
-    return pyo.quicksum(part[i] for part in slacks)

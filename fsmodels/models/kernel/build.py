@@ -1,4 +1,4 @@
-"""What all models of the kernel family share: checked parameters, variables, start, and the oracle form."""
+"""Shared parts of the kernel models: checked parameters, variables, start, and the oracle form."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ from solvers.facts import OracleBlock, OracleBlocks
 
 STARTS = ["default", "ones"]
 MU_MEANING = "mu is the price of a unit of feature weight"
-SVMS = ["libsvm", "primal"]
 
 
-def built(
+def base_model(
     name: str,
     data: Dataset,
     *,
@@ -37,12 +36,11 @@ def built(
     offset: float = 1.0,
     eps: float = 0.5,
     start: Any = "default",
-    svm: str = "libsvm",
     hinge: bool = False,
 ) -> pyo.ConcreteModel:
-    """Return a model with the family's sets, parameters and variables, and ``kernel_problem``; no objective yet.
+    """Return a model with the sets, parameters and variables of the family and ``kernel_problem``, without objective.
 
-    ``hinge`` allows eps = 0.
+    ``hinge`` permits eps = 0.
     """
     data = as_given(data, weights=True).require_dense("kernel")
     for sign in (1, -1):
@@ -50,18 +48,15 @@ def built(
             raise DataError(f"Class {sign:+d} has no sample: both classes need at least one.")
     if not (hinge and isinstance(eps, int | float) and not isinstance(eps, bool) and eps == 0):
         eps = positive("eps", eps, "eps smooths the hinge over [1 - 2 eps, 1]")
-    choice("svm", svm, SVMS)
-    if svm == "primal" and eps == 0:
-        raise ParameterError('svm="primal" needs a smoothed hinge, and eps=0: give eps=0.5, or svm="libsvm".')
-    z = started(data, start)
+    z = start_weights(data, start)
     model = pyo.ConcreteModel(name=name)
     model.features = pyo.Set(initialize=list(data.features), doc="features, in the order of the data's columns")
     rows = range(data.n_samples) if data.counting is data else np.flatnonzero(slack_weights(data)).tolist()
     model.samples = pyo.Set(initialize=rows, doc="samples, in the order of the data's rows")
     model.C = changeable(partial(positive, "C", meaning="C weighs the sum of losses"), C, "(7) weight of the losses")
-    price = partial(positive, "penalty", meaning="mu is the price of a unit of feature weight")
+    price = partial(positive, "penalty", meaning=MU_MEANING)
     model.penalty = changeable(price, penalty, "(7) mu, price of the weights")
-    model.eps = pyo.Param(initialize=float(eps), doc="(8) half the width of the hinge's smooth part")
+    model.eps = pyo.Param(initialize=float(eps), doc="(8) half the width of the smooth part of the hinge")
     model.u = pyo.Var(model.samples, initialize=0.0, doc="(2) coefficient of sample i, without its label's sign")
     model.b = pyo.Var(initialize=0.0, doc="(2) offset")
     model.z = pyo.Var(
@@ -72,7 +67,7 @@ def built(
     )
     model.margin = pyo.Var(initialize=1.0, doc="(10) lambda, functional margin")
     model.margin.fix(1.0)
-    model.kernel_problem = Problem(model, data, as_kernel(kernel, degree, offset), float(eps), svm)
+    model.kernel_problem = Problem(model, data, as_kernel(kernel, degree, offset), float(eps))
     return model
 
 
@@ -81,28 +76,28 @@ def by_sigma(model: pyo.ConcreteModel) -> list[str]:
     return [j for j in model.features if pyo.value(model.sigma[j]) > 0.5]
 
 
-def without_sigma(form: str, sigma: bool) -> None:
-    """Reject binaries in the algebraic form, which is for NLP solvers."""
-    if choosing(sigma):
+def check_form(form: str, forms: list[str], sigma: bool) -> None:
+    """Raise an error for an unknown form, or for binaries in the algebraic form, which is for NLP solvers."""
+    if choice("form", form, forms) == "algebra" and choosing(sigma):
         raise ParameterError(
             f'sigma=True is not for form="{form}", whose rows are for NLP solvers: use form="oracle", which searches '
             "over selections."
         )
 
 
-def share(model: pyo.ConcreteModel) -> None:
-    """Free lambda."""
+def free_margin(model: pyo.ConcreteModel) -> None:
+    """Unfix lambda."""
     model.margin.unfix()
     model.margin.setlb(MARGIN[0])
     model.margin.setub(MARGIN[1])
 
 
-def started(data: Dataset, start: Any) -> FloatArray:
-    """Return the first weights, shape (d,): by name, one number for all, or one for each feature.
+def start_weights(data: Dataset, start: Any) -> FloatArray:
+    """Return the weights at the start, shape (d,), from a name, one number for all, or one number per feature.
 
-    Raises ParameterError: weights that are negative, not finite, of another number than the features, or all 0.
+    Raises ParameterError: weights that are negative, not finite or all 0, or a wrong number of weights.
 
-    >>> started(Dataset.from_arrays([[1.0, 2.0], [2.0, 1.0]], [0, 1]), "default")
+    >>> start_weights(Dataset.from_arrays([[1.0, 2.0], [2.0, 1.0]], [0, 1]), "default")
     array([1., 1.])
     """
     d = len(data.features)
@@ -114,15 +109,15 @@ def started(data: Dataset, start: Any) -> FloatArray:
     return z
 
 
-def weights(data: Dataset, given: ArrayLike | Mapping[str, float], name: str) -> FloatArray:
-    """Return weights of shape (d,) of an array, a number or a mapping feature -> weight, which may leave out zeros.
+def weights(data: Dataset, values: ArrayLike | Mapping[str, float], name: str) -> FloatArray:
+    """Return weights of shape (d,) from an array, a number or a mapping feature -> weight, by default 0.
 
     Raises ParameterError.
     """
-    if isinstance(given, Mapping):
-        check_known_features(given, data.features, name)
-        given = [given.get(j, 0.0) for j in data.features]
-    z = number_array(name, given)
+    if isinstance(values, Mapping):
+        check_known_features(values, data.features, name)
+        values = [values.get(j, 0.0) for j in data.features]
+    z = number_array(name, values)
     d = len(data.features)
     z = np.full(d, float(z)) if z.ndim == 0 else z
     if z.shape != (d,) or not np.isfinite(z).all() or (z < 0).any():
@@ -133,10 +128,10 @@ def weights(data: Dataset, given: ArrayLike | Mapping[str, float], name: str) ->
     return z
 
 
-def by_oracle(
+def attach_oracle(
     model: pyo.ConcreteModel, blocks: list[OracleBlock], sigma: bool = False, **facts: Any
 ) -> pyo.ConcreteModel:
-    """Give a model its objective without algebra, and the steps of its algorithm; a builder's end."""
+    """Add the objective without algebra, attach the steps of the algorithm to the model, and return it."""
     problem: Problem = model.kernel_problem
     if choosing(sigma):
         by_ordered_sets(model, model.z, "(4)")
@@ -153,15 +148,16 @@ def by_oracle(
         value=problem.value,
         residual=problem.residual,
         trivial=problem.trivial,
-        stuck=problem.absorbed,
+        stuck=problem.is_zero,
         support=problem.support,
         remark=problem.remark,
-        least=0.0,  # a sum of what is at least 0
+        least=0.0,  # a sum of nonnegative terms
         seconds=problem.seconds,
         boxed=[model.z],
         rowed=[model.z],
         implicit="functions of its kernel matrix",
         remedy='build it with form="algebra"' + (", which has no sigma," if sigma else ""),
+        finish=problem.fitted,
         selected=by_sigma if sigma else problem.selected,
         **facts,
     ).seal(model)

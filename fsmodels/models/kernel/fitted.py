@@ -24,22 +24,22 @@ CHUNK = 4_000_000  # entries of the kernel matrix at a time
 class KernelClassifier:
     """``f(x) = sum_i a_i K(Z x_i, Z x) + b`` with a_i = y_i u_i, over the support vectors; class +1 where f > 0.
 
-    Samples on the boundary: see ``fsmodels.models.classifier``.
+    Samples on the boundary: ``fsmodels.models.classifier``.
 
     Attributes
     ----------
     data : Dataset
-        The training data, whose features and scaling new data are brought to.
+        Training data; new data take their features and scaling.
     kernel : Kernel
     z : ndarray of shape (d,)
         Weights of the features.
     rows : ndarray of shape (m,)
-        Which samples are support vectors.
+        Positions of the support vectors among the samples.
     a : ndarray of shape (m,)
-        Their coefficients, for a margin of 1.
+        Coefficients of the support vectors, for a margin of 1.
     b : float
     chosen : tuple of str, optional
-        What binaries select, where the model has some; by default what has a weight.
+        Features selected by the binaries of the model; by default the features with a weight.
     """
 
     data: Dataset
@@ -52,12 +52,12 @@ class KernelClassifier:
 
     @property
     def weights(self) -> dict[str, float]:
-        """The weights z by feature, where they are not 0."""
+        """The nonzero weights z by feature."""
         return {name: z for name, z in zip(self.data.features, self.z.tolist(), strict=True) if z}
 
     @property
     def selected(self) -> tuple[str, ...]:
-        """Features that are chosen, or else whose weight is not 0."""
+        """Selected features: those in ``chosen``, or else those with a nonzero weight."""
         return tuple(self.weights) if self.chosen is None else self.chosen
 
     @property
@@ -72,24 +72,24 @@ class KernelClassifier:
 
     @property
     def is_constant(self) -> bool:
-        """Whether all weights are 0: every sample then gets the label of the larger class."""
+        """True if all weights are 0, so that every sample gets the label of the larger class."""
         return not self.z.any()
 
     @property
     def values(self) -> FloatArray:
-        """Decision values K a + b of the SVM on its training data, shape (n,), even where all weights are 0."""
+        """Decision values K a + b of the SVM on its training data, shape (n,), also if all weights are 0."""
         if self.is_constant:
             return np.full(len(self.data), float(self.kernel.entries(np.zeros((1, 1)))[0, 0]) * self.a.sum() + self.b)
         return self._summed(self.data.X)[0]
 
     def scores(self, X: Any) -> FloatArray:
-        """Return decision values of shape (n,) for the columns of ``weights``, in order and as scaled."""
-        whole = np.zeros((X.shape[0], len(self.z)))
-        whole[:, np.flatnonzero(self.z)] = X.toarray() if sparse.issparse(X) else X
-        return self.decision(whole)
+        """Return decision values of shape (n,) for the scaled columns of ``weights``, in order."""
+        full = np.zeros((X.shape[0], len(self.z)))
+        full[:, np.flatnonzero(self.z)] = X.toarray() if sparse.issparse(X) else X
+        return self.decision(full)
 
     def decision(self, X: Any) -> FloatArray:
-        """Return f of shape (n,) for a Dataset, whose columns are taken by name, or an array (n, d) scaled as ``data``.
+        """Return f of shape (n,) for a Dataset, matched by column names, or an array (n, d) scaled as ``data``.
 
         Raises
         ------
@@ -122,7 +122,7 @@ class KernelClassifier:
         return values + self.b, terms + abs(self.b)
 
     def predict(self, X: Any) -> FloatArray:
-        """Return labels -1 and +1 of shape (n,); a tie at 0 is -1."""
+        """Return labels -1 and +1 of shape (n,); f = 0 gives -1."""
         return np.where(self.decision(X) > 0, 1.0, -1.0)
 
     def error(self, data: Dataset) -> float:
@@ -130,7 +130,7 @@ class KernelClassifier:
         return float(np.mean(self.predict(data) != data.y))
 
     def original(self) -> tuple[dict[str, float] | None, float | None]:
-        """Return z times the factors of the scaling, if the kernel does not see its shifts, and b as it is."""
+        """Return z in the original units and b, or None, None if the kernel depends on the shifts of the scaling."""
         scale = self.data.scale
         if not (self.kernel.shift_invariant or not scale.shift[self.z != 0].any()):
             return None, None
@@ -145,16 +145,15 @@ class KernelClassifier:
 
     @property
     def facts(self) -> Mapping[str, str]:
-        """The kernel, and how many samples carry it."""
+        """The kernel and the number of support vectors."""
         named = _named(self.kernel)
         name = " ".join([named.pop("name"), *(f"{key} {value:g}" for key, value in named.items())])
         return {"Kernel": f"{name}, {len(self.rows)} support vectors of {self.data.n_samples} samples"}
 
 
 def _named(kernel: Kernel) -> dict[str, Any]:
-    """Return name and parameters of a kernel; the linear one is the polynomial of degree 1 and offset 0."""
-    parameters = {key: value for key, value in vars(kernel).items() if key != "shift_invariant"}
-    return {"name": type(kernel).__name__.lower(), **parameters}
+    """Return the name and the parameters of a kernel; the linear one is the polynomial of degree 1 and offset 0."""
+    return {"name": type(kernel).__name__.lower(), **vars(kernel)}
 
 
 def classifier(model: pyo.ConcreteModel) -> KernelClassifier:
@@ -163,7 +162,7 @@ def classifier(model: pyo.ConcreteModel) -> KernelClassifier:
     Parameters
     ----------
     model : pyo.ConcreteModel
-        With its values loaded.
+        A solved model with its values loaded.
 
     Returns
     -------
@@ -173,7 +172,7 @@ def classifier(model: pyo.ConcreteModel) -> KernelClassifier:
     Raises
     ------
     ModelError
-        If the model is not of this module, or was not solved.
+        If the model is not one of this module, or was not solved.
 
     Examples
     --------
@@ -192,14 +191,15 @@ def classifier(model: pyo.ConcreteModel) -> KernelClassifier:
         raise ModelError(f'Model "{model.name}" has no solution loaded: solve it first, with fs.solve(model).')
     margin = float(model.margin.value)
     a = problem.y * u / margin
-    here = np.flatnonzero(a)
-    return KernelClassifier(problem.data, problem.kernel, z, problem.rows[here], a[here], float(model.b.value) / margin)
+    support = np.flatnonzero(a)
+    rows, b = problem.rows[support], float(model.b.value) / margin
+    return KernelClassifier(problem.data, problem.kernel, z, rows, a[support], b)
 
 
 def ranking(model: pyo.ConcreteModel) -> pd.Series:
     """Return the weights z of a solved model by feature, the largest first (section 5.2).
 
-    Equal ones stand in the order of the data. Takes and refuses what ``classifier`` does.
+    Equal weights keep the order of the data. Parameters and errors as for ``classifier``.
 
     Examples
     --------

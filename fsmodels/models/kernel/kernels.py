@@ -1,4 +1,4 @@
-"""Kernels of weighted features as numbers: entries, and their derivatives by the weights as matrix products.
+"""Kernels of weighted features on arrays: entries, and their derivatives by the weights as matrix products.
 
 Every kernel here is ``K_ij = kappa(D_ij)`` with ``D_ij = sum_k z_k^2 d_k(x_i, x_j)``, linear in the squared weights:
 
@@ -6,17 +6,17 @@ Every kernel here is ``K_ij = kappa(D_ij)`` with ``D_ij = sum_k z_k^2 d_k(x_i, x
     polynomial  d_k = x_ik x_jk           kappa(t) = (offset + t)^degree
     linear      d_k = x_ik x_jk           kappa(t) = t
 
-so that ``dK_ij / dz_k = 2 z_k kappa'(D_ij) d_k(x_i, x_j)``, and gradients and Hessians need three sums only:
-``S_k(W) = sum_ij W_ij d_k(x_i, x_j)``, for each i ``sum_j W_ij d_k(x_i, x_j)``, and the crossed ``sum_ij W_ij d_k(x_i,
+so that ``dK_ij / dz_k = 2 z_k kappa'(D_ij) d_k(x_i, x_j)``. Gradients and Hessians need three sums only:
+``S_k(W) = sum_ij W_ij d_k(x_i, x_j)``, for each i ``sum_j W_ij d_k(x_i, x_j)``, and the mixed ``sum_ij W_ij d_k(x_i,
 x_j) d_l(x_i, x_j)``. With x_i the rows of A and x_j those of B, ``S_k(W)`` is ``A_k'W B_k`` for the linear kernel and
-``2 A_k'W B_k - (W 1)'A_k^2 - (W'1)'B_k^2`` for RBF: one matrix product for all k, no n by n by d array; the others are
-alike.
+``2 A_k'W B_k - (W 1)'A_k^2 - (W'1)'B_k^2`` for RBF: one matrix product for all k, without an n by n by d array. The
+other sums are similar.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +33,14 @@ KERNELS = ["rbf", "linear", "polynomial"]
 class Rbf:
     """``exp(-sum_k z_k^2 (x_ik - x_jk)^2)`` (13).
 
-    Methods of all kernels: ``exponent`` returns D of shape (rows of A, rows of B) for q = z^2, or any other weights.
+    All kernels have these methods. ``exponent`` returns D of shape (rows of A, rows of B) for q = z^2, or any other q.
     ``sums``, ``by_row`` and ``crossed`` return the three sums, of shapes (d,), (rows of A, d) and (d, d). ``entries``,
-    ``slopes`` and ``curves`` return kappa, kappa' and kappa'' of D. ``term`` is d_k of two values of a feature, and
-    ``expression`` kappa of a Pyomo expression. ``shift_invariant``: K does not change when all samples move together.
+    ``slopes`` and ``curves`` return kappa, kappa' and kappa'' of D. ``term`` returns d_k of two values of a feature,
+    and ``expression`` kappa of a Pyomo expression. ``shift_invariant``: True if K does not change when all samples
+    are shifted.
     """
 
-    shift_invariant: bool = True
+    shift_invariant: ClassVar[bool] = True
 
     def exponent(self, A: FloatArray, B: FloatArray, q: FloatArray) -> FloatArray:
         """Return minus the weighted squared distances."""
@@ -66,7 +67,7 @@ class Rbf:
         return np.asarray(near + far + far.T + 4.0 * _products_crossed(W, A, B))
 
     def entries(self, D: FloatArray) -> FloatArray:
-        """Return exp(D); rounding may not make it larger than 1."""
+        """Return exp(D), at most 1 also after rounding."""
         return np.exp(np.minimum(D, 0.0, out=D), out=D)
 
     def slopes(self, D: FloatArray, K: FloatArray) -> FloatArray:
@@ -94,7 +95,7 @@ class Polynomial:
 
     degree: int = 2
     offset: float = 1.0
-    shift_invariant: bool = False
+    shift_invariant: ClassVar[bool] = False
 
     def exponent(self, A: FloatArray, B: FloatArray, q: FloatArray) -> FloatArray:
         """Return the weighted scalar products."""
@@ -143,18 +144,18 @@ def _products_crossed(W: FloatArray, A: FloatArray, B: FloatArray) -> FloatArray
     d = A.shape[1]
     out = np.zeros((d, d))
     for k in range(d):
-        whole = np.einsum("il,il->l", A[:, k, None] * A[:, k:], W @ (B[:, k, None] * B[:, k:]))
-        out[k, k:] = out[k:, k] = whole
+        products = np.einsum("il,il->l", A[:, k, None] * A[:, k:], W @ (B[:, k, None] * B[:, k:]))
+        out[k, k:] = out[k:, k] = products
     return out
 
 
 def as_kernel(kernel: Any, degree: int = 2, offset: float = 1.0) -> Kernel:
-    """Return a kernel by name; a kernel is returned as it is.
+    """Return a kernel by name; a kernel is returned unchanged.
 
-    Raises ParameterError: an unknown name, a degree that is no whole number above 0, or an offset below 0.
+    Raises ParameterError: an unknown name, a degree that is not a whole number above 0, or an offset below 0.
 
     >>> as_kernel("polynomial", degree=3)
-    Polynomial(degree=3, offset=1.0, shift_invariant=False)
+    Polynomial(degree=3, offset=1.0)
     """
     if isinstance(kernel, Rbf | Polynomial):
         return kernel

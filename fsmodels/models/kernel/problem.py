@@ -1,22 +1,20 @@
-r"""The kernel family on data, without its algebra: the steps of its algorithms, for the driver ``alternating``.
+r"""The kernel family on arrays: the steps of its algorithms, for the driver ``alternating``.
 
-Each step moves a flat point (u, b, z, lambda); which of them a model takes, and when it stops, is in ``kernel``.
+Each step moves a flat point (u, b, z, lambda). ``kernel`` defines the steps and the stop rule of each model.
 
     SVM   (u, b) <- argmin Omega at z, lambda <- 1                                        libsvm
     FS    z <- descend Omega for fixed (u, b)
     XFS   (z, lambda) <- descend (11) for fixed (u, b), from lambda = 1
     EFS   (z, lambda) <- descend (12) for fixed (u, b), from lambda = 1 / sqrt(u'Ku)
     ALL   (u, b, z) <- descend Omega
-    VALUE z <- descend F(z) + mu ||z||_1 (5), (u, b) following
+    VALUE z <- descend F(z) + mu ||z||_1 (5), with (u, b) optimal for z
 
-A first step is tried at a quarter of ||z||, not more: z = 0 is a strict local minimum, into which a long one falls.
+A first step is at most a quarter of ||z||: a long one would end at the strict local minimum z = 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,8 +22,8 @@ import pyomo.environ as pyo
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.kernel.kernels import FloatArray, Kernel
-from fsmodels.models.kernel.objective import Objective, hinge, places
-from fsmodels.models.kernel.value_function import SVM_TOLERANCE, ValueFunction, solved
+from fsmodels.models.kernel.objective import Objective, hinge, positions
+from fsmodels.models.kernel.value_function import SVM_TOLERANCE, ValueFunction, solve_svm
 from fsmodels.models.libsvm import seconds
 from fsmodels.models.shares import slack_weights
 from solvers.box.minimise import Minimum, Smooth, minimise
@@ -35,27 +33,26 @@ from solvers.facts import Inside, Moved
 
 __all__ = ["MARGIN", "STOPS", "ZERO", "Problem"]
 
-ZERO = 0.01  # of the largest weight: less counts as 0 (footnote 4)
-FIRST = 0.25  # of ||z||: the most that is tried as a first step
-MARGIN = (1e-3, 1e3)  # lambda; at z = 0 it would run away
-LEAST_OFFSET = 1e-6  # of a classifier without weights: at 0 it would say nothing
-INNER = 10  # the SVM that is solved again moves the slopes: a step is that much more exact than the result
-EXACT = 1e-6  # of libsvm in the value function, whose slopes need its optimum
+ZERO = 0.01  # of the largest weight: smaller weights count as 0 (footnote 4)
+FIRST = 0.25  # of ||z||: the longest first step
+MARGIN = (1e-3, 1e3)  # bounds of lambda; at z = 0 it is unbounded
+LEAST_OFFSET = 1e-6  # of a classifier without weights: an offset of 0 predicts no class
+INNER = 10  # ratio of the tolerances of the result and of a step, since the new SVM changes the slopes
+EXACT = 1e-6  # tolerance of libsvm in the value function, whose slopes need its optimum
 
 
 @dataclass
 class Problem:
-    """Data, kernel and parameters of one model; C and mu are read off the model when they are needed.
+    """Data, kernel and parameters of one model; C and mu are read from the model when they are needed.
 
-    ``model``: with Params ``C`` and ``penalty``. ``data``: Dataset, of whose samples those count whose weight is not 0:
-    ``rows``, with weights ``s``. ``svm``: how the SVM step is solved.
+    ``model``: with Params ``C`` and ``penalty``. ``data``: Dataset; ``rows`` are the samples with a weight other than
+    0, and ``s`` their weights.
     """
 
     model: Any
     data: Dataset
     kernel: Kernel
     eps: float
-    svm: str = "libsvm"
     centre: FloatArray = field(init=False)
     _objective: Objective | None = field(default=None, repr=False)
     _made_for: tuple[float, float] | None = field(default=None, repr=False)
@@ -68,11 +65,11 @@ class Problem:
         self.X = np.ascontiguousarray(X - self.centre)
         self.y = np.asarray(kept.y)
         self.n, self.d = X.shape
-        self.places = places(self.n, self.d)
+        self.positions = positions(self.n, self.d)
 
     @property
     def objective(self) -> Objective:
-        """Omega over flat points, (11), with the model's parameters now."""
+        """Omega over flat points, (11), with the present parameters of the model."""
         C, mu = float(pyo.value(self.model.C)), float(pyo.value(self.model.penalty))
         if self._objective is None or self._made_for != (C, mu):
             self._objective = Objective(self.kernel, self.X, self.y, C * self.s, mu, self.eps)
@@ -80,7 +77,7 @@ class Problem:
         return self._objective
 
     def value(self, x: FloatArray) -> float:
-        """Return Omega at a point; without coefficients no kernel is evaluated."""
+        """Return Omega at a point; if all coefficients are 0, no kernel is evaluated."""
         o = self.objective
         u, b, z, margin = o.parts(x)
         if not u.any():
@@ -88,7 +85,7 @@ class Problem:
         return o.value(x)[0]
 
     def evaluated(self, arguments: Any, order: int, fixed: Any = None) -> tuple[float, Any, Any]:
-        """Return value, gradient and upper triangle of the Hessian (by columns), as Pyomo's external functions do."""
+        """Return value, gradient and upper triangle of the Hessian by columns, as Pyomo's external functions do."""
         x = np.array(arguments, dtype=float)
         value, gradient = self.objective.value(x)
         second = None
@@ -98,7 +95,7 @@ class Problem:
         return value, gradient.tolist() if order else None, second
 
     def seconds(self) -> float:
-        """Return what a kernel matrix with its SVM, or with its slopes, may take."""
+        """Return an upper bound on the seconds for a kernel matrix with its SVM or its slopes."""
         return seconds(self.n, self.d)
 
     def weights(self, x: FloatArray) -> FloatArray:
@@ -114,10 +111,10 @@ class Problem:
 
     def fitted(self, x: FloatArray, inside: Inside) -> FloatArray:
         """Return the point with the SVM solved at its z."""
-        return solved(self.objective, x, self.svm, EXACT if self.eps == 0 else SVM_TOLERANCE)
+        return solve_svm(self.objective, x, EXACT if self.eps == 0 else SVM_TOLERANCE)
 
     def trivial(self, x: FloatArray) -> FloatArray:
-        """Return the point without a kernel at its z: u = 0, lambda = 1, and the offset that costs least."""
+        """Return the point with u = 0, lambda = 1, the given z, and the offset of least loss."""
         point = x.copy()
         point[: self.n], point[self.n], point[-1] = 0.0, self.offset, 1.0
         return point
@@ -126,7 +123,7 @@ class Problem:
     def offset(self) -> float:
         """The b of least loss at u = 0: n_larger V'(|b|) + n_smaller = 0 within the smooth part, of eps <= 1/2.
 
-        Sizes of classes are sums of weights.
+        The sizes of the classes are sums of weights.
         """
         plus, minus = (float(self.s[rows].sum()) for rows in (self.y > 0, self.y < 0))
         size = max(LEAST_OFFSET, 1.0 - 2.0 * min(self.eps, 0.5) * min(plus, minus) / max(plus, minus))
@@ -134,7 +131,7 @@ class Problem:
 
     def select(self, x: FloatArray, inside: Inside) -> Moved:
         """FS: z for (u, b)."""
-        return self._move(self.objective, x, self.places["z"], inside)
+        return self._move(self.objective, x, self.positions["z"], inside)
 
     def select_sharing(self, x: FloatArray, inside: Inside) -> Moved:
         """XFS: (z, lambda) for (u, b)."""
@@ -148,19 +145,19 @@ class Problem:
         return self._move(o, start, self._selecting(), inside, explicit=True)
 
     def move_all(self, x: FloatArray, inside: Inside) -> Moved:
-        """ALL: (u, b, z) together, at lambda = 1; between rows on z by VALUE, whose local minima are the same."""
+        """ALL: (u, b, z) together, at lambda = 1; with rows on z by VALUE, which has the same local minima."""
         if inside.rows is not None:
             return self.move_by_value(x, inside)
         return self._move(self.objective, x, np.arange(self.n + 1 + self.d), inside)
 
     def move_by_value(self, x: FloatArray, inside: Inside) -> Moved:
-        """VALUE: z, with the SVM solved at each."""
+        """VALUE: z, with the SVM solved at each z."""
         function = ValueFunction(self.objective, x, EXACT)
-        found = self._minimised(function, x, self.places["z"], inside, function.at)
+        found = self._minimised(function, x, self.positions["z"], inside, function.at)
         return Moved.by(found, function.at(found.point), self.value(x))
 
     def _selecting(self) -> Any:
-        return np.append(self.places["z"], self.places["margin"])
+        return np.append(self.positions["z"], self.positions["margin"])
 
     def _move(self, o: Objective, x: FloatArray, free: Any, inside: Inside, explicit: bool = False) -> Moved:
         function = o.restricted(x, free, explicit)
@@ -175,7 +172,7 @@ class Problem:
         return Moved.by(found, at(found.point), before)
 
     def _minimised(self, function: Smooth, x: FloatArray, free: Any, inside: Inside, at: Any) -> Minimum:
-        """Minimise over the coordinates in ``free``; ``at`` makes a point of them."""
+        """Minimise over the coordinates in ``free``; ``at`` returns the complete point."""
         return minimise(
             function,
             x[free],
@@ -191,7 +188,7 @@ class Problem:
         )
 
     def unit(self, x: FloatArray) -> FloatArray:
-        """Return the size of a first step in each coordinate of a point."""
+        """Return the size of the first step in each coordinate of a point."""
         unit = np.ones_like(x)
         u, z = np.abs(x[: self.n]), self.weights(x)
         unit[: self.n] = float(u.max(initial=0.0)) or self.objective.C
@@ -202,28 +199,25 @@ class Problem:
     # Functions of a point for the driver.
 
     def residual(self, x: FloatArray, lower: FloatArray, upper: FloatArray, rows: Polyhedron | None = None) -> float:
-        """Return the first-order residual of Omega in (u, b, z), at lambda = 1; of the hinge, in z with u's slope."""
+        """Return the first-order residual of Omega at lambda = 1 in (u, b, z), for the hinge in z at the optimal u."""
         point = x.copy()
         point[: self.n + 1] /= x[-1]
         point[-1] = 1.0
         value, gradient = self.objective.value(point)
-        part = self.places["z"] if self.eps == 0 else np.arange(self.n + 1 + self.d)
+        part = self.positions["z"] if self.eps == 0 else np.arange(self.n + 1 + self.d)
         here = (point[part], value, gradient[part], lower[part], upper[part], self.unit(point)[part])
         return residual(*here) if rows is None else rows.part(point, part).residual(*here)
 
     def same_weights(self, before: FloatArray, after: FloatArray, tolerance: float) -> bool:
-        """Return whether no weight has moved by more than the tolerance (Algorithms 1 and 2)."""
+        """Return True if no weight has moved by more than the tolerance (Algorithms 1 and 2)."""
         return float(np.abs(self.weights(after) - self.weights(before)).max()) < tolerance
 
-    def settled(self, rule: str) -> Callable[[FloatArray, FloatArray, float], bool]:
-        """Return a rule of ``STOPS`` for points."""
-        return partial(self._by_rule, rule)
-
-    def _by_rule(self, rule: str, before: FloatArray, after: FloatArray, tolerance: float) -> bool:
+    def settled(self, rule: str, before: FloatArray, after: FloatArray, tolerance: float) -> bool:
+        """Return True if Algorithm 3 ends by a rule of ``STOPS``."""
         return STOPS[rule](self.weights(before), self.weights(after))
 
-    def absorbed(self, x: FloatArray) -> bool:
-        """Return whether all weights are 0: no slope leads away."""
+    def is_zero(self, x: FloatArray) -> bool:
+        """Return True if all weights are 0; no slope leads away from there."""
         return not self.weights(x).any()
 
     def support(self, x: FloatArray) -> int:
@@ -231,8 +225,8 @@ class Problem:
         return int(used(self.weights(x)).sum())
 
     def remark(self, x: FloatArray) -> str:
-        """Say what z = 0 means."""
-        if not self.absorbed(x):
+        """Return a sentence on the classifier at z = 0; elsewhere an empty string."""
+        if not self.is_zero(x):
             return ""
         larger = self.offset > 0
         label = self.data.positive_label if larger else self.data.negative_label
@@ -249,20 +243,20 @@ class Problem:
 
 
 def same_support(z: FloatArray, new: FloatArray) -> bool:
-    """Return whether the same weights count as 0."""
+    """Return True if the same weights count as 0."""
     return bool(np.array_equal(used(z), used(new)))
 
 
 def unchanged(z: FloatArray, new: FloatArray) -> bool:
-    """Return whether no weight has moved by 0.01 of the largest: ``||z' - z||_0 = 0``, as Algorithm 3 prints it."""
+    """Return True if no weight has moved by 0.01 of the largest: ``||z' - z||_0 = 0``, as Algorithm 3 prints it."""
     return bool(np.all(np.abs(new - z) < ZERO * max(float(np.abs(new).max()), 1e-300)))
 
 
-STOPS = {"support": same_support, "weights": unchanged}  # when Algorithm 3 ends
+STOPS = {"support": same_support, "weights": unchanged}  # rules that end Algorithm 3
 
 
 def used(z: FloatArray) -> Any:
-    """Return where a weight is at least 0.01 of the largest, and above 0 (footnote 4).
+    """Return a mask of the weights that are positive and at least 0.01 of the largest (footnote 4).
 
     Examples
     --------

@@ -12,8 +12,9 @@ from scipy.optimize import minimize
 import fsmodels as fs
 from fsmodels import kernel
 from fsmodels.models.kernel.kernels import Polynomial, Rbf, as_kernel
-from fsmodels.models.kernel.objective import Objective, hinge, hinge_curvature, hinge_slope, places
-from fsmodels.models.kernel.value_function import ValueFunction, libsvm, solved
+from fsmodels.models.kernel.objective import Objective, hinge, hinge_curvature, hinge_slope, positions
+from fsmodels.models.kernel.value_function import ValueFunction, libsvm, solve_svm
+from solvers.box import minimise as box
 
 KERNELS = {"rbf": Rbf(), "linear": Polynomial(1, 0.0), "quadratic": Polynomial(2, 1.0), "cubic": Polynomial(3, 0.5)}
 STEP = 1e-6
@@ -31,6 +32,15 @@ def far_from_joints(objective, x, distance=1e-3):
     o = Objective(objective.kernel, objective.X, objective.y, objective.C, objective.mu, objective.eps)
     m = o._evaluated(x).m
     return min(np.abs(m - 1).min(), np.abs(m - 1 + 2 * o.eps).min()) > distance
+
+
+def by_newton(o, x):
+    """Minimise the smoothed primal over (u, b) by Newton's method."""
+    free, none = np.arange(o.n + 1), np.full(o.n + 1, np.inf)
+    unit = np.append(o.C, 1.0)
+    point, svm = x.copy(), o.restricted(x, free)
+    point[free] = box.minimise(svm, x[free], -none, none, method="trust-newton", unit=unit, tolerance=1e-9).point
+    return point
 
 
 def direct(name, X, z):
@@ -94,7 +104,7 @@ def test_derivatives_are_central_differences_away_from_the_joints(name, seed, ex
     x = np.concatenate([0.3 * rng.normal(size=n), [0.1], rng.uniform(0.2, 0.9, d), [rng.uniform(0.7, 1.5)]])
     if sparse:
         x[[1, 4, n + 2]] = 0.0
-    where = places(n, d)
+    where = positions(n, d)
     free = {
         "all": np.arange(n + d + 2),
         "z": where["z"],
@@ -133,7 +143,7 @@ def test_libsvm_with_a_ridge_solves_the_smoothed_primal(name, C, eps):
     X, y, _ = sample(5, n=25)
     o = Objective(KERNELS[name], X, y, C, 0.1, eps)
     x = np.concatenate([np.zeros(26), [0.4, 0.5, 0.2], [1.0]])
-    a, b = solved(o, x, tolerance=1e-9), solved(o, x, by="primal")
+    a, b = solve_svm(o, x, tolerance=1e-9), by_newton(o, x)
     assert o.value(a)[0] == pytest.approx(o.value(b)[0], rel=1e-7)
     K = o.matrix(o.parts(x)[2])
     f = [K @ (y * p[:25]) + p[25] for p in (a, b)]
@@ -152,7 +162,7 @@ def test_the_smoothed_primal_by_another_solver():
     x = np.concatenate([np.zeros(16), [0.4, 0.5, 0.2], [1.0]])
     svm = o.restricted(x, np.arange(16))
     found = minimize(lambda p: svm.value(p), x[:16], jac=True, method="BFGS", options={"gtol": 1e-8})
-    assert o.value(solved(o, x, tolerance=1e-9))[0] == pytest.approx(found.fun, rel=1e-9)
+    assert o.value(solve_svm(o, x, tolerance=1e-9))[0] == pytest.approx(found.fun, rel=1e-9)
 
 
 @pytest.mark.parametrize("eps", [0.0, 0.5])

@@ -12,7 +12,6 @@ from scipy import sparse
 import fsmodels as fs
 from fsmodels import kernel
 from fsmodels.errors import DataWarning
-from fsmodels.models.kernel.build import built
 from fsmodels.models.kernel.problem import MARGIN
 from solvers import SolutionStatus, StopReason
 
@@ -95,14 +94,6 @@ def test_the_trust_region_binds_no_weight_before_the_others_have_settled():
     assert result.status is SolutionStatus.STATIONARY
     assert result.objective < 30
     assert (weights(model) >= 0).all()
-
-
-def test_the_primal_svm_step_is_libsvms(chess):
-    objectives = [
-        fs.solve(kernel.ao_margin(chess, C=1.0, penalty=0.5, svm=by), iteration_limit=3).iterations["Objective"]
-        for by in ("libsvm", "primal")
-    ]
-    assert objectives[1].to_numpy(float) == pytest.approx(objectives[0].to_numpy(float), rel=1e-4)
 
 
 def test_efs_starts_at_the_geometric_margin_and_keeps_lambda_within_its_bounds(chess):
@@ -327,7 +318,7 @@ BAD = [
     ({"start": [1.0]}, r"start must be weights of the 6 features"),
     ({"start": [np.nan] * 6}, r"start must be weights of the 6 features"),
     ({"start": "x"}, "start='x' is not known"),
-    ({"svm": "dual"}, "svm='dual' is not known"),
+    ({"svm": "primal"}, "ao_efs takes no svm: libsvm solves the SVM; leave svm= out"),
     ({"stop": "never"}, "stop='never' is not known: use one of support, weights"),
 ]
 
@@ -339,8 +330,6 @@ def test_bad_parameters_stop_at_the_door(chess, bad, message):
 
 
 def test_other_refusals(chess):
-    with pytest.raises(fs.ParameterError, match='svm="primal" needs a smoothed hinge'):
-        built("x", chess, C=1.0, penalty=1.0, eps=0.0, svm="primal", hinge=True)
     with pytest.raises(fs.DataError, match=r"Class -1 has no sample"):
         kernel.gmkl(chess.take(chess.y > 0), C=1.0, penalty=1.0)
     thin = fs.Dataset.from_arrays(sparse.csr_array(chess.X), chess.y)
