@@ -655,7 +655,7 @@ def _rows(case: Case, model: Any, objective: float, program: Program, status: st
     if any(x[key] > program.upper[key] + 0.5 for e in case.edits for key, *_ in e.variables if e.endless(key)):
         raise Unsure("an integer without a bound is above the oracle's bound")
     name, most = max(program.violations(x), key=lambda v: v[1], default=("", 0.0))
-    doubted = "misses the model's rows" in said
+    doubted = "violates the rows" in said
     if most > 5e-6 * (1 if status == "optimal" else 200):
         (case.weak if doubted else case.wrong).append(f"{status} point misses {name[:120]} by {most:.1e}")
     value, terms = program.value(x)

@@ -1,12 +1,12 @@
-"""HOW to optimise: every Pyomo solver and every decomposition driver by name. Knows nothing of what is modelled.
+"""Solvers of Pyomo and decomposition drivers by name, for any model; ``fsmodels`` builds its models on them.
 
-Its names are imported when they are first used: ``__init__.pyi`` lists them. May import every package of its own:
+The public names are imported when they are first used: ``__init__.pyi`` lists them. May import all of its packages:
 ``solvers.run``, ``solvers.drivers``, ``solvers.facts``, ``solvers.interfaces``.
 """
 
 from solvers import import_hook, lazy
 
-OWNER = "fsmodels"  # fsmodels looks for this mark, so that no other package named solvers is taken for ours
+OWNER = "fsmodels"  # fsmodels checks this, because another package may have the name "solvers"
 
 import_hook.enter()  # pyo.SolverFactory("fsmodels.benders"), and the page of a model in Jupyter
 _REMOVED = {"probe": "solvers.register(name, capabilities, qualify=True) solves the trial problems"}

@@ -1,4 +1,4 @@
-"""The clock of a run. It starts with the function that the user has called."""
+"""The clock of a run, which starts with the function that the user calls."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _start: ContextVar[float | None] = ContextVar("start", default=None)
 
 @contextmanager
 def one_clock() -> Iterator[None]:
-    """Start one clock for all runs inside, unless an outer context has started one.
+    """Start one clock for all runs in the block, unless an outer block has started one.
 
-    A time limit applies to the whole call of the user, with reading, building and all solves.
+    A time limit applies to the whole call of the user, including reading, building and all solves.
     """
     token = _start.set(time.perf_counter()) if _start.get() is None else None
     try:
@@ -26,7 +26,7 @@ def one_clock() -> Iterator[None]:
 
 @contextmanager
 def own_clock() -> Iterator[None]:
-    """Start a new clock for the runs inside, so that a time limit applies to each of several runs."""
+    """Start a new clock for the runs in the block, so that a time limit applies to each of several runs."""
     token = _start.set(time.perf_counter())
     try:
         yield
@@ -42,7 +42,7 @@ class Clock:
 
     @classmethod
     def of_run(cls, limit: float | None) -> Clock:
-        """Return a clock that counts from the beginning of what the user called; see ``one_clock``."""
+        """Return a clock that started with the call of the user; see ``one_clock``."""
         return cls(limit, _start.get())
 
     @property
@@ -52,7 +52,7 @@ class Clock:
 
     @property
     def left(self) -> float | None:
-        """Seconds left, 0 at least; None without a limit."""
+        """Seconds that are left, at least 0; None without a limit."""
         return None if self.limit is None else max(0.0, self.limit - self.elapsed)
 
     def left_of(self, share: float) -> float | None:

@@ -1,7 +1,7 @@
-"""The errors that solvers and drivers raise for invalid input and failures of solvers.
+"""Errors of solvers and drivers for invalid input and for failures of solvers.
 
-Each message contains the problem, the value, the allowed values and the next step. ``Error`` is the base class in both
-packages, so that a program can catch all of them and nothing else.
+Each message contains the problem, the value, the allowed values and the next step. ``Error`` is the base class of the
+errors of both packages.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class LicenceError(SolverError):
 
 
 class SolverFailure(SolverError):
-    """A solver has failed on a model; ``solver`` is its name, the message is that of the solver."""
+    """A solver has failed on a model; ``solver`` is its name, and the message is that of the solver."""
 
     def __init__(self, message: str, solver: str) -> None:
         super().__init__(message)

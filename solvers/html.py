@@ -1,4 +1,4 @@
-"""HTML for Jupyter: every text is escaped, and nothing in it begins mathematics."""
+"""HTML for Jupyter: all text is escaped, and no dollar sign in it starts mathematics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEFT = ' style="text-align: left"'
 
 
 def escaped(text: Any) -> str:
-    """Return text for HTML as Jupyter shows it.
+    """Return text escaped for HTML in Jupyter.
 
     >>> escaped("a < b for $5")
     'a &lt; b for <span>$</span>5'
@@ -31,7 +31,7 @@ def paragraph(text: Any, bold: str = "") -> str:
 
 
 def mathematics(latex: str) -> str:
-    r"""Return LaTeX that Jupyter and, by the class, pages of Sphinx render, line by line.
+    r"""Return LaTeX, line by line, in a form that Jupyter and the pages of Sphinx render.
 
     >>> mathematics("x < 1")
     '<span class="math tex2jax_process mathjax_process">\\(\\displaystyle x &lt; 1\\)</span>'
@@ -41,23 +41,23 @@ def mathematics(latex: str) -> str:
 
 
 def split_doc(doc: str) -> tuple[str, str]:
-    r"""Return the words of a component's ``doc``, and the LaTeX between ``\(`` and ``\)`` in it.
+    r"""Return the text of a component's ``doc``, and the LaTeX between ``\(`` and ``\)`` in it.
 
     >>> split_doc(r"(7) bound on w \(w \le v\)")
     ('(7) bound on w', 'w \\le v')
     """
-    words, _, rest = doc.partition(r"\(")
+    text, _, rest = doc.partition(r"\(")
     latex, _, after = rest.partition(r"\)")
-    return f"{words}{after}".strip(), latex
+    return f"{text}{after}".strip(), latex
 
 
 def table(rows: Iterable[Sequence[Any]], head: Sequence[str] = (), right: Iterable[int] = ()) -> str:
-    """Return a table; columns ``right`` hold numbers. Cells that ``mathematics`` made are taken as they are."""
-    aside = set(right)
+    """Return a table; the columns ``right`` are aligned to the right. Cells of type ``Raw`` are not escaped."""
+    right = set(right)
 
     def cell(text: Any, k: int, tag: str) -> str:
         body = text if isinstance(text, Raw) else escaped(text)
-        return f"<{tag}{'' if k in aside else LEFT}>{body}</{tag}>"
+        return f"<{tag}{'' if k in right else LEFT}>{body}</{tag}>"
 
     top = "".join(cell(text, k, "th") for k, text in enumerate(head))
     lines = ("".join(cell(text, k, "td") for k, text in enumerate(row)) for row in rows)
@@ -66,7 +66,7 @@ def table(rows: Iterable[Sequence[Any]], head: Sequence[str] = (), right: Iterab
 
 
 class Raw(str):
-    """HTML that is to be taken as it is."""
+    """HTML that is not to be escaped."""
 
 
 def code(text: Any) -> Raw:
@@ -74,9 +74,9 @@ def code(text: Any) -> Raw:
     return Raw(f"<code>{escaped(text)}</code>")
 
 
-def frame(data: pd.DataFrame, **words: Any) -> str:
-    """Return a DataFrame as pandas writes it, with no mathematics in it."""
+def frame(data: pd.DataFrame, **options: Any) -> str:
+    """Return a DataFrame as HTML of pandas, without mathematics; ``options``: of ``DataFrame.to_html``."""
     import pandas as pd
 
     with pd.option_context("display.html.use_mathjax", False):
-        return str(data.to_html(**words))
+        return str(data.to_html(**options))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -19,7 +20,7 @@ from solvers.lazy import DRIVER_NAMES, PREFIX
 
 FACTORY = "pyomo.contrib.solver.common.factory"  # of the second generation; it imports that of the first
 SCIPY = "scipy"
-MODEL = ("pyomo.core.base.PyomoModel", "ConcreteModel")  # by name: Pyomo need not be imported yet
+MODEL = ("pyomo.core.base.PyomoModel", "ConcreteModel")  # by name, because Pyomo may not be imported yet
 
 
 def enter() -> None:
@@ -29,14 +30,13 @@ def enter() -> None:
         formatter.formatters["text/html"].for_type_by_name(*MODEL, _page)
     if FACTORY in sys.modules:
         _enter(sys.modules[FACTORY])
-    elif not any(isinstance(finder, _Waiting) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Waiting())
-    if SCIPY not in sys.modules and not any(isinstance(finder, _BeforeScipy) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _BeforeScipy())
+    for finder in (_OnImport(FACTORY, _enter_after), _OnImport(SCIPY, _without_statistics)):
+        if finder.module not in sys.modules and finder not in sys.meta_path:
+            sys.meta_path.insert(0, finder)
 
 
 def _page(model: Any) -> str | None:
-    """Return the display of a model with facts; None for other models, which IPython displays."""
+    """Return the display of a model with facts; None for other models, which IPython displays itself."""
     from solvers.facts.base import facts_of
     from solvers.model_page import show
 
@@ -44,62 +44,62 @@ def _page(model: Any) -> str | None:
 
 
 def _enter(pyomo: ModuleType) -> None:
-    """Register a placeholder for each name that is not taken."""
+    """Register a placeholder for each driver whose name is not registered."""
     second, first = pyomo.SolverFactory, pyomo.LegacySolverFactory
     for name in (PREFIX + driver for driver in DRIVER_NAMES):
         if name not in second:
             second.register(name, doc=f'The driver "{name.removeprefix(PREFIX)}"')(
-                _stand_in(second, name), _stand_in(first, name)
+                _placeholder(second, name), _placeholder(first, name)
             )
 
 
-def _stand_in(factory: Any, name: str) -> Callable[..., Any]:
-    """Return the constructor of a placeholder: it registers the drivers themselves and calls the right one."""
+def _placeholder(factory: Any, name: str) -> Callable[..., Any]:
+    """Return a constructor that registers the drivers and calls the constructor of one of them."""
 
-    def make(*arguments: Any, **words: Any) -> Any:
+    def make(*arguments: Any, **options: Any) -> Any:
         from solvers.plugin import register_drivers
 
         register_drivers()
-        return factory.get_class(name)(*arguments, **words)
+        return factory.get_class(name)(*arguments, **options)
 
     return make
 
 
-class _Waiting(MetaPathFinder):
-    """A finder that finds nothing, and registers the drivers when the module of the factory is imported."""
+@dataclass(frozen=True)
+class _OnImport(MetaPathFinder):
+    """A finder that changes the import of one module, once; ``change``: spec of the module -> None."""
+
+    module: str
+    change: Callable[[ModuleSpec], None]
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of the other finders, with one more step at the end of the import."""
-        if fullname != FACTORY:
+        """Return the changed spec of the other finders for the module; None for other modules."""
+        if fullname != self.module:
             return None
         sys.meta_path.remove(self)
         spec = find_spec(fullname)
-        if spec is None or spec.loader is None:
-            return spec
-        execute = spec.loader.exec_module
-
-        def then_enter(module: ModuleType) -> None:
-            execute(module)
-            _enter(module)
-
-        spec.loader.exec_module = then_enter  # type: ignore[method-assign]
+        if spec is not None and spec.loader is not None:
+            self.change(spec)
         return spec
 
 
-class _BeforeScipy(MetaPathFinder):
-    """Keeps Pyomo from importing scipy.stats, which takes a second, as soon as scipy is imported."""
+def _enter_after(spec: ModuleSpec) -> None:
+    """Register the drivers after the import of the factory."""
+    loader: Any = spec.loader
+    execute = loader.exec_module
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Return the spec of scipy, once Pyomo's callback is gone; scipy imports its parts when they are used."""
-        if fullname != SCIPY:
-            return None
-        sys.meta_path.remove(self)
-        from pyomo.common import dependencies
+    def then_enter(module: ModuleType) -> None:
+        execute(module)
+        _enter(module)
 
-        with suppress(AttributeError):
-            dependencies.scipy_available._callback = None
-        return find_spec(SCIPY)
+    loader.exec_module = then_enter
+
+
+def _without_statistics(spec: ModuleSpec) -> None:
+    """Keep Pyomo from importing scipy.stats with scipy, which takes a second; scipy imports it when it is used."""
+    from pyomo.common import dependencies
+
+    with suppress(AttributeError):
+        dependencies.scipy_available._callback = None

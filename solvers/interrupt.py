@@ -4,8 +4,8 @@ A process has one handler of Ctrl-C, which runs in its main thread; in other thr
 ``run`` this module installs the handler. The effect of Ctrl-C depends on the context:
 
 - in ``raising``, it raises ``KeyboardInterrupt``, as Python does;
-- in ``noticing``, it sets an event that the callbacks of a solver read, because an exception inside them would be lost,
-  or the incumbent with it;
+- in ``noticing``, it sets an event that the callbacks of a solver read, because an exception in a callback, or the
+  incumbent, would be lost;
 - in ``finishing``, while an incumbent is loaded, it is delayed;
 - elsewhere in a run it is delayed until the next of the first two.
 
@@ -36,13 +36,13 @@ _IDLE, _RAISE, _HOLD = "idle", "raise", "hold"
 
 
 class _Watch:
-    """What is known of Ctrl-C in a run of the main thread."""
+    """State of the handler of Ctrl-C in a run of the main thread."""
 
     def __init__(self) -> None:
-        self.modes: list[tuple[str, threading.Event | None]] = [(_IDLE, None)]  # the last counts
-        self.last: float | None = None  # when the last press that counted came
-        self.waiting = False  # a press that nothing has come of yet
-        self.before: dict[int, Any] = {}  # handlers of whoever had the signal
+        self.modes: list[tuple[str, threading.Event | None]] = [(_IDLE, None)]  # the last one applies
+        self.last: float | None = None  # time of the last accepted press
+        self.waiting = False  # True after a press that is delayed
+        self.before: dict[int, Any] = {}  # the previous handlers of the signals
 
     def press(self, *_: object) -> None:
         now, again = time.monotonic(), self.last is not None
@@ -59,18 +59,18 @@ class _Watch:
         else:
             self.waiting = True
 
-    def taken(self) -> bool:
-        """Take the press that waits, where something may come of it."""
+    def take(self) -> bool:
+        """Return True, once, if a press is delayed and the mode is not ``_HOLD``."""
         if self.modes[-1][0] is _HOLD or not self.waiting:
             return False
         self.waiting = False
         return True
 
 
-_watch: _Watch | None = None  # the main thread's
+_watch: _Watch | None = None  # that of the main thread
 
 
-def _hears() -> bool:
+def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
@@ -81,14 +81,14 @@ def _mode(watch: _Watch, mode: str, event: threading.Event | None = None) -> Ite
     try:
         yield
     finally:
-        del watch.modes[depth:]  # with what a press in the midst of leaving an inner one has left there
+        del watch.modes[depth:]  # and inner modes that remain after a press
 
 
 @contextmanager
 def run() -> Iterator[None]:
-    """Take Ctrl-C over until the end; inside another run, let presses wait where they would raise."""
+    """Install the handler of Ctrl-C until the end; inside another run, delay presses that would raise."""
     global _watch
-    if not _hears():
+    if not _in_main_thread():
         yield
         return
     if _watch is not None:
@@ -102,7 +102,7 @@ def run() -> Iterator[None]:
         if (handler := signal.getsignal(number)) is signal.default_int_handler:
             watch.before[number] = handler
     _watch = watch
-    logging.getLogger("pyomo.common.numeric_types").addFilter(_is_no_press)
+    logging.getLogger("pyomo.common.numeric_types").addFilter(_is_not_a_press)
     try:
         take_again()
         yield
@@ -112,16 +112,13 @@ def run() -> Iterator[None]:
         _watch = None
 
 
-def _is_no_press(record: logging.LogRecord) -> bool:
-    """Drop the error that Pyomo logs of a value which Ctrl-C kept it from computing."""
+def _is_not_a_press(record: logging.LogRecord) -> bool:
+    """Drop the error that Pyomo logs if Ctrl-C interrupts the evaluation of an expression."""
     return not isinstance(sys.exc_info()[1], KeyboardInterrupt)
 
 
 def leave_to_parent() -> None:
-    """Leave Ctrl-C to the process that this one was forked from: a terminal sends it to both. SIGTERM ends this one.
-
-    SIGHUP is left to it too.
-    """
+    """Ignore Ctrl-C and SIGHUP in a forked process, since a terminal sends them to its parent too. SIGTERM ends it."""
     global _watch
     _watch = None
     for number in (signal.SIGINT, *ENDING):
@@ -130,31 +127,31 @@ def leave_to_parent() -> None:
 
 
 def take_again() -> None:
-    """Take Ctrl-C back from a solver that has taken it over within a run."""
-    if _watch is not None and _hears():
+    """Install the handler again after a solver has replaced it within a run."""
+    if _watch is not None and _in_main_thread():
         for number in _watch.before:
             signal.signal(number, _watch.press)
 
 
 @contextmanager
 def raising() -> Iterator[None]:
-    """Let Ctrl-C raise ``KeyboardInterrupt``, and one that has waited for this at once."""
-    if _watch is None or not _hears():
+    """Let Ctrl-C raise ``KeyboardInterrupt``; a delayed press raises it at once."""
+    if _watch is None or not _in_main_thread():
         yield
         return
     with _mode(_watch, _RAISE):
-        if _watch.taken():
+        if _watch.take():
             raise KeyboardInterrupt
         try:
             yield
-        except SystemError as error:  # what C code makes of it if it calls Python at that moment
+        except SystemError as error:  # from C code that calls Python at that moment
             if not _from_press(error):
                 raise
             raise KeyboardInterrupt from error
 
 
 def _from_press(error: BaseException | None) -> bool:
-    """Return whether a ``KeyboardInterrupt`` is behind an error."""
+    """Return True if a ``KeyboardInterrupt`` has caused an error."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None
@@ -162,15 +159,15 @@ def _from_press(error: BaseException | None) -> bool:
 
 @contextmanager
 def noticing() -> Iterator[threading.Event]:
-    """Let Ctrl-C only set the event that this gives."""
+    """Let Ctrl-C set the returned event only."""
     pressed = threading.Event()
-    if not _hears():
+    if not _in_main_thread():
         yield pressed
         return
     with run():
         assert _watch is not None
         with _mode(_watch, _IDLE, pressed):
-            if _watch.taken():
+            if _watch.take():
                 pressed.set()
             yield pressed
 
@@ -178,7 +175,7 @@ def noticing() -> Iterator[threading.Event]:
 @contextmanager
 def finishing() -> Iterator[None]:
     """Delay Ctrl-C while an incumbent is loaded."""
-    if not _hears():
+    if not _in_main_thread():
         yield
         return
     with run():
@@ -188,8 +185,8 @@ def finishing() -> Iterator[None]:
 
 
 def pressed() -> bool:
-    """Return whether Ctrl-C was pressed in this run, also if an exception was lost in a callback."""
-    return _watch is not None and _hears() and _watch.last is not None
+    """Return True if Ctrl-C was pressed in this run, also if an exception was lost in a callback."""
+    return _watch is not None and _in_main_thread() and _watch.last is not None
 
 
 def in_new_thread(work: Callable[[], None]) -> None:
@@ -207,15 +204,15 @@ class Crew:
         self.size = size
         self._forget()
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forget)  # where they do not run
+            os.register_at_fork(after_in_child=self._forget)  # the threads do not exist in the child
 
     def _forget(self) -> None:
         self._idle: list[SimpleQueue[Callable[[], None]]] = []
-        self._room = threading.Semaphore(self.size)
+        self._free = threading.Semaphore(self.size)
 
     def start(self, work: Callable[[], None]) -> None:
         """Start a function in an idle thread."""
-        self._room.acquire()
+        self._free.acquire()
         try:
             tasks = self._idle.pop()
         except IndexError:
@@ -227,7 +224,7 @@ class Crew:
         while True:
             tasks.get()()
             self._idle.append(tasks)
-            self._room.release()
+            self._free.release()
 
 
 def attended(
@@ -263,11 +260,11 @@ def attended(
             done.set()
 
     start(worker)
-    while not done.wait(_POLL if _hears() or meanwhile else None):
+    while not done.wait(_POLL if _in_main_thread() or meanwhile else None):
         if meanwhile is not None:
             meanwhile()
         if noticed.is_set():
-            with suppress(Exception):  # too early, or too late
+            with suppress(Exception):  # before the work has started, or after its end
                 stop()
     if meanwhile is not None:
         meanwhile()

@@ -1,4 +1,4 @@
-"""Public names that are imported when they are first used (PEP 562), so that importing a package costs nothing.
+"""Public names that are imported when they are first used (PEP 562), so that importing a package takes no time.
 
 The names are listed once, in the stub next to ``__init__.py``: its imports give the module of each name, its
 ``__all__`` the public names. Type checkers and editors read the same file. (The library ``lazy_loader`` supports
@@ -22,8 +22,8 @@ def attach(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package.
 
-    ``package``, ``file``: ``__name__`` and ``__file__`` of its ``__init__.py``. ``removed``: former names, each with
-    its replacement in words.
+    ``package``, ``file``: ``__name__`` and ``__file__`` of its ``__init__.py``. ``removed``: former names, each with a
+    text that names its replacement.
     """
     homes, public = read(Path(file).with_suffix(".pyi"))
 
@@ -49,7 +49,7 @@ def attach(
 
 
 def read(stub: Path) -> tuple[dict[str, tuple[str, str]], list[str]]:
-    """Return name -> (module, its name there), and the public names, of a stub."""
+    """Return name -> (module, name in the module), and the public names, of a stub."""
     homes: dict[str, tuple[str, str]] = {}
     public: list[str] = []
     for node in ast.parse(stub.read_text("utf-8")).body:

@@ -1,9 +1,9 @@
-"""A solver of Pyomo's second generation behind the interface of the first one: ``pyo.SolverFactory(name)``.
+"""A solver of Pyomo's second generation with the interface of the first one: ``pyo.SolverFactory(name)``.
 
-The class uses Pyomo's ``LegacySolverWrapper`` and replaces what does not serve here. In Pyomo 6.10 the wrapper keeps
-the options of one solve for the next, because it resets the configuration to itself. It raises an exception where there
-is no solution to load, drops the message and the iterations, rejects options as keywords, and stores all reduced costs
-under one key. Here each solve passes its options as arguments; the configuration of the object does not change.
+The class uses Pyomo's ``LegacySolverWrapper`` and replaces some of its methods. In Pyomo 6.10 the wrapper keeps the
+options of one solve for the next, because it resets the configuration to itself. It raises an exception if there is no
+solution to load, drops the message and the iterations, rejects options as keywords, and stores all reduced costs under
+one key. Here each solve passes its options as arguments; the configuration of the object does not change.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class LegacyInterface(LegacySolverWrapper):
         Options of every solve; as keywords too.
     """
 
-    def __init__(self, options: Mapping[str, Any] | None = None, **words: Any) -> None:
+    def __init__(self, options: Mapping[str, Any] | None = None, **more: Any) -> None:
         for ignored in ("type", "solver_io", "solver"):
-            words.pop(ignored, None)
+            more.pop(ignored, None)
         # Options are checked at the solve: Pyomo's factory hides all exceptions of a constructor.
-        super().__init__(solver_options={**(options or {}), **(words.pop("solver_options", None) or {}), **words})
+        super().__init__(solver_options={**(options or {}), **(more.pop("solver_options", None) or {}), **more})
 
     def solve(
         self,
@@ -54,14 +54,14 @@ class LegacyInterface(LegacySolverWrapper):
         solver_options: Mapping[str, Any] | None = None,
         report_timing: bool = False,
         raise_exception_on_nonoptimal_result: bool = False,
-        **words: Any,
+        **more: Any,
     ) -> SolverResults:
         """Solve a model and load the values, and multipliers where the model has an import suffix for them.
 
         Parameters
         ----------
         model : ConcreteModel or Block, optional
-            Only a persistent solver can do without one: it solves its last model again.
+            A persistent solver solves its last model again if none is given.
         load_solutions : bool
             Load into the model; otherwise the solution is in the results, for ``model.solutions.load_from(results)``.
         tee : bool, stream or logger
@@ -69,22 +69,22 @@ class LegacyInterface(LegacySolverWrapper):
         timelimit : float, optional
             Seconds.
         options, solver_options : mapping, optional
-            Options of this solve, over those of the object; as keywords too.
+            Options of this solve, which override those of the object; as keywords too.
         report_timing : bool
             Print the time of each part.
         raise_exception_on_nonoptimal_result : bool
-            Raise an exception; otherwise a warning is logged where there is no solution.
+            Raise an exception; otherwise a warning is logged if there is no solution.
 
         Returns
         -------
         SolverResults
             ``solver``: status, termination condition, message, ``iterations``, ``wallclock_time`` (s). ``problem``:
-            bounds, which are infinite where there is none.
+            bounds, infinite if there are none.
         """
         for name in _WITHOUT_EFFECT:
-            words.pop(name, None)
-        gaps = {name: words.pop(name) for name in ("rel_gap", "abs_gap") if name in self.config and name in words}
-        own = {**(options or {}), **(solver_options or {}), **words}
+            more.pop(name, None)
+        gaps = {name: more.pop(name) for name in ("rel_gap", "abs_gap") if name in self.config and name in more}
+        own = {**(options or {}), **(solver_options or {}), **more}
         if timelimit is not None:
             own["time_limit"] = timelimit
         found: Results = super(LegacySolverWrapper, self).solve(
@@ -113,7 +113,7 @@ class LegacyInterface(LegacySolverWrapper):
         return results
 
     def _map_results(self, model: Any, found: Results) -> tuple[SolverResults, Solution]:
-        """Add what Pyomo leaves out; a subclass sets its own statuses."""
+        """Add the entries that Pyomo leaves out; a subclass sets its own statuses."""
         results, solution = super()._map_results(model, found)
         solver, problem = results.solver, results.problem
         solver.name, solver.iterations = found.solver_name, found.extra_info.iteration_count
@@ -127,7 +127,7 @@ class LegacyInterface(LegacySolverWrapper):
 
 
 def _fill(solution: Solution, names: SymbolMap, model: Any, loader: Any) -> None:
-    """Write the values into a solution, and the multipliers that the model imports and the solver has."""
+    """Write the values, and the multipliers that the model imports and the solver has, into a solution."""
     wanted = {name for name, _ in active_import_suffix_generator(model)}
     for k, (variable, value) in enumerate(loader.get_vars().items()):
         names.addSymbol(variable, f"x{k}")

@@ -1,7 +1,7 @@
-r"""The page of a model for a notebook or a terminal: its components, as LaTeX or text, and what the user changed.
+r"""The display of a model in a notebook or a terminal: its components, as LaTeX or text, and the changes of the user.
 
-The ``doc`` of a builder's row or objective holds its equation between ``\(`` and ``\)``. A component that is no longer
-as its builder left it, one that the user added, and those of other models are shown by their first row as text.
+The ``doc`` of a builder's row or objective contains its equation between ``\(`` and ``\)``. Components that the user
+has changed or added, and those of other models, are shown by their first row as text.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SENSES = {pyo.minimize: "min", pyo.maximize: "max"}
 
 @dataclass(frozen=True)
 class Equation:
-    """One line: name, LaTeX or text, number of members, the builder's words, and what the user changed."""
+    """One line: name, LaTeX or text, number of members, the text of the builder, and the changes of the user."""
 
     kind: str  # "objective", "rows", "variables", "parameters", "other"
     name: str
@@ -86,15 +86,15 @@ class ShownModel:
 
     @property
     def unstated(self) -> str:
-        """Which rows the model leaves to a driver; empty where it states all."""
+        """The rows that the model leaves to a driver; "" if it states all rows."""
         facts = facts_of(self.model)
-        return "" if facts is None or not facts.implicit else f"Rows besides these are left to {facts.implicit}."
+        return "" if facts is None or not facts.implicit else f"Further rows are left to {facts.implicit}."
 
     def __repr__(self) -> str:
         lines = [f"{self.model.name}: {self.headline}", *([self.unstated] if self.unstated else [])]
         for line in self.equations:
-            words = _join(*line.text.splitlines(), line.doc, line.remark, by="; ")
-            lines.append(f"  {line.kind:<10}  {line.name:<18} {line.size:>7,}  {words}".rstrip())
+            text = _join(*line.text.splitlines(), line.doc, line.remark, by="; ")
+            lines.append(f"  {line.kind:<10}  {line.name:<18} {line.size:>7,}  {text}".rstrip())
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -118,11 +118,11 @@ class ShownModel:
 
 
 def show(model: Any) -> ShownModel:
-    r"""Show the components of a model, with sizes, domains, parameters and what was changed.
+    r"""Show the components of a model, with sizes, domains, parameters and changes.
 
-    The rows of a model of this package are shown as LaTeX, and those that were added, changed or switched off are
-    marked. What was added or changed, and the rows of any other Pyomo model, are shown as text: the first row of each
-    component. In Jupyter a model of this package that ends a cell is shown in this way.
+    The rows of a model of this package are shown as LaTeX, and those that were added, changed or deactivated are
+    marked. Added and changed components, and those of other Pyomo models, are shown as text: the first row of each. In
+    Jupyter a model of this package at the end of a cell is displayed in this way.
 
     Parameters
     ----------
@@ -174,11 +174,11 @@ def _equation(kind: str, components: list[Any], model: Any) -> Equation:
     parts = [part for component in components for part in component.values()]
     as_built = facts is not None and (home is not model or facts.built_components.get(first.local_name) is first)
     added = "" if as_built or facts is None else "added"
-    words, latex = split_doc(first.doc or "")
+    doc, latex = split_doc(first.doc or "")
     if kind == "variables":
-        return Equation(kind, name, _domain(first, parts), "", len(parts), words, _join(added, _state(first, parts)))
+        return Equation(kind, name, _domain(first, parts), "", len(parts), doc, _join(added, _state(first, parts)))
     if kind == "parameters":
-        return Equation(kind, name, _values(first), "", len(parts), words, added)
+        return Equation(kind, name, _values(first), "", len(parts), doc, added)
     changed = [] if facts is None else [part for part in parts if facts.has_changed(part)]
     if not as_built or (changed and len(changed) == len(parts)):
         latex = ""
@@ -190,11 +190,11 @@ def _equation(kind: str, components: list[Any], model: Any) -> Equation:
     active = sum(part.active for part in parts)
     off = _count(len(parts) - active, len(parts), "switched off")
     remark = _join(added, _count(len(changed), len(parts), "changed"), off)
-    return Equation(kind, name, latex, "\n".join(text), active, words, remark, bool(active) or not parts)
+    return Equation(kind, name, latex, "\n".join(text), active, doc, remark, bool(active) or not parts)
 
 
 def _text(part: Any) -> str:
-    """Return a row, objective or other component as text, cut in its middle where it is long."""
+    """Return a row, objective or other component as text; long text is shortened in the middle."""
     if part.ctype is Disjunction:
         rows = ([str(row.expr) for row in each.component_data_objects(pyo.Constraint)] for each in part.disjuncts)
         text = " or ".join(f"[{', '.join(each)}]" for each in rows)
@@ -209,7 +209,7 @@ def _text(part: Any) -> str:
 
 
 def _domain(v: Any, parts: list[Any]) -> str:
-    """Return the values that variables may take, as LaTeX."""
+    """Return the domain of variables as LaTeX."""
     letter, power = symbol(v.local_name), f"^{{{len(parts)}}}" if v.is_indexed() else ""
     if not parts:
         return letter
@@ -225,7 +225,7 @@ def _domain(v: Any, parts: list[Any]) -> str:
 
 
 def _state(v: Any, parts: list[Any]) -> str:
-    """Return which variables are fixed, and what a reference refers to."""
+    """Return the number of fixed variables, and the component to which a reference refers."""
     fixed = sum(part.fixed for part in parts)
     remark = _count(fixed, len(parts), "fixed")
     if fixed and len(parts) == 1:
@@ -245,16 +245,16 @@ def _values(p: Any) -> str:
 
 
 def _count(count: int, of: int, what: str) -> str:
-    """Return "what" of all, "1 of 6 what" of some, and nothing of none."""
+    """Return "what" if the count is all, "1 of 6 what" if it is a part, and "" for 0."""
     return "" if not count else what if count == of else f"{count} of {of} {what}"
 
 
-def _join(*words: str, by: str = ", ") -> str:
-    return by.join(word for word in words if word)
+def _join(*texts: str, by: str = ", ") -> str:
+    return by.join(text for text in texts if text)
 
 
 def symbol(name: str) -> str:
-    r"""Return a component's name as LaTeX: a letter where it is one, upright otherwise.
+    r"""Return the name of a component as LaTeX; names that are not letters are upright.
 
     >>> symbol("sigma"), symbol("R_plus"), symbol("w_s"), symbol("only_selected")
     ('\\sigma', 'R_{+}', 'w_{s}', '\\mathrm{only\\_selected}')
@@ -271,7 +271,7 @@ def symbol(name: str) -> str:
 
 
 def number(x: float | None) -> str:
-    r"""Return a number as LaTeX, and nothing for None.
+    r"""Return a number as LaTeX, "" for None.
 
     >>> number(0.5), number(-3.0), number(2.5e-9)
     ('0.5', '-3', '2.5 \\cdot 10^{-9}')

@@ -1,7 +1,7 @@
-"""The options that all solves take, and what any option may be: its type read from a ``Config``'s annotations.
+"""The options of all solves, and the check of the types of options by the annotations of a ``Config``.
 
-A number given as text, a list for a name or a solver object for a solver's name would fail somewhere inside a run, or
-worse, be taken for something else (``root_limit="x"`` was).
+Without the check, a number as text, a list in place of a name, or a solver object in place of a name would fail inside
+a run, or be misinterpreted, as ``root_limit="x"`` was.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from solvers.errors import OptionError
 __all__ = ["Config", "SolverObject", "check_limits", "check_types"]
 
 LEAST = {"time_limit": 0, "gap": 0, "iteration_limit": 1, "threads": 1, "patience": 1, "root_limit": 0}
-LARGEST_SEED = 2**31 - 1  # of the solvers inside
-MOST_GAP = 1.0  # from which on any point would be called optimal
+LARGEST_SEED = 2**31 - 1  # that all solvers accept
+MOST_GAP = 1.0  # with this gap any point would be optimal
 
 
 TIME_LIMITS = {"time_limit", "timelimit", "limits/time", "maxtime", "max_wall_time", "max_cpu_time", "sec", "tmlim"}
-PROGRAMS = "In Python also: "  # options that no command line can give
-TABLE = "table"  # what ``tee=True`` shows of a driver
+PROGRAMS = "In Python also: "  # options that are not available on the command line
+TABLE = "table"  # the iteration table of a driver, which ``tee=True`` prints
 
 
 class SolverObject(Protocol):
-    """A Pyomo solver object, which may stand wherever its name may."""
+    """A Pyomo solver object, which is accepted in place of the name of a solver."""
 
-    def solve(self, model: Any, **words: Any) -> Any:
+    def solve(self, model: Any, **options: Any) -> Any:
         """Solve a model."""
         ...
 
@@ -48,7 +48,7 @@ def _is_number(x: Any) -> bool:
         return False
 
 
-# Annotation -> (whether a value is one, what to ask for).
+# Annotation -> (predicate of a value, name of the type in messages).
 _KINDS: dict[Any, tuple[Any, str]] = {
     bool: (lambda x: isinstance(x, bool | np.bool_), "True or False"),
     int: (lambda x: isinstance(x, numbers.Integral) and not isinstance(x, bool), "a whole number"),
@@ -90,7 +90,7 @@ def _check(option: str, value: Any, hint: Any) -> None:
             return
         allowed.append("the name of a solver" if kind is str and option.endswith("solver") else what)
     left_out = ", or leave it out" if types.NoneType in parts else ""
-    raise OptionError(f"{option}={value!r} is not allowed: give {' or '.join(allowed)}{left_out}.", parameter=option)
+    raise _not_allowed(option, value, f"{' or '.join(allowed)}{left_out}")
 
 
 def _instance(kind: type) -> Callable[[Any], bool]:
@@ -98,7 +98,7 @@ def _instance(kind: type) -> Callable[[Any], bool]:
 
 
 def listed(config: type) -> str:
-    """Return the options of a dataclass in a sentence or two: what can be typed, and what only a program can give."""
+    """Return a text that lists the options of a dataclass: those of the command line, and those in Python only."""
     hints = typing.get_type_hints(config)
     names = [f.name for f in dataclasses.fields(config)]
     typed = [name for name in names if {bool, int, float, str} & set(typing.get_args(hints[name]) or (hints[name],))]
@@ -108,17 +108,17 @@ def listed(config: type) -> str:
 
 @dataclasses.dataclass
 class Config:
-    """The options that every driver has.
+    """Options of all drivers.
 
-    - ``time_limit``: seconds for the whole run; what is left is handed to each solve inside.
+    - ``time_limit``: seconds for the whole run; each solve in it gets the time that is left.
     - ``gap``: relative gap at which to stop.
     - ``iteration_limit``: int.
-    - ``threads``, ``seed``: for the solvers inside; ``branch-and-cut`` over a fast oracle explores its tree by so many
-      processes.
-    - ``tee``: True shows the iteration table while it grows; a word, or a list of words, of "table", "master", "sub"
-      and "lp" shows that and the logs of the solvers in these slots.
+    - ``threads``, ``seed``: for the solvers that the driver uses; with a fast oracle ``branch-and-cut`` explores its
+      tree with ``threads`` processes.
+    - ``tee``: True prints the iteration table while it grows; one or several of "table", "master", "sub" and "lp" print
+      the table and the logs of the solvers in these slots.
     - ``callback``: called with each row of the table as a dict; returning True stops the run.
-    - ``renamed``: words of another meaning elsewhere that an option once had -> what to say instead.
+    - ``renamed``: removed names of options -> the alternative.
     """
 
     renamed: ClassVar[dict[str, str]] = {}
@@ -132,20 +132,20 @@ class Config:
 
     @classmethod
     def slots(cls) -> list[str]:
-        """Return the places of solvers inside: "master" where there is a ``master_solver``, and so on."""
+        """Return the names of the slots for solvers, such as "master" for the option ``master_solver``."""
         return [f.name.removesuffix("_solver") for f in dataclasses.fields(cls) if f.name.endswith("_solver")]
 
     def own(self, slot: str) -> dict[str, Any]:
-        """Return the options for the solver in a slot, in its own words."""
+        """Return the options for the solver in a slot, by the names of that solver."""
         return dict(getattr(self, f"{slot}_options", None) or {})
 
     def shows(self, what: str) -> bool:
-        """Return whether to show the table, or the log of the solver in a slot."""
-        words = [self.tee] if isinstance(self.tee, str) else self.tee
-        return what == TABLE and bool(words) if isinstance(words, bool | np.bool_) else what in words
+        """Return True if the table, or the log of the solver in a slot, is to be printed."""
+        shown = [self.tee] if isinstance(self.tee, str) else self.tee
+        return what == TABLE and bool(shown) if isinstance(shown, bool | np.bool_) else what in shown
 
     def check_own(self) -> None:
-        """Refuse a time limit among the options of a slot: each solve inside gets what the run has left.
+        """Reject a time limit among the options of a slot: each solve gets the time that is left in the run.
 
         Raises OptionError.
         """
@@ -155,37 +155,31 @@ class Config:
                     raise OptionError(f"{slot}_options {name}={value!r} is not allowed: give the driver's time_limit.")
 
     def check_tee(self) -> None:
-        """Refuse to show what there is not. Raises OptionError."""
+        """Raise OptionError if ``tee`` names a slot that the driver does not have."""
         if isinstance(self.tee, bool | np.bool_):
             return
-        there = [TABLE, *self.slots()]
-        for word in [self.tee] if isinstance(self.tee, str) else self.tee:
-            if word not in there:
-                raise OptionError(
-                    f"tee={self.tee!r} is not allowed: give True, False, or one or a list of {', '.join(there)}."
-                )
+        allowed = [TABLE, *self.slots()]
+        if not set([self.tee] if isinstance(self.tee, str) else self.tee) <= set(allowed):
+            raise OptionError(
+                f"tee={self.tee!r} is not allowed: give True, False, or one or a list of {', '.join(allowed)}."
+            )
 
 
 def check_limits(options: dict[str, Any]) -> None:
-    """Refuse limits and gaps that mean nothing, of drivers and of whole-model solvers alike. Raises OptionError."""
+    """Check the limits, the gap and the seed of drivers and of solvers of whole models. Raises OptionError."""
     check_types(Config, options)
     for option, least in LEAST.items():
         value = options.get(option)
         if isinstance(value, int | float) and not value >= least:
-            raise OptionError(
-                f"{option}={value!r} is not allowed: give a number of at least {least}, or leave it out.",
-                parameter=option,
-            )
+            raise _not_allowed(option, value, f"a number of at least {least}, or leave it out")
     gap = options.get("gap")
     if gap is not None and gap >= MOST_GAP:
-        raise OptionError(
-            f"gap={gap!r} is not allowed: give a share of at least 0 and below {MOST_GAP:g}, 0.01 for 1%, or leave it "
-            "out (1e-4).",
-            parameter="gap",
-        )
+        allowed = f"a share of at least 0 and below {MOST_GAP:g}, such as 0.01 for 1%, or leave it out (1e-4)"
+        raise _not_allowed("gap", gap, allowed)
     seed = options.get("seed")
     if seed is not None and not 0 <= seed <= LARGEST_SEED:
-        raise OptionError(
-            f"seed={seed!r} is not allowed: give a whole number in 0..{LARGEST_SEED}, or leave it out.",
-            parameter="seed",
-        )
+        raise _not_allowed("seed", seed, f"a whole number in 0..{LARGEST_SEED}, or leave it out")
+
+
+def _not_allowed(option: str, value: Any, allowed: str) -> OptionError:
+    return OptionError(f"{option}={value!r} is not allowed: give {allowed}.", parameter=option)

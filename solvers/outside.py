@@ -1,4 +1,4 @@
-"""Warnings that point at the line of the user's own code."""
+"""Warnings that point at a line of the code of the user."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ LIBRARIES = tuple(
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the user's line: the nearest caller that is neither ours nor in an installed library.
+    """Issue a warning at the nearest caller that is neither in these packages nor in an installed library.
 
-    Where there is none, as in a library that calls us, the nearest that is not ours.
+    If there is none, for example in a library that uses these packages, the nearest caller outside them is taken.
     """
     frames = list(_callers())
     outside = [level for level, name in frames if not _ours(name)]
@@ -40,12 +40,12 @@ def warn(message: str, category: type[Warning]) -> None:
 
 
 def _callers() -> Iterator[tuple[int, str]]:
-    """Yield stack level, as ``warn`` counts it, and file of each caller of ``warn``."""
+    """Yield the stack level and the file of each caller of ``warn``."""
     frame: FrameType | None = sys._getframe(2)
     level = 2
     while frame is not None:
         name = frame.f_code.co_filename
-        if not ("importlib" in name and "_bootstrap" in name):  # not counted there either
+        if not ("importlib" in name and "_bootstrap" in name):  # ``warnings.warn`` skips these too
             yield level, name
             level += 1
         frame = frame.f_back
@@ -56,5 +56,5 @@ def _ours(name: str) -> bool:
 
 
 def _users(name: str) -> bool:
-    """Return whether a file is of the user's own code: a script, a notebook's cell, a prompt."""
+    """Return True if a file is code of the user: a script, a cell of a notebook, a prompt."""
     return not (_ours(name) or name.startswith((*LIBRARIES, "<frozen")))

@@ -1,4 +1,4 @@
-"""Replacements for the objects of Pyomo that walks of expressions share in the whole process.
+"""Replacements for objects of Pyomo that all expression walks of a process share.
 
 Pyomo 6.10 walks expressions with one visitor per process and keeps the parts of the last dense row in an attribute of
 its class. Two threads that read two models mix up variables and coefficients, without an error. Importing this module
@@ -12,8 +12,8 @@ replaces, for the whole process:
   of the class and then read it again: they read it once.
 
 Pyomo's temporary files and pauses of the garbage collector are per thread already. Interfaces that redirect the output
-of the process run one at a time (``SolverSpec.alone``). Stale flags of variables count up in the whole process, and
-nothing here reads them. ``shared_state`` holds what a run itself changes for the whole process.
+of the process run one at a time (``SolverSpec.serialised``). Stale flags of variables are shared by the process, and
+nothing here reads them. ``shared_state`` contains the changes of the process that a run makes.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Value(threading.local):
 
 
 def _collector(visitor: Any, method: str) -> Any:
-    """Return a collector that walks with a new visitor and has the attributes of the last one of its thread."""
+    """Return a collector that walks with a new visitor and keeps the attributes of the last one of its thread."""
 
     def walk(self: Any, expression: Any) -> None:
         new = type(visitor)()

@@ -1,4 +1,4 @@
-"""The picture of bound and incumbent over a run. matplotlib is imported when something is drawn."""
+"""Plots of bound and incumbent over a run. matplotlib is imported when something is drawn."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["axes", "clipped", "draw_result", "numbers"]
 
 OVER = {"seconds": ("Time", "seconds"), "iterations": ("Iter", "iteration")}
 NAME = 28  # characters of a name at an axis
-FAR = 1.5  # times the final objective: the largest distance from it inside the picture
+FAR = 1.5  # largest distance from the final objective inside the plot, as a multiple of it
 
 
 def axes(ax: Axes | None, height: float = 3.4, error: type[Exception] = OptionError) -> Axes:
-    """Return the axes to draw on, a new figure's where none are given. Raises ``error``: what is given are no axes."""
+    """Return the axes to draw on, by default those of a new figure. Raises ``error`` if ``ax`` is not Axes."""
     if ax is not None and not hasattr(ax, "errorbar"):
         raise error(f"ax is {type(ax).__name__}: give matplotlib's Axes, as in ax=plt.subplots()[1].")
     if ax is not None:
@@ -32,12 +32,12 @@ def axes(ax: Axes | None, height: float = 3.4, error: type[Exception] = OptionEr
         import matplotlib.pyplot as plt
 
         return plt.subplots(figsize=(5.6, height), layout="constrained")[1]
-    except ImportError:  # a backend that is not there: the figure can be saved all the same
+    except ImportError:  # without the backend, the figure can still be saved
         return Figure(figsize=(5.6, height), layout="constrained").subplots()
 
 
 def clipped(name: Any, width: int = NAME) -> str:
-    """Return a name that fits at an axis, shortened in its middle; no dollar sign begins mathematics.
+    """Return a name that fits at an axis, shortened in the middle, with escaped dollar signs.
 
     >>> clipped("mean_texture"), clipped("serum concentration of the first marker", 17)
     ('mean_texture', 'serum c... marker')
@@ -50,7 +50,7 @@ def clipped(name: Any, width: int = NAME) -> str:
 
 
 def draw_result(result: Any, over: str, ax: Axes | None, label: str) -> Axes:
-    """Draw the picture of ``Result.plot``."""
+    """Draw the plot of ``Result.plot``."""
     if over not in OVER:
         raise OptionError(f"over={over!r} is not allowed: use {' or '.join(OVER)}.")
     table = result.iterations
@@ -61,7 +61,7 @@ def draw_result(result: Any, over: str, ax: Axes | None, label: str) -> Axes:
     lead = f"{label}: " if label else ""
     x, incumbent, bound = _steps(result, over)
     line: dict[str, Any] = {"color": color, "drawstyle": "steps-post", "marker": "o", "markersize": 4}
-    line["markevery"] = [len(x) - 1]  # a dot where the run ended
+    line["markevery"] = [len(x) - 1]  # a dot at the end of the run
     ax.plot(x, incumbent, label=f"{lead}best found", gid="incumbent", **line)
     if np.isfinite(bound).any():
         ax.plot(x, bound, "--", label=f"{lead}proven bound", gid="bound", **line)
@@ -79,7 +79,7 @@ def draw_result(result: Any, over: str, ax: Axes | None, label: str) -> Axes:
 
 
 def _steps(result: Any, over: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return places, incumbents and bounds of the table, and the end of the run as what was proven of its point."""
+    """Return positions, incumbents and bounds: those of the table, and the verified ones at the end of the run."""
     table = result.iterations
     columns: list[Any] = [numbers(table[name]) if len(table) else [] for name in (OVER[over][0], "Incumbent", "Bound")]
     end: Sequence[Any] = [result.seconds, result.objective, result.bound]
@@ -92,12 +92,12 @@ def _steps(result: Any, over: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def numbers(column: Any) -> np.ndarray:
-    """Return a column of a table as numbers, NaN where it has none."""
+    """Return a column of a table as numbers, NaN for missing values."""
     return pd.to_numeric(column).to_numpy(dtype=float)
 
 
 def _look_at(ax: Axes) -> None:
-    """Leave out of the picture what lies far from where the runs ended: a first bound or point may be any number."""
+    """Set limits that leave out values far from the ends of the runs: a first bound or point may be any number."""
     lines = [line for line in ax.get_lines() if line.get_gid() in ("incumbent", "bound")]
     values = [np.asarray(line.get_ydata(), dtype=float) for line in lines]
     finite = np.concatenate([v[np.isfinite(v)] for v in values]) if values else np.empty(0)
@@ -108,20 +108,15 @@ def _look_at(ax: Axes) -> None:
     low, high = max(finite.min(), ends.min() - size), min(finite.max(), ends.max() + size)
     far = max(float(np.max(line.get_xdata())) for line in lines)
     ax.set_xlim(0, 1.04 * far or 1.0)
-    room = 0.05 * (high - low) or 0.05 * (abs(high) or 1.0)
-    ax.set_ylim(low - room, high + room)
+    margin = 0.05 * (high - low) or 0.05 * (abs(high) or 1.0)
+    ax.set_ylim(low - margin, high + margin)
 
 
 def _title(result: Any) -> str:
-    """Say what is proven at the end."""
+    """Return solver, status and gap at the end."""
     end = f"{result.solver}: {result.status.value}"
     if result.gap is None:
         return f"{end}, no bound" if result.has_solution else end
     percent = 100 * result.gap
-    return (
-        f"{end}, gap {percent:.0f}%"
-        if percent >= 10
-        else f"{end}, gap {percent:.2g}%"
-        if percent > 5e-5
-        else (f"{end}, gap 0%")
-    )
+    digits = f"{percent:.0f}" if percent >= 10 else f"{percent:.2g}" if percent > 5e-5 else "0"
+    return f"{end}, gap {digits}%"

@@ -1,10 +1,10 @@
 """The drivers as Pyomo solvers: ``pyo.SolverFactory("fsmodels.benders").solve(model, solver_options={...})``.
 
 Each driver is registered in Pyomo's second-generation factory, and under the same name in the first generation's
-(``solvers.import_hook``: importing ``solvers`` is enough). What Pyomo's results say is what ``solvers.Result`` says:
-"optimal" with a proof alone. A stationary point is ``convergenceCriteriaSatisfied`` with the solution status
-``feasible``, any other point without a proof ``unknown`` and ``feasible``; in the first generation both are
-``feasible``, as its ``locallyOptimal`` counts as optimal.
+(``solvers.import_hook``: importing ``solvers`` is enough). The statuses correspond to those of ``solvers.Result``:
+"optimal" needs a proof. A stationary point has the condition ``convergenceCriteriaSatisfied`` and the solution status
+``feasible``; any other point without a proof has ``unknown`` and ``feasible``. In the first generation both are
+``feasible``, because its ``locallyOptimal`` counts as optimal.
 """
 
 from __future__ import annotations
@@ -72,23 +72,23 @@ _ENDED = {
 }
 
 
-def _words(result: Result) -> tuple[Any, Any, Any]:
-    """Return how it ended in the words of both generations, and the first one's status."""
+def _conditions(result: Result) -> tuple[Any, Any, Any]:
+    """Return the termination conditions of both generations, and the status of the first one."""
     return _PROVEN.get(result.status) or _STOPPED.get(result.stop_reason) or _ENDED[result.status]
 
 
 class DriverSolution(SolutionLoader):
-    """The incumbent of a driver; it has no multipliers, because a driver solves no single problem that has them."""
+    """The incumbent of a driver, without multipliers, because a driver solves several programs."""
 
     def __init__(self, model: Any, values: ComponentMap | None) -> None:
         self._pyomo_model, self._values = model, values
 
     def get_number_of_solutions(self) -> int:
-        """Return 1, or 0."""
+        """Return 1 if there is an incumbent, otherwise 0."""
         return 0 if self._values is None else 1
 
     def get_vars(self, vars_to_load: Sequence[Any] | None = None) -> Mapping[Any, float]:
-        """Return the values of these variables, of all by default."""
+        """Return the values of some variables, by default of all."""
         if self._values is None:
             raise NoFeasibleSolutionError
         return self._values if vars_to_load is None else ComponentMap((v, self._values[v]) for v in vars_to_load)
@@ -119,15 +119,15 @@ class DriverPlugin(SolverBase):
         ----------
         model : ConcreteModel
         **kwds
-            As for Pyomo's other solvers: ``time_limit`` (s), ``rel_gap``, ``threads``, ``tee`` (the driver's table;
-            True, streams or loggers), ``solver_options`` (the driver's own, as ``{"complicating": [model.x]}``),
-            ``load_solutions``, ``raise_exception_on_nonoptimal_result``. ``abs_gap`` and ``working_dir`` are refused;
-            ``symbolic_solver_labels`` means nothing where no file is written.
+            As for Pyomo's other solvers: ``time_limit`` (s), ``rel_gap``, ``threads``, ``tee`` (the table of the
+            driver; True, streams or loggers), ``solver_options`` (those of the driver, such as
+            ``{"complicating": [model.x]}``), ``load_solutions``, ``raise_exception_on_nonoptimal_result``. ``abs_gap``
+            and ``working_dir`` are rejected; ``symbolic_solver_labels`` has no effect, because no file is written.
 
         Returns
         -------
         Results
-            ``objective_bound`` is infinite where there is none. ``extra_info``: ``iteration_count``,
+            ``objective_bound`` is infinite if there is no bound. ``extra_info``: ``iteration_count``,
             ``solver_message`` and ``result``, the ``solvers.Result`` with the iteration table.
 
         Raises
@@ -135,7 +135,8 @@ class DriverPlugin(SolverBase):
         ModelError, OptionError, SolverError
             As ``solvers.solve`` does.
         NoOptimalSolutionError, NoFeasibleSolutionError
-            If there is no proven optimum, or no point to load, unless the last two words are False.
+            If there is no proven optimum, or no point to load, unless ``raise_exception_on_nonoptimal_result`` or
+            ``load_solutions`` is False.
         """
         began, start = datetime.now(UTC), time.perf_counter()
         config = self.config(value=kwds, preserve_implicit=True)
@@ -165,16 +166,15 @@ class DriverPlugin(SolverBase):
 
     def _options(self, config: Any) -> dict[str, Any]:
         """Return the options of the driver. Raises OptionError for an option without effect, or one given twice."""
-        for word in ("abs_gap", "working_dir"):
-            if getattr(config, word) is not None:
-                instead = "give rel_gap" if word == "abs_gap" else "no file is written"
-                raise OptionError(f'{word}={getattr(config, word)!r} is not for "{self.driver.name}": {instead}.')
+        for name, instead in (("abs_gap", "give rel_gap"), ("working_dir", "no file is written")):
+            if (value := getattr(config, name)) is not None:
+                raise OptionError(f'{name}={value!r} is not allowed for "{self.driver.name}": {instead}.')
         own = {name: value for name, value in config.solver_options.value().items() if value is not None}
-        words = {"time_limit": config.time_limit, "gap": config.rel_gap, "threads": config.threads}
-        words = {name: value for name, value in words.items() if value is not None}
-        if twice := set(words) & set(own):
+        common = {"time_limit": config.time_limit, "gap": config.rel_gap, "threads": config.threads}
+        common = {name: value for name, value in common.items() if value is not None}
+        if twice := set(common) & set(own):
             raise OptionError(f"{', '.join(sorted(twice))} is given twice, by itself and in solver_options: keep one.")
-        options = {**own, **words}
+        options = {**own, **common}
         streams = [stream for stream in config.tee if stream is not sys.stdout]
         if len(streams) < len(config.tee):
             options.setdefault("tee", True)
@@ -185,27 +185,27 @@ class DriverPlugin(SolverBase):
     def _results(self, model: Any, result: Result, values: ComponentMap | None, config: Any) -> Results:
         results = Results()
         results.solver_name, results.solver_version, results.solver_config = self.name, self.version(), config
-        results.termination_condition = _words(result)[0]
+        results.termination_condition = _conditions(result)[0]
         point = Claimed.optimal if result.status is SolutionStatus.OPTIMAL else Claimed.feasible
         results.solution_status = Claimed.noSolution if values is None else point
         results.incumbent_objective = result.objective
-        endless = -math.inf if result.minimize else math.inf
-        results.objective_bound = endless if result.bound is None else result.bound
+        no_bound = -math.inf if result.minimize else math.inf
+        results.objective_bound = no_bound if result.bound is None else result.bound
         results.solution_loader = DriverSolution(model, values)
         extra = results.extra_info
         extra.iteration_count, extra.solver_message, extra.result = len(result.iterations), result.message, result
         return results
 
     def available(self) -> Availability:
-        """Return whether the solvers that the driver needs are installed."""
+        """Return ``FullLicense`` if the solvers that the driver needs are installed."""
         needed = getattr(self.driver.options_type, "master_solver", None)
         if not isinstance(needed, str) or needed not in SOLVERS:
             return Availability.FullLicense
         try:
-            made = find(needed).make()
+            solver = find(needed).make()
         except SolverError:
             return Availability.NotFound
-        return made.available() if isinstance(made, SolverBase) else Availability.FullLicense
+        return solver.available() if isinstance(solver, SolverBase) else Availability.FullLicense
 
     def version(self) -> tuple[int, ...]:
         """Return the version of the distribution; () if the package is not installed."""
@@ -232,7 +232,7 @@ class LegacyDriverPlugin(LegacyInterface):
 
     def _map_results(self, model: Any, found: Results) -> tuple[SolverResults, Solution]:
         results, solution = super()._map_results(model, found)
-        _, results.solver.termination_condition, results.solver.status = _words(found.extra_info.result)
+        _, results.solver.termination_condition, results.solver.status = _conditions(found.extra_info.result)
         return results, solution
 
 

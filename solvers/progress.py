@@ -1,7 +1,7 @@
 """The progress of long calls: a status line that is refreshed every second.
 
 Only the outermost ``shown`` displays a line. Without it the other functions do nothing. Functions that take long report
-what they do:
+their progress:
 
 >>> from solvers import progress
 >>> with progress.shown(False):                                  # ``progress=True`` of what the user called
@@ -12,8 +12,8 @@ what they do:
 ...         for _ in range(20):
 ...             count.one()                                      # a worker has returned a result
 
-Another thread calls ``facts`` and ``left`` at any time, so that they must not change anything. The caller counts the
-results of other processes. A forked process shows nothing.
+Another thread calls ``facts`` and ``left`` at any time, so they must not change anything. The caller counts the results
+of other processes. A forked process displays nothing.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from solvers.shared_state import Turn
 __all__ = ["Count", "StatusLine", "counted", "doing", "each", "paused", "printable", "shown", "watched"]
 
 EVERY = 1.0  # s between updates
-FIRST = 0.7  # s before the first update: many runs end before
+FIRST = 0.7  # s before the first update, longer than many runs
 PATIENCE = 2.0  # s to wait for the drawing thread at the end
 CONTROLS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]")
-PACE = 10.0  # s between lines where there is no terminal
+PACE = 10.0  # s between lines without a terminal
 
 Item = TypeVar("Item")
 
@@ -67,12 +67,12 @@ def _own(stream: Any) -> TextIO:
     encoding = getattr(stream, "encoding", None) or "ascii"
     try:
         return open(os.dup(stream.fileno()), "w", encoding=encoding, errors="replace")
-    except (AttributeError, OSError, ValueError):  # no file behind it
+    except (AttributeError, OSError, ValueError):  # not a file
         return stream if stream is not None else open(os.devnull, "w")
 
 
 class StatusLine:
-    """A line that is rewritten in a terminal and a notebook, and else written every ``pace`` seconds of ``now()``."""
+    """A line that is rewritten in a terminal and in a notebook; elsewhere a new line every ``pace`` seconds."""
 
     def __init__(self, pace: float = PACE, now: Callable[[], float] = time.perf_counter) -> None:
         self._pace, self._now = pace, now
@@ -118,7 +118,7 @@ class Frame:
 
 @dataclass(eq=False)
 class Scene:
-    """The activities of the thread that opened the display, the outermost first; ``now``: a clock in seconds."""
+    """The activities of the thread that opened the display, outermost first; ``now``: a clock in seconds."""
 
     display: StatusLine
     now: Callable[[], float] = time.perf_counter
@@ -128,7 +128,7 @@ class Scene:
     def __post_init__(self) -> None:
         self.owner, self.start = threading.get_ident(), self.now()
         self._end, self._ended = threading.Event(), False
-        self.lock = threading.RLock()  # while something is drawn: no fork, no end
+        self.lock = threading.RLock()  # held while a line is drawn: no fork and no end
         self._thread: threading.Thread | None = None
 
     def line(self) -> str:
@@ -276,7 +276,7 @@ class Count:
     _frame: Frame | None = None
 
     def one(self) -> None:
-        """Count one more."""
+        """Count one more result."""
         self.done += 1
         if self._frame is not None:
             self._frame.words = self.words

@@ -1,8 +1,8 @@
-"""The components of a model, read once for all functions of a solve.
+"""The components of a model, listed once for all functions of a solve.
 
 A ``ModelReading`` lists the rows, variables and other components of a model. It does not store expressions, values,
 bounds, domains or fixed variables. It is valid until a component is added, deleted, activated or deactivated; a clone,
-a view, and the model at the next solve are read again. Functions on a whole model take the model or its reading.
+a view, and the model at the next solve need a new one. Functions of a whole model accept the model or its reading.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from solvers.values import INSIDE
 
 @dataclass(frozen=True, eq=False)
 class ModelReading:
-    """The components of a model; each list is made when it is first used.
+    """The components of a model; each list is created when it is first used.
 
-    ``written``: rows, with their variables, that state other components of the model; they count as rows of the model.
+    ``written``: rows, with their variables, that represent other components of the model; they are listed as rows.
     """
 
     model: Any
@@ -78,7 +78,7 @@ def read(model: Any) -> ModelReading:
 
 
 def _active(component: Any) -> Iterator[Any]:
-    """Yield a component's active data: a scalar one may have none."""
+    """Yield the active data of a component; a scalar component may have none."""
     if component.is_indexed():
         data = component.values()
     else:
@@ -86,7 +86,7 @@ def _active(component: Any) -> Iterator[Any]:
     return (d for d in data if d.active) if isinstance(component, ActiveIndexedComponent) else iter(data)
 
 
-_WORDS = {pyo.Var: "variable", pyo.Constraint: "constraint", Disjunction: "disjunction"}
+_NAMES = {pyo.Var: "variable", pyo.Constraint: "constraint", Disjunction: "disjunction"}
 
 
 def named(
@@ -94,30 +94,29 @@ def named(
 ) -> list[Any]:
     """Return the components, or their data, in the value of an option, in order.
 
-    - ``option``: for messages.
+    - ``option``: name of the option, for messages.
     - ``given``: component, slice, or an iterable of them.
     - ``model``: the model to which they must belong.
     - ``kinds``: tuple of component types.
-    - ``whole``: whether one member of an indexed component is refused.
+    - ``whole``: True if members of an indexed component are rejected.
 
-    Raises OptionError for a value that is no such component or none of this model, and for an empty list.
+    Raises OptionError if a value is not such a component or not of this model, and for an empty list.
     """
     found = list(flat(given))
-    words = " or ".join(_WORDS[kind] for kind in kinds)
+    kind = " or ".join(_NAMES[kind] for kind in kinds)
     for c in found:
         if getattr(c, "ctype", None) not in kinds:
             name = isinstance(c, str) and isinstance(model.find_component(c) if c else None, ComponentBase)
-            meant = f"give {option}=[model.{c}], without quotes" if name else f"give {option}=[model.x]"
+            remedy = f"give {option}=[model.{c}], without quotes" if name else f"give {option}=[model.x]"
             what = f'"{c}"' if isinstance(c, str) or hasattr(c, "ctype") else repr(c)
-            raise OptionError(f"{option}= holds {what}, which is no {words}: {meant}.")
+            raise OptionError(f"{option}= contains {what}, which is not a {kind}: {remedy}.")
         if c.model() is not model.model():
-            raise OptionError(f'{option}= holds "{c.name}" of another model: give {words}s of this one.')
+            raise OptionError(f'{option}= contains "{c.name}" of another model: give {kind}s of this model.')
         if whole and c.parent_component() is not c:
-            raise OptionError(
-                f'{option}= holds "{c.name}", a part of "{c.parent_component().name}": give whole components.'
-            )
+            part_of = c.parent_component().name
+            raise OptionError(f'{option}= contains "{c.name}", a part of "{part_of}": give whole components.')
     if not found:
-        raise OptionError(f"{option}= holds no {words}: give {option}=[model.x].")
+        raise OptionError(f"{option}= contains no {kind}: give {option}=[model.x].")
     return found
 
 

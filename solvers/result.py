@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class StopReason(enum.StrEnum):
-    """Why the solver or driver stopped."""
+    """Reason why the solver or driver stopped."""
 
     CONVERGED = "converged"
     TIME_LIMIT = "time_limit"
@@ -28,10 +28,10 @@ class StopReason(enum.StrEnum):
 
 
 class SolutionStatus(enum.StrEnum):
-    """What is known of the returned point."""
+    """Status of the returned point."""
 
-    OPTIMAL = "optimal"  # a valid bound closes the gap to the requested one
-    STATIONARY = "stationary"  # the answer of a local solver, without a proof
+    OPTIMAL = "optimal"  # a valid bound is within the requested gap
+    STATIONARY = "stationary"  # from a local solver, without a proof
     FEASIBLE = "feasible"  # satisfies the model; the gap bounds its distance to the optimum
     INFEASIBLE = "infeasible"  # proven
     UNBOUNDED = "unbounded"
@@ -42,8 +42,8 @@ DEFAULT_GAP = 1e-4  # relative
 FEASIBLE = 1e-6  # largest violation of a point with status optimal
 HOPELESS = 1e-3  # largest violation of a point that is returned
 ROUNDING = 1e-9  # relative; a smaller requested gap counts as this one
-AT_START = "No better point than the start was found: the model's own values are kept."
-BELOW_TOLERANCES = "The requested gap is below the tolerances of the solvers inside: nothing more can be proven."
+AT_START = "No better point than the start was found: the values of the model are kept."
+BELOW_TOLERANCES = "The requested gap is below the tolerances of the solvers that the driver uses: it cannot be proven."
 TOLERANCE = 1e-6  # relative; the error of a solver's bound that its tolerances allow
 
 
@@ -68,7 +68,7 @@ def relative_gap(
 
 
 def is_closed(objective: float | None, bound: float | None, gap: float, resolution: float = 0.0) -> bool:
-    """Return whether the gap between an objective and a lower bound is at most the requested one, or 1e-9.
+    """Return True if the gap between an objective and a lower bound is at most the requested one, or 1e-9.
 
     >>> is_closed(1.0, 0.99995, 1e-4), is_closed(1e-7, 0.0, 1e-4), is_closed(1e-7, 0.0, 1e-4, resolution=1e-6)
     (True, False, True)
@@ -80,7 +80,7 @@ def is_closed(objective: float | None, bound: float | None, gap: float, resoluti
 def contradicts(
     objective: float | None, bound: float | None, gap: float, *, minimize: bool = True, resolution: float = 0.0
 ) -> bool:
-    """Return whether a bound is beyond an attained objective by more than rounding, so that one of them is wrong.
+    """Return True if a bound exceeds an attained objective by more than rounding, so that one of them is wrong.
 
     If a larger gap was requested, an excess of 1e-6 (relative) is allowed for the tolerances of solvers.
 
@@ -116,7 +116,7 @@ def verdict(
     violation: float = 0.0,
     doubt: str = "",
     claim: SolutionStatus | None = None,
-    who: str = "The solver",
+    who: str = "the solver",
 ) -> Verdict:
     """Return the status and the bound that are proven for a point; the only function that returns "optimal".
 
@@ -126,8 +126,8 @@ def verdict(
     - ``resolution``: the largest objective that counts as 0 in the arithmetic of the instance.
     - ``violation``: the largest violation of a row by the point.
     - ``doubt``: why the point may be feasible to tolerances only; "" if it is exact.
-    - ``claim``: the status that the solver or driver reports. "optimal" counts only with a bound that closes the gap,
-      "stationary" only without such a bound.
+    - ``claim``: the status that the solver or driver reports. "optimal" is confirmed only by a bound that closes the
+      gap; "stationary" applies only without such a bound.
     - ``who``: the name of the solver, for the message.
 
     >>> verdict(1.0, 0.99999).status.value, verdict(1.0, 0.5).status.value, verdict(1.0, 1.1).status.value
@@ -140,51 +140,51 @@ def verdict(
         status = claim if claim in without_point else SolutionStatus.NO_SOLUTION
         return Verdict(status, bound if status is SolutionStatus.NO_SOLUTION else None)
     if violation > HOPELESS:
-        return Verdict(SolutionStatus.NO_SOLUTION, bound, f"{who}'s point misses the model's rows by {violation:.1e}.")
+        return Verdict(SolutionStatus.NO_SOLUTION, bound, f"The point of {who} violates the rows by {violation:.1e}.")
     if contradicts(objective, bound, gap, minimize=minimize, resolution=resolution):
         side = "above" if minimize else "below"
-        words = f"The bound {bound:.9g} is {side} the objective {objective:.9g} of a feasible point: nothing is proven."
-        return Verdict(SolutionStatus.FEASIBLE, None, words)
+        message = (
+            f"The bound {bound:.9g} is {side} the objective {objective:.9g} of a feasible point: nothing is proven."
+        )
+        return Verdict(SolutionStatus.FEASIBLE, None, message)
     if bound is not None:
         bound = min(bound, objective) if minimize else max(bound, objective)
     if claim is SolutionStatus.INFEASIBLE:
         return Verdict(SolutionStatus.FEASIBLE, bound, f"{who} reports infeasible, but a point satisfies the rows.")
     if violation > FEASIBLE:
-        words = f"{who}'s point misses the model's rows by {violation:.1e}: not called optimal."
-        return Verdict(SolutionStatus.FEASIBLE, bound, words)
+        message = f"The point of {who} violates the rows by {violation:.1e}, so it is not reported as optimal."
+        return Verdict(SolutionStatus.FEASIBLE, bound, message)
     if doubt:
-        return Verdict(SolutionStatus.FEASIBLE, bound, f"{who}'s point is not called optimal: {doubt}.")
+        return Verdict(SolutionStatus.FEASIBLE, bound, f"The point of {who} is not reported as optimal: {doubt}.")
     distance = relative_gap(objective, bound, minimize=minimize, resolution=resolution)
     if distance is not None and distance <= max(gap, ROUNDING):
         return Verdict(SolutionStatus.OPTIMAL, bound)
     if claim is SolutionStatus.STATIONARY:
         return Verdict(SolutionStatus.STATIONARY, bound)
-    words = ""
+    message = ""
     if claim is SolutionStatus.OPTIMAL:
-        proven = (
-            "it reports no bound that proves it" if distance is None else f"its bound proves it to {distance:.1e} only"
-        )
-        words = f"{who} reports optimal; {proven}."
-    return Verdict(SolutionStatus.FEASIBLE, bound, words)
+        proof = "it reports no bound" if distance is None else f"its bound proves a gap of {distance:.1e} only"
+        message = f"{who} reports optimal, but {proof}."
+    return Verdict(SolutionStatus.FEASIBLE, bound, message)
 
 
 @dataclass
 class Result:
-    """The outcome of one solve; the model holds the incumbent's values.
+    """The outcome of one solve; the model holds the values of the incumbent.
 
     Attributes
     ----------
     objective, bound : float or None
-        The model's own objective at the incumbent, recomputed from the model, and a proven bound on the best one
-        (a lower bound when minimising). None where there is none.
+        The objective at the incumbent, recomputed from the model, and a proven bound on the optimum (a lower bound when
+        minimising). None if there is none.
     selected : list of str or None
-        Names of the selected features, where the model says which variables select.
+        Names of the selected features, if the builder of the model defines them.
     iterations : pandas.DataFrame
-        One row an iteration of a driver: Iter, Step, Objective, Bound, Incumbent, Gap, Cuts, ``|S|``, Time (s).
+        A row for each iteration of a driver: Iter, Step, Objective, Bound, Incumbent, Gap, Cuts, ``|S|``, Time (s).
     message : str
         The outcome in a sentence, or the rows that have no common solution.
     resolution : float
-        If objective and bound are both at most this far from 0 the gap is 0.
+        If the absolute values of objective and bound are at most this, the gap is 0.
     details : dict
         Further data of the solver or driver, for example the seconds spent in the subproblem.
     """
@@ -213,14 +213,18 @@ class Result:
         """Whether the model holds a point."""
         return self.objective is not None
 
-    def __str__(self) -> str:
-        def number(x: float | None) -> str:
-            return "none" if x is None else f"{x:.6g}"
+    def _numbers(self) -> dict[str, str]:
+        """Return objective, bound and gap as text."""
+        shown = {
+            name: "none" if x is None else f"{x:.6g}"
+            for name, x in (("objective", self.objective), ("bound", self.bound))
+        }
+        return {**shown, "gap": "unknown" if self.gap is None else f"{self.gap:.2%}"}
 
-        gap = "unknown" if self.gap is None else f"{self.gap:.2%}"
+    def __str__(self) -> str:
         lines = [
             f"{self.status.value} ({self.stop_reason.value}) by {self.solver} in {self.seconds:.2f} s",
-            f"objective {number(self.objective)}, bound {number(self.bound)}, gap {gap}",
+            ", ".join(f"{name} {number}" for name, number in self._numbers().items()),
         ]
         if self.selected is not None and self.has_solution:
             lines.append(f"selected {len(self.selected)}: {', '.join(self.selected)}")
@@ -232,23 +236,23 @@ class Result:
 
     @property
     def sentence(self) -> str:
-        """What is known of the optimal objective, for readers who do not know duality."""
+        """The proven distance to the optimum in a sentence, without terms of duality."""
         side, better = ("below", "lower") if self.minimize else ("above", "higher")
         if not self.has_solution:
-            words = {
+            sentences = {
                 SolutionStatus.INFEASIBLE: "Proven: no point satisfies the model.",
                 SolutionStatus.UNBOUNDED: "The objective is unbounded: there is no best point.",
             }
-            return words.get(self.status, f"No point was found ({self.stop_reason.value}).")
+            return sentences.get(self.status, f"No point was found ({self.stop_reason.value}).")
         if self.gap is None:
-            return "This point satisfies the model; how far it is from the best is not known."
+            return "This point satisfies the model; its distance from the optimum is unknown."
         if self.status is SolutionStatus.OPTIMAL and self.gap <= ROUNDING:
             return f"Proven: no point has a {better} objective."
         percent = f"{max(100 * self.gap, 1e-4):.2g}" if self.gap < 0.1 else f"{100 * self.gap:.1f}"
         return f"Proven: the best possible objective is at most {percent}% {side} this one."
 
     def summary(self) -> pd.Series:
-        """Return status, objective, bound, gap, features and seconds: a row of a table of several results.
+        """Return status, objective, bound, gap, features and seconds, as a row for a table of several results.
 
         >>> one = Result(SolutionStatus.OPTIMAL, StopReason.CONVERGED, objective=4.0, bound=4.0, solver="highs")
         >>> pd.DataFrame({"highs": one.summary()}).T["status"].tolist()
@@ -262,9 +266,7 @@ class Result:
     def _repr_html_(self) -> str:
         rows = [
             ("status", f"{self.status.value} ({self.stop_reason.value})"),
-            ("objective", "none" if self.objective is None else f"{self.objective:.6g}"),
-            ("bound", "none" if self.bound is None else f"{self.bound:.6g}"),
-            ("gap", "unknown" if self.gap is None else f"{self.gap:.2%}"),
+            *self._numbers().items(),
             ("time", f"{self.seconds:.2f} s by {self.solver}"),
         ]
         if self.selected is not None and self.has_solution:
@@ -275,17 +277,17 @@ class Result:
     def plot(self, over: str = "seconds", ax: Axes | None = None, *, label: str = "") -> Axes:
         """Draw the incumbent and the proven bound over the run.
 
-        Several results can be drawn on the same axes, each in its own colour and with its ``label``. For a solver that
-        reports no iterations only the end of the run is drawn.
+        Several results can be drawn on the same axes, each with its own colour and ``label``. For a solver without a
+        table of iterations only the end of the run is drawn.
 
         Parameters
         ----------
         over : {"seconds", "iterations"}
             Horizontal axis.
         ax : matplotlib.axes.Axes, optional
-            By default those of a new figure.
+            The default is a new figure.
         label : str
-            Entry of the legend. Without one, status and gap are the title.
+            Entry of the legend. Without a label, status and gap are the title.
 
         Returns
         -------
@@ -296,24 +298,24 @@ class Result:
         return draw_result(self, over, ax, label)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out objects of this process, such as a solver or a memory that was given as an option."""
-        return {**self.__dict__, "options": _travelling(self.options), "details": _travelling(self.details)}
+        """Leave out objects of this process, such as a solver object or a memory among the options."""
+        return {**self.__dict__, "options": _plain_data(self.options), "details": _plain_data(self.details)}
 
 
-def _travelling(value: Any) -> Any:
-    """Return a value whose objects other than plain data are replaced by the names of their types."""
+def _plain_data(value: Any) -> Any:
+    """Return a value in which objects other than plain data are replaced by the names of their types."""
     if isinstance(value, Mapping):
-        return {key: _travelling(item) for key, item in value.items()}
+        return {key: _plain_data(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set):
-        return type(value)(_travelling(item) for item in value) if type(value) in (list, tuple, set) else str(value)
+        return type(value)(_plain_data(item) for item in value) if type(value) in (list, tuple, set) else str(value)
     plain = (bool, int, float, complex, str, bytes, enum.Enum, np.ndarray, np.generic, pd.DataFrame, pd.Series)
     return value if value is None or isinstance(value, plain) else f"<{type(value).__name__}>"
 
 
 def recomputed_verdict(result: Result, objective: float, *, doubt: str = "", moved: bool = False) -> Verdict:
-    """Return the verdict on a result with an objective recomputed from the data; it never claims more than the result.
+    """Return the verdict on a result with an objective recomputed from the data; it is never better than the result.
 
-    ``doubt``: why this objective is not the one of the proof; "" if it is. ``moved``: whether the point was changed, so
+    ``doubt``: why this objective is not the one of the proof; "" if it is. ``moved``: True if the point was changed, so
     that it is not stationary.
 
     >>> proven = Result(SolutionStatus.OPTIMAL, StopReason.CONVERGED, objective=1.0, bound=0.99995)
@@ -323,7 +325,7 @@ def recomputed_verdict(result: Result, objective: float, *, doubt: str = "", mov
     'feasible'
     """
     bound, claim = result.bound, result.status
-    if bound is not None and not doubt:  # attained, so any excess of the bound is the solver's rounding
+    if bound is not None and not doubt:  # the objective is attained, so an excess of the bound is rounding
         bound = min(bound, objective) if result.minimize else max(bound, objective)
     if claim is not SolutionStatus.OPTIMAL:
         return Verdict(SolutionStatus.FEASIBLE if moved else claim, bound)
@@ -332,7 +334,7 @@ def recomputed_verdict(result: Result, objective: float, *, doubt: str = "", mov
         objective,
         bound,
         minimize=result.minimize,
-        gap=(DEFAULT_GAP if gap is None else gap) + TOLERANCE,  # both objectives are good to that
+        gap=(DEFAULT_GAP if gap is None else gap) + TOLERANCE,  # the accuracy of both objectives
         resolution=result.resolution,
         doubt=doubt,
         claim=claim,

@@ -1,4 +1,4 @@
-"""``solve``: one call for every solver and driver; ``takers``: the drivers and solvers of a model."""
+"""``solve``: one function for all solvers and drivers; ``takers``: the drivers and solvers that can solve a model."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _logger = logging.getLogger("solvers")
 
 
 def solve(model: pyo.ConcreteModel, solver: Any = None, *, progress: bool = False, **options: Any) -> Result:
-    """Solve a model with a solver or driver, and leave the answer's values on the model.
+    """Solve a model with a solver or driver, and store the solution in the variables of the model.
 
     Parameters
     ----------
     model : pyo.ConcreteModel
     solver : str or Pyomo solver object, optional
         A name in ``solvers.available()``, another name in Pyomo's factory, or a solver object. A named solver is never
-        replaced. By default the solver that the builder of the model recommends. If it rejects an edited model, or
+        replaced. The default is the solver that the builder of the model recommends. If it rejects an edited model, or
         there is no recommendation, the solver is chosen by the class of the model (highs, clarabel, pounce, scip), and
         the message gives the reason.
     progress : bool
@@ -64,8 +64,8 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, *, progress: bool = Fals
     Raises
     ------
     SolverError
-        If the solver is unknown, not installed, or cannot solve this class of model. If it fails, unless the builder
-        of the model provides a feasible point, which is returned then.
+        If the solver is unknown, not installed, or cannot solve this class of model. Also if it fails, unless the
+        builder of the model provides a feasible point, which is then returned.
     OptionError
         If an option is unknown, or its value is not allowed.
     ModelError
@@ -82,68 +82,64 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, *, progress: bool = Fals
     """
     if not (isinstance(model, BlockData) and model.is_constructed()):
         raise ModelError(
-            f"solve needs a Pyomo ConcreteModel and got {type(model).__name__}: give the model that a builder returns."
+            f"solve needs a Pyomo ConcreteModel and got {type(model).__name__}: pass the model that a builder returns."
         )
-    if (known := facts_of(model)) is not None:
-        known.check_names(model)
+    if (facts := facts_of(model)) is not None:
+        facts.check_names(model)
     with interrupt.run(), one_clock(), watching.shown(progress):
         on = [(b, 1.0) for b in always_on(model)]
         try:
             with fixed(on):
-                result = _solved(model, solver, options)
+                result = _solve_by_default(model, options) if solver is None else _solve(model, solver, options)
         except SolverFailure as failure:
-            found = trivial_result(model, solver, failure, options)
-            if found is None:
+            trivial = trivial_result(model, solver, failure, options)
+            if trivial is None:
                 raise
-            result = found
+            result = trivial
         if result.has_solution:
             put_back(on)
-        facts = facts_of(model)
         if facts is not None and facts.note:
             result.message = f"{result.message} {facts.note}".strip()
         return result
 
 
-def _solved(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Result:
-    facts = facts_of(model)
-    if solver is None and facts is not None and facts.default_solver:
-        try:
-            return _valued(model, facts.default_solver, options)
-        except (ModelError, SolverError) as refusal:
-            return _otherwise(model, facts, options, refusal)
-    return _valued(model, solver, options)
-
-
-def _otherwise(model: pyo.ConcreteModel, facts: Facts, options: dict[str, Any], refusal: Error) -> Result:
-    """Solve by the class of the model if the recommended solver rejects it, or is not installed.
+def _solve_by_default(model: pyo.ConcreteModel, options: dict[str, Any]) -> Result:
+    """Solve with the recommended solver, or by the class of the model if that rejects it or is not installed.
 
     Raise the rejection if rows are left to the driver, or if the options are those of the driver only. A model with an
     equivalent model has complementarities, which need a solver with ordered sets.
     """
-    if facts.implicit:
-        raise refusal
-    _logger.info("Not by %s: %s", facts.default_solver, refusal)
+    facts = facts_of(model)
+    if facts is None or not facts.default_solver:
+        return _solve(model, None, options)
     try:
-        result = _valued(model, default_solver([C.SOS]).name if _equivalent(facts) is not None else None, options)
+        return _solve(model, facts.default_solver, options)
+    except (ModelError, SolverError) as error:
+        if facts.implicit:
+            raise
+        refusal = error
+    why = f"Not by {facts.default_solver}: {refusal}"
+    _logger.info(why)
+    try:
+        result = _solve(model, default_solver([C.SOS]).name if _equivalent(facts) is not None else None, options)
     except Error:
         raise refusal from None
-    why = f"Not by {facts.default_solver}: {refusal}"
     if why not in result.message:
         result.message = f"{result.message} {why}".strip()
     return result
 
 
-def _valued(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Result:
-    """Solve the model; if it has a penalty to be chosen, for the values of the penalty."""
+def _solve(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Result:
+    """Solve the model; if it has a penalty whose value must be found, solve it for several values."""
     penalty = penalty_of(model)
     if penalty is None:
-        return _once(model, solver, options)
-    return by_values(model, penalty, lambda: _once(model, solver, options), options)
+        return _solve_once(model, solver, options)
+    return by_values(model, penalty, lambda: _solve_once(model, solver, options), options)
 
 
-def _once(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Result:
+def _solve_once(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Result:
     if isinstance(solver, str) and solver.removeprefix(PREFIX) in DRIVERS:
-        return _driven(model, DRIVERS[solver.removeprefix(PREFIX)], options)
+        return _solve_by_driver(model, DRIVERS[solver.removeprefix(PREFIX)], options)
     clock = Clock.of_run(options.get("time_limit"))
     logs = bool(options.get("tee"))  # a log replaces the status line
     with put_off(), watching.paused(logs), watching.doing("whole model", left=lambda: clock.left):
@@ -154,10 +150,13 @@ def _once(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Res
         return solve_whole(reading, find(solver, DRIVERS) if isinstance(solver, str) else recognise(solver), options)
 
 
-def _driven(model: pyo.ConcreteModel, driver: type[Driver], options: dict[str, Any]) -> Result:
-    """Solve by a driver, on the equivalent model if a decomposition driver cannot decompose the model itself."""
+def _solve_by_driver(model: pyo.ConcreteModel, driver: type[Driver], options: dict[str, Any]) -> Result:
+    """Solve with a driver. A decomposition driver solves the equivalent model if the model has no structure.
+
+    The equivalent model is not used if the user states how to decompose the model.
+    """
     target, equivalent = model, _equivalent(facts_of(model))
-    if equivalent is not None and _declared(model, options):
+    if any(options.get(option) is not None for option in ("complicating", "blocks")) or stages_of(model) is not None:
         equivalent = None
     with put_off():  # while the model is decomposed
         if equivalent is not None and issubclass(driver, DecompositionDriver):
@@ -173,31 +172,25 @@ def _driven(model: pyo.ConcreteModel, driver: type[Driver], options: dict[str, A
     return result
 
 
-def _declared(model: pyo.ConcreteModel, options: dict[str, Any]) -> bool:
-    """Return whether the user has stated how to decompose the model."""
-    given = any(options.get(option) is not None for option in ("complicating", "blocks"))
-    return given or stages_of(model) is not None
-
-
 def _equivalent(facts: Facts | None) -> EquivalentModel | None:
-    """Return the equivalent model, on which decomposition drivers solve a model without structure; None without one."""
+    """Return the equivalent model, which decomposition drivers solve in place of a model without structure, or None."""
     return None if facts is None or isinstance(facts, Structure) else facts.equivalent
 
 
 @dataclass(frozen=True)
 class Takers:
-    """The solvers and drivers for a model, installed or not.
+    """Solvers and drivers that can solve a model, installed or not.
 
     Attributes
     ----------
     default : str
-        The default.
+        Default solver or driver.
     drivers : list of str
-        Drivers that can decompose it without further options.
+        Drivers that can decompose the model without further options.
     whole : list of str
-        Solvers of its class; none if the model leaves rows to a driver.
+        Solvers for its class; empty if the model leaves rows to a driver.
     local : list of str
-        Solvers of its class without a proof of optimality.
+        Local solvers for its class.
     """
 
     default: str
@@ -207,7 +200,7 @@ class Takers:
 
 
 def takers(model: Any) -> Takers:
-    """Return the solvers and drivers for a model.
+    """Return the solvers and drivers that can solve a model.
 
     Examples
     --------
@@ -226,7 +219,7 @@ def takers(model: Any) -> Takers:
 
 
 def _takes(name: str, model: Any) -> bool:
-    """Return whether a driver can decompose a model; nothing is solved."""
+    """Return True if a driver can decompose a model; nothing is solved."""
     try:
         DRIVERS[name].kind_for(model, {})(model)
     except Error:
@@ -235,7 +228,7 @@ def _takes(name: str, model: Any) -> bool:
 
 
 def _classes(model: Any) -> list[C]:
-    """Return the capabilities of which a solver of the whole model needs one."""
+    """Return the capabilities for the whole model; a solver needs one of them."""
     reading = read(model)
     hidden = unseen(reading)
     if hidden:

@@ -1,15 +1,15 @@
-"""State of the whole process that a run changes: locks, and changes that all threads inside share.
+"""State of the whole process that a run changes: locks, and changes that several threads share.
 
 ``Turn`` is a lock for objects that are pickled, or that a forked process uses. ``process_wide`` makes a change of the
 process safe in threads: the first thread that enters makes the change, and the last one that leaves undoes it. Without
-this, the thread that entered second would save the changed state and restore it at its end, for good.
+this, the second thread would save the changed state and restore it permanently at its end.
 
-A process that is forked has the thread that forked it alone. Locks that another thread held are free there, and what
-another thread changed is undone.
+A forked process contains only the thread that forked it. Locks that other threads held are free there, and their
+changes are undone.
 
 ``put_off`` pauses the garbage collector while a model is built. A dense model has a million small objects, and repeated
-searches for reference cycles take longer than building it (5000 x 800: 9 s instead of 3). Afterwards the objects go to
-the oldest generation, which saves three more searches (2 s).
+searches for reference cycles take longer than building it (5000 x 800: 9 s instead of 3). Afterwards the objects are
+moved to the oldest generation, which saves three more searches (2 s).
 
 ``safe_path`` keeps child processes from importing modules of the working directory, and ``end_with_parent`` ends them
 with their parent.
@@ -53,7 +53,7 @@ class _ProcessWide:
     def __init__(self, change: Change) -> None:
         self._change = change
         self._lock = threading.Lock()
-        self._inside: list[int] = []  # threads, each as often as it has entered
+        self._inside: list[int] = []  # threads, once for each time that they have entered
         _renewed.add(self)
 
     def renew(self) -> None:
@@ -65,7 +65,7 @@ class _ProcessWide:
 
     @contextmanager
     def enter(self) -> Iterator[None]:
-        """Keep the change as long as a thread is inside."""
+        """Make the change while at least one thread is in the block."""
         thread = threading.get_ident()
         with self._lock:
             if not self._inside:
@@ -82,7 +82,7 @@ class _ProcessWide:
 
 
 def process_wide(change: Change) -> Change:
-    """Return a change of the process that all threads inside share."""
+    """Return a context manager for a change of the process that all threads in its block share."""
     return _ProcessWide(change).enter
 
 
@@ -102,24 +102,24 @@ _filters = Turn()
 
 @contextmanager
 def without_warnings(category: type[Warning]) -> Iterator[None]:
-    """Ignore warnings of a category, for steps that take little time: one thread at a time is inside.
+    """Ignore warnings of a category in a short block, which one thread executes at a time.
 
-    Before version 3.14, Python keeps the filters of warnings for the whole process.
+    Before version 3.14, the filters of warnings apply to the whole process.
     """
     with _filters.lock, warnings.catch_warnings():
         warnings.simplefilter("ignore", category)
         yield
 
 
-MANY = 1_000_000  # objects, from which on it pays
+MANY = 1_000_000  # young objects that are moved to the oldest generation
 
-_searches = -1  # how many of everything there had been when objects last went there unseen
+_searches = -1  # number of full collections when objects were last moved
 
 
 @process_wide
 @contextmanager
 def put_off() -> Iterator[None]:
-    """Collect no garbage until the last of those inside has left, in any thread."""
+    """Pause the garbage collector until the last thread has left the block."""
     if not gc.isenabled():
         yield
         return
@@ -127,12 +127,12 @@ def put_off() -> Iterator[None]:
     try:
         yield
     finally:
-        _take_for_old()
+        _move_to_oldest()
         gc.enable()
 
 
-def _take_for_old() -> None:
-    """Let many young objects count as old, but not twice without a search of everything: models are cycles."""
+def _move_to_oldest() -> None:
+    """Move young objects to the oldest generation, but only once between full collections: models are cycles."""
     global _searches
     done = gc.get_stats()[-1]["collections"]
     if gc.get_count()[0] >= MANY and done != _searches and gc.get_freeze_count() == 0:
@@ -141,16 +141,17 @@ def _take_for_old() -> None:
         _searches = done
 
 
-VARIABLE = "PYTHONSAFEPATH"  # Python does not add the working directory to the import path where it is set
+VARIABLE = "PYTHONSAFEPATH"  # if it is set, Python does not add the working directory to the import path
 POLL = 1.0  # s
 
 
 @process_wide
 @contextmanager
 def safe_path() -> Iterator[None]:
-    """Set PYTHONSAFEPATH for processes that are started inside; the import path of this process does not change.
+    """Set PYTHONSAFEPATH for processes that the block starts; the import path of this process does not change.
 
-    Python starts workers and their resource tracker by ``-m`` and ``-c``, which would import a module ``joblib`` there.
+    Python starts workers and their resource tracker by ``-m`` and ``-c``, which would import a module ``joblib`` of the
+    working directory.
     """
     before = {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
     os.environ[VARIABLE] = "1"
@@ -162,30 +163,30 @@ def safe_path() -> Iterator[None]:
 
 
 def search_path_only(find: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a finder of Pyomo that, under a safe path, does not look for a bare name in the working directory.
+    """Return a finder of Pyomo that, with a safe path, does not look for a bare name in the working directory.
 
-    Pyomo looks there first and would run ``./cbc``. A name with a folder, such as ``./cbc``, is found as before.
+    Pyomo looks there first and would run ``./cbc``. A name with a folder, such as ``./cbc``, is still found.
     """
 
-    def found(name: str, cwd: bool = True, **words: Any) -> Any:
+    def found(name: str, cwd: bool = True, **options: Any) -> Any:
         safe = sys.flags.safe_path or os.environ.get(VARIABLE)
-        return find(name, cwd=cwd and not (safe and os.path.basename(name) == name), **words)
+        return find(name, cwd=cwd and not (safe and os.path.basename(name) == name), **options)
 
     return found
 
 
 def end_with_parent() -> None:
-    """End this worker process when its parent has ended, also where the parent was killed; may be called again.
+    """End this worker process when its parent has ended or was killed; may be called again.
 
-    Does nothing in a process that is no worker, and on Windows.
+    Do nothing in a process that is not a worker, and on Windows.
     """
-    import multiprocessing  # takes long, and workers have imported it
+    import multiprocessing  # slow to import; workers have imported it
 
     if multiprocessing.parent_process() is not None:
         _watch_parent(os.getpid())
 
 
-@cache  # by process: a forked one has the cache of its parent, and not its threads
+@cache  # for each process: a forked process has the cache of its parent, but not its threads
 def _watch_parent(process: int) -> None:
     parent = os.getppid()
 

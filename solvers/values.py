@@ -1,4 +1,4 @@
-"""Bounds, domains and values of variables: to compare, fix for a while, and restore."""
+"""Bounds, domains and values of variables: comparison, temporary changes and restoration."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from operator import mul
 from typing import Any
 
-import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunct
@@ -29,7 +28,7 @@ def state(variable: Any) -> tuple[Any, ...]:
 
 
 def same(now: tuple[Any, ...], before: tuple[Any, ...]) -> bool:
-    """Return whether two states are equal; expressions are equal only if they are the same object."""
+    """Return True if two states are equal; expressions are equal only if they are the same object."""
     numbers = (int, float, type(None))
     return all(
         a is b or (isinstance(a, numbers) and isinstance(b, numbers) and a == b)
@@ -55,13 +54,13 @@ def kept(variables: Iterable[Any]) -> Iterator[None]:
 
 
 def bounds_of(v: Any) -> tuple[float, float]:
-    """Return the bounds of a variable, infinite if it has none."""
+    """Return the bounds of a variable; a missing bound is infinite."""
     lower, upper = v.bounds
     return -math.inf if lower is None else lower, math.inf if upper is None else upper
 
 
 def may_be_zero(v: Any) -> bool:
-    """Return whether the bounds of a variable, or its fixed value, allow 0."""
+    """Return True if the bounds of a variable, or its fixed value, allow 0."""
     if v.fixed:
         return bool(v.value == 0.0)
     low, up = bounds_of(v)
@@ -69,9 +68,9 @@ def may_be_zero(v: Any) -> bool:
 
 
 def put_on_bounds(variables: Iterable[Any]) -> bool:
-    """Move values that violate a bound by a tolerance onto the bound; return whether there was one.
+    """Move values that violate a bound by a tolerance onto the bound; return True if there was such a value.
 
-    In a product r v with r = 1 + 1e-8 the error is multiplied by v. Larger violations stay as they are.
+    In a product r v with r = 1 + 1e-8 the error is multiplied by v. Larger violations are not changed.
     """
     moved = False
     for v in variables:
@@ -92,16 +91,16 @@ def put_on_bounds(variables: Iterable[Any]) -> bool:
 
 
 def give_values(variables: Sequence[Any]) -> None:
-    """Give the variables that have no value one within their bounds: a solver sees none without a row or cost."""
+    """Give variables without a value one within their bounds: solvers return none for columns without row and cost."""
     for v in variables:
         if v.value is None:
-            low, up = v.bounds
-            v.set_value(min(max(0.0, -np.inf if low is None else low), np.inf if up is None else up))
+            low, up = bounds_of(v)
+            v.set_value(min(max(0.0, low), up))
 
 
 @contextmanager
 def fixed(variables_and_values: Sequence[tuple[Any, float]]) -> Iterator[None]:
-    """Fix variables for a while, and restore what they were."""
+    """Fix variables, and restore their values and fixing at the end."""
     before = [(v, v.fixed, v.value) for v, _ in variables_and_values]
     for v, value in variables_and_values:
         v.fix(value, skip_validation=True)
@@ -116,7 +115,7 @@ def fixed(variables_and_values: Sequence[tuple[Any, float]]) -> Iterator[None]:
 
 @contextmanager
 def inactive(components: Sequence[Any]) -> Iterator[None]:
-    """Deactivate components that are active, and activate them again at the end."""
+    """Deactivate active components, and activate them again at the end."""
     for component in components:
         component.deactivate()
     try:
@@ -129,7 +128,7 @@ def inactive(components: Sequence[Any]) -> Iterator[None]:
 
 @contextmanager
 def without_domains(variables: Iterable[Any]) -> Iterator[None]:
-    """Make variables continuous for a while."""
+    """Make variables continuous, and restore their domains at the end."""
     before = [(v, v.domain) for v in variables]
     try:
         for v, _ in before:
@@ -143,11 +142,11 @@ def without_domains(variables: Iterable[Any]) -> Iterator[None]:
 
 @contextmanager
 def plain_domains(variables: Iterable[Any], *, continuous: bool) -> Iterator[None]:
-    """Hide, during a solve, which of a model's variables are integer by name only: ``continuous``, all that are.
+    """Make integer variables continuous that are fixed at a fraction; with ``continuous`` all integer variables.
 
-    A variable fixed at a fraction is a constant to Pyomo, and makes the model infeasible for interfaces that pass it on
-    as an integer; a continuous solver refuses an integer variable even where no row holds it; and the multipliers of a
-    linear program with a fixed integer are to some a mixed-integer program's, which has none.
+    Pyomo treats a variable that is fixed at a fraction as a constant, but some interfaces pass it as an integer, which
+    makes the model infeasible. A continuous solver rejects an integer variable even if it is in no row. For some
+    interfaces a linear program with a fixed integer is a mixed-integer program, which has no multipliers.
     """
     hidden = [v for v in variables if (v.fixed and is_fraction(v)) or (continuous and not v.is_continuous())]
     with without_domains(hidden):
@@ -155,12 +154,12 @@ def plain_domains(variables: Iterable[Any], *, continuous: bool) -> Iterator[Non
 
 
 def is_fraction(v: Any) -> bool:
-    """Return whether an integer variable has a value that is none: to some interfaces it is infeasible when fixed."""
+    """Return True if an integer variable has a fractional value: for some interfaces it is infeasible when fixed."""
     return not v.is_continuous() and v.value is not None and v.value != round(v.value)
 
 
 def value_or_none(body: Any) -> float | None:
-    """Return the value of an expression, None where it or a variable has none; a dense row is not walked."""
+    """Return the value of an expression, or None if it or a variable has none; a dense row is not walked."""
     if type(body) is LinearExpression:
         try:
             values = (v.value for v in body.linear_vars)

@@ -219,7 +219,7 @@ class MultiStart(Driver):
             facts.certificate.settle(self.reading, has_point=True)
             run.violation, value = self._evaluated()
         if run.violation > HOPELESS:
-            run.failure = f"the point of {self._runner.spec.name} misses the model's rows by {run.violation:.1e}"
+            run.failure = f"the point of {self._runner.spec.name} violates the rows by {run.violation:.1e}"
             return
         if not math.isfinite(value):
             run.failure = f"the objective has no finite value at the point of {self._runner.spec.name}"

@@ -343,13 +343,13 @@ def _check(suffix: Any, component: Any, stage: Any) -> None:
     where = "all others (None)" if component is None else f'"{component.name}"'
     if component is not None and component.ctype not in (pyo.Var, pyo.Block):
         raise ModelError(
-            f'Suffix "{suffix.name}" gives {where} a stage, which is no variable or block: rows and terms follow their '
-            "variables, so give it to those."
+            f'Suffix "{suffix.name}" gives {where} a stage, which is neither a variable nor a block: give stages to '
+            "variables; rows and terms follow them."
         )
     if isinstance(stage, bool) or not isinstance(stage, Integral) or stage < 0:
         raise ModelError(
-            f'Suffix "{suffix.name}" says {stage!r} of {where}: give 0 for what is decided first, and 1, 2, ... for '
-            "the blocks that follow."
+            f'Suffix "{suffix.name}" has the value {stage!r} for {where}: give 0 for the variables of the master, and '
+            "1, 2, ... for those of the blocks."
         )
 
 

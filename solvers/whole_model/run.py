@@ -282,7 +282,7 @@ class WholeModelRun:
             error = max(worst_violation(self.reading), violation(self.visible.reading) if self.visible.pairs else 0.0)
         if error is None or error <= HOPELESS:
             return error, answer
-        message = f"its point misses the model's rows by {error:.1e} and is not kept"
+        message = f"its point violates the rows by {error:.1e} and is not kept"
         return None, replace(answer, has_point=False, status=SolutionStatus.NO_SOLUTION, bound=None, message=message)
 
     def _trivial(self, answer: Answer) -> float | None:

@@ -84,13 +84,13 @@ def two_parts():
 
 
 GIVEN = {
-    "a name": (lambda m: "x", '"x", which is no variable: give complicating=.model.x., without quotes'),
+    "a name": (lambda m: "x", '"x", which is not a variable: give complicating=.model.x., without quotes'),
     "names": (lambda m: ["x"], "without quotes"),
-    "an unknown name": (lambda m: ["z"], '"z", which is no variable: give complicating=.model.x.'),
-    "a number": (lambda m: [3], "holds 3, which is no variable"),
-    "a row": (lambda m: [m.row], '"row", which is no variable'),
-    "an expression": (lambda m: [m.x[1] + 1], "which is no variable"),
-    "nothing": (lambda m: [], "holds no variable"),
+    "an unknown name": (lambda m: ["z"], '"z", which is not a variable: give complicating=.model.x.'),
+    "a number": (lambda m: [3], "contains 3, which is not a variable"),
+    "a row": (lambda m: [m.row], '"row", which is not a variable'),
+    "an expression": (lambda m: [m.x[1] + 1], "which is not a variable"),
+    "nothing": (lambda m: [], "contains no variable"),
     "another model's": (lambda m: [two_parts().x], "of another model"),
 }
 
@@ -109,7 +109,7 @@ def test_complicating_takes_variables_only(given, driver, need):
 @pytest.mark.parametrize("option", ["subproblem", "coupling"])
 def test_the_other_parts_take_components_only(option):
     m = two_parts()
-    with pytest.raises(OptionError, match=f'{option}= holds "y", which is no'):
+    with pytest.raises(OptionError, match=f'{option}= contains "y", which is not a'):
         solve(m, "benders", complicating=m.x, **{option: ["y"]})
 
 

@@ -228,7 +228,7 @@ def test_the_table_is_shown_where_it_is_asked_for(capsys):
 def test_words_that_mean_nothing_are_refused():
     m = plant()
     opt = SolverFactoryV2(NAME)
-    with pytest.raises(OptionError, match=r"abs_gap=0.1 is not for \"benders\": give rel_gap"):
+    with pytest.raises(OptionError, match=r"abs_gap=0.1 is not allowed for \"benders\": give rel_gap"):
         opt.solve(m, abs_gap=0.1, solver_options=split(m))
     with pytest.raises(OptionError, match="no file is written"):
         opt.solve(m, working_dir=".", solver_options=split(m))

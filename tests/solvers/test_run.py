@@ -77,7 +77,7 @@ def test_a_feasible_point_with_its_bound_is_optimal(line):
 def test_a_point_that_misses_a_row_is_never_optimal(line):
     result = solvers.solve(line, Fake(2 - 1e-5, 2 - 1e-5))
     assert result.status is SolutionStatus.FEASIBLE
-    assert "misses the model's rows by 5.0e-06: not called optimal" in result.message
+    assert "violates the rows by 5.0e-06, so it is not reported as optimal" in result.message
 
 
 def test_a_point_that_misses_a_bound_or_an_integer_is_never_optimal(line):
@@ -90,7 +90,7 @@ def test_a_point_that_misses_a_bound_or_an_integer_is_never_optimal(line):
 def test_a_hopeless_point_is_not_kept(line):
     result = solvers.solve(line, Fake(1.0, 1.0))
     assert (result.status, result.objective, result.bound) == (SolutionStatus.NO_SOLUTION, None, None)
-    assert "misses the model's rows by 5.0e-01 and is not kept" in result.message
+    assert "violates the rows by 5.0e-01 and is not kept" in result.message
     assert line.x.value == 4  # as it was
 
 

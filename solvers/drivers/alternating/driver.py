@@ -352,7 +352,7 @@ class Alternating(Driver):
             if penalty is None
             else f"At {penalty.parameter.local_name}={penalty.parameter.value:g} the penalty is not exact. "
         )
-        return f"{why}Its best point misses the model's rows by {error:.1e} and is left out."
+        return f"{why}Its best point violates the rows by {error:.1e} and is left out."
 
     def _what_of(self, run: BlockStart) -> str:
         """Return the record of the incumbent's start."""

@@ -240,7 +240,7 @@ def test_the_least_violation_is_all_there_is_and_is_called_so():
     result, _ = told(model, 2 - 1e-3, 2 - 1e-5, 0.5)
     assert result.status is SolutionStatus.FEASIBLE
     assert model.x.value == 2 - 1e-5
-    assert "misses the model's rows by 5.0e-06: not called optimal" in result.message
+    assert "violates the rows by 5.0e-06, so it is not reported as optimal" in result.message
     assert result.iterations["Incumbent"].isna().all()
 
 
@@ -248,7 +248,7 @@ def test_a_hopeless_point_is_no_solution():
     model = line()
     result, _ = told(model, 1.0, 0.0)
     assert (result.status, result.objective, model.x.value) == (SolutionStatus.NO_SOLUTION, None, 4)
-    assert "misses the model's rows by 5.0e-01" in result.message
+    assert "violates the rows by 5.0e-01" in result.message
 
 
 @pytest.mark.parametrize(

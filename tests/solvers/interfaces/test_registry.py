@@ -156,7 +156,7 @@ def test_the_table_of_solvers_and_drivers():
 
 
 def test_an_unknown_name_gets_the_nearest_one_and_what_is_installed(textbook):
-    with pytest.raises(SolverError, match=r'"higs" is not known. Did you mean "highs"\? Installed .*scip.*benders'):
+    with pytest.raises(SolverError, match=r'"higs" is not known. Did you mean "highs"\? Installed: .*scip.*benders'):
         solvers.solve(textbook.lp(), "higs")
 
 

@@ -169,13 +169,13 @@ def test_blocks_that_are_tied_are_refused_by_the_row():
 @pytest.mark.parametrize(
     ("stage", "of", "words"),
     [
-        (1.5, lambda m: m.acres, r'says 1.5 of "acres": give 0 for what is decided first'),
-        (-1, lambda m: None, "says -1 of all others"),
-        ("late", lambda m: m.year["bad"], r'says \'late\' of "year\[bad\]"'),
-        (1, lambda m: m.land, r'gives "land" a stage, which is no variable or block'),
+        (1.5, lambda m: m.acres, r'has the value 1.5 for "acres": give 0 for the variables of the master'),
+        (-1, lambda m: None, "has the value -1 for all others"),
+        ("late", lambda m: m.year["bad"], r'has the value \'late\' for "year\[bad\]"'),
+        (1, lambda m: m.land, r'gives "land" a stage, which is neither a variable nor a block'),
     ],
 )
-def test_a_suffix_that_says_no_stage_is_refused(stage, of, words):
+def test_an_invalid_stage_is_rejected(stage, of, words):
     m = staged()
     m.stage[of(m)] = stage
     for attempt in (explain_split, lambda m: solvers.solve(m, "benders")):
@@ -195,7 +195,7 @@ def test_a_suffix_that_says_no_stage_is_refused(stage, of, words):
             "leave",
         ),
         (lambda m: {"blocks": [[farmer().acres]]}, "another model"),
-        (lambda m: {"blocks": [[m.land]]}, 'holds "land", which is no variable'),
+        (lambda m: {"blocks": [[m.land]]}, 'contains "land", which is not a variable'),
     ],
 )
 def test_blocks_that_are_none_are_refused(options, words):
