@@ -3,9 +3,9 @@
     python benchmarks/concave_optimum.py           # five instances: about a minute
     python benchmarks/concave_optimum.py --full    # twenty
 
-One task is one instance: eight Gaussian features, standardised, 60 samples; three features decide the label but for a
-tenth of the labels. The optimum of (5) is computed for each of the 256 supports by scipy, from the data alone; what a
-method selects counts by (7) after the refit.
+One task is one instance with eight standardised Gaussian features and 60 samples. Three features determine the label,
+except for a tenth of the labels. scipy computes the optimum of (5) for each of the 256 supports from the data alone.
+The selection of a method is evaluated by (7) after the refit.
 """
 
 import itertools
@@ -150,11 +150,11 @@ def write(log, folder=RESULTS):
 
     said = {which: share(*which).text(page.records) for which in calls()}
     page.answer(
-        f"FSV's default starts find the optimum of FS, equation (7), in {said['FSV', 'default starts']} of the cases, "
-        f"FSS's in "
-        f"{said['FSS', 'default starts']} and FSB's in {said['FSB', 'default starts']}; from the linear program alone "
-        f"FSV does in {said['FSV', 'LP start']}, from one random start in {said['FSV', 'one random start']}. FS "
-        f"itself, by scip, is the enumerated optimum in {sum(p['agrees'] for p in proofs)} of {len(proofs)} cases."
+        f"With its default starts FSV finds the optimum of FS, equation (7), in {said['FSV', 'default starts']} of the "
+        f"cases, FSS in {said['FSS', 'default starts']} and FSB in {said['FSB', 'default starts']}. From the linear "
+        f"program alone FSV finds it in {said['FSV', 'LP start']}, and from one random start in "
+        f"{said['FSV', 'one random start']}. The result of scip for FS is the enumerated optimum in "
+        f"{sum(p['agrees'] for p in proofs)} of {len(proofs)} cases."
     )
     page.section("Runs that end at the optimum", "Share of runs, mean and standard error over instances.")
     columns = [f"lambda {p:g}" for p in PENALTIES]
@@ -167,8 +167,9 @@ def write(log, folder=RESULTS):
     page.table(["", *columns], [["features at the optimum", *sizes]])
     page.section("Protocol", " ".join(__doc__.split("\n\n")[2].split()))
     page.text(
-        f"A run counts if (7) is within {REACHED:g} of the optimum. No run has a limit. FSS, as the paper "
-        "writes it, prices a feature by half of lambda, since its sigmoid is 1/2 at v = 0, and so selects more."
+        f"A run is counted if (7) is within {REACHED:g} of the optimum. No run has a limit. FSS as in the paper has a "
+        "penalty of only half of lambda for a feature, because its sigmoid is 1/2 at v = 0. It therefore selects more "
+        "features."
     )
     page.write({}, folder)
 

@@ -180,13 +180,15 @@ def page(log):
     sets = list(dict.fromkeys(fit["set"] for fit in fits))
     told.section(
         "By set",
-        "Held-out error / training objective above the best of the five methods, means over folds and both sizes.",
+        "Held-out error / excess of the training objective over the best of the five methods, as means over folds and "
+        "both sizes.",
     )
     told.table(["set", *CONTENDERS, "proven"], [both(name, {"set": name}) for name in sets] + [both("all", {})])
     told.section(
-        "The five",
-        "Error minus that of fsp-m: mean and standard error over sets. Objective: above the best of the five, mean and "
-        "maximum, and the number of fits in which it is the best.",
+        "The five methods",
+        "The difference of the error from that of fsp-m has the mean and standard error over sets. The excess of the "
+        "objective over the best of the five has the mean and the maximum; *best in* is the number of fits in which "
+        "the method is the best.",
     )
     told.table(
         ["method", "error", "minus fsp-m, points", "objective above", "maximum", "best in", "CPU s per fit"],
@@ -200,7 +202,7 @@ def page(log):
         for where in cells
     ]
     told.table(["set", *CONTENDERS], error)
-    told.text("Training objective above the best of the five; fits in which fsp-m proved optimality.")
+    told.text("Excess of the training objective over the best of the five, and fits in which fsp-m proved optimality.")
     above = [
         [f"{where['set']}, M={where['M']}"]
         + [Cell("fits", "excess", "{mean:.1%}", where | {"contender": name}) for name in CONTENDERS]
@@ -215,12 +217,13 @@ def page(log):
         "its error is measured on the held-out part. Nothing is tuned: M and C are given, and no method uses held-out "
         "data. The five stratified folds share training samples, so that a standard error over folds is optimistic.",
         f'- fsp-m: `fs.select(train, "fsp-m", max_features=M, C=1)`, gap 1e-4, one thread, at most {NODES:,} nodes.\n'
-        "- RFE: scikit-learn's, one feature a step, over the SVM with C = 1.\n"
-        '- l1: scikit-learn\'s LinearSVC(penalty="l1"), its C by bisection for the largest support of at most M.\n'
-        "- forward: scikit-learn's, by the SVM's accuracy in five inner folds.\n"
-        "- abess: abess's LogisticRegression with support_size = M, on the data as standardised.",
-        "Objective: that of the soft-margin SVM on the selected features, 1/2 w'w + C sum of slacks on the training "
-        "part. Proven: fsp-m ended with a proof that no selection has a lower one. Seconds are of the process's CPU.",
+        "- RFE: the class of scikit-learn, one feature per step, with the SVM with C = 1.\n"
+        '- l1: LinearSVC(penalty="l1") of scikit-learn, with C by bisection for the largest support of at most M.\n'
+        "- forward: the class of scikit-learn, by the accuracy of the SVM in five inner folds.\n"
+        "- abess: LogisticRegression of abess with support_size = M, on the standardised data.",
+        "The objective is that of the soft-margin SVM on the selected features, 1/2 w'w + C sum of slacks on the "
+        "training part. *Proven* means that fsp-m ended with a proof that no selection has a lower objective. Seconds "
+        "are CPU seconds of the process.",
     )
     told.write({})
 

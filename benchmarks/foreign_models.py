@@ -154,7 +154,7 @@ def work(model, seed, protocol):
 def page(log):
     """Write the page."""
     runs = log.entries("model", "seed", "protocol")
-    told = Page(NAME, "Benders on models that are not ours, beside one solver on the whole model", runs=runs)
+    told = Page(NAME, "Benders decomposition on other models, compared with a solver of the whole model", runs=runs)
     told.key("runs", "model", "seed")
     ratio = {name: told.say("runs", "ratio", "{gmean:.2f}", {"model": name}) for name in CASES}
     low, high = (pick(ratio, key=lambda name: float(ratio[name])) for pick in (min, max))
@@ -162,16 +162,16 @@ def page(log):
     always, never = sum(max(of) < 1 for of in by.values()), sum(min(of) > 1 for of in by.values())
     proven, off = sum(run["proven"] for run in runs), told.say("runs", "off", "{most:.0e}")
     told.answer(
-        f"Benders takes from {ratio[low]} ({low}) to {ratio[high]} times ({high}) the CPU time of one solver on the "
-        f"whole model, geometric means over seeds; of {len(by)} kinds of model less at every seed on {always}, more at "
-        f"every seed on {never}. It proves {proven} of {len(runs)} instances to their gap, at objectives that differ "
-        f"by at most {off} from the peer's."
+        f"Benders takes from {ratio[low]} ({low}) to {ratio[high]} times ({high}) the CPU time of a solver of the "
+        f"whole model (geometric means over seeds). Of {len(by)} kinds of model it takes less time at every seed for "
+        f"{always}, and more time at every seed for {never}. It proves {proven} of {len(runs)} instances to their gap. "
+        f"Its objectives differ by at most {off} from those of the other solver."
     )
     told.part("seconds", len(runs), max(len(runs), len(tasks(False))), f"python benchmarks/{NAME}.py")
     told.section(
         "Seconds",
-        f"Means over seeds; both stop at the gap, or after {TIME_LIMIT:g} s. The ratio is Benders' over the peer's, "
-        "seed by seed: geometric mean, least and most.",
+        f"Means over seeds. Both stop at the gap, or after {TIME_LIMIT:g} s. The ratio is the time of Benders divided "
+        "by that of the other solver (*peer*) for each seed: geometric mean, minimum and maximum.",
     )
     rows = []
     for name, (_, peer, gap) in CASES.items():
@@ -192,12 +192,15 @@ def page(log):
     told.table([*header, "objectives differ by at most"], rows)
     told.section(
         "Protocol",
-        "Drawn anew from each seed: the farmer of Birge and Louveaux with normal yields; facility location with costs "
-        "uniform on [1, 9] a unit and [5, 40] a site, uncapacitated, and capacitated to three times the demand with "
-        "and without the rows share <= open that make its relaxation strong; the ten units of Kazarlis (1996) over 24 "
-        "hours with reserve, start-up costs and minimum times, with their quadratic costs and those ten times as "
-        "curved. Seconds are of the process, all threads, from the Pyomo model to the verdict; each solver has seen "
-        "another model before.",
+        "The instances are drawn for each seed:\n\n"
+        "- the farmer problem of Birge and Louveaux with normal yields;\n"
+        "- facility location with costs uniform on [1, 9] for a unit and [5, 40] for a site, uncapacitated, and "
+        "capacitated to three times the demand with and without the constraints share <= open that make its relaxation "
+        "strong;\n"
+        "- the ten units of Kazarlis (1996) over 24 hours with reserve, start-up costs and minimum times, with their "
+        "quadratic costs and with ten times the curvature.",
+        "Seconds are CPU seconds of the process, all threads, from the Pyomo model to the result. Each solver has "
+        "solved another model before.",
     )
     told.write({})
 

@@ -119,7 +119,9 @@ def judged(runs, cell=("data", "C", "M")):
 def page(log):
     """Write the page."""
     runs = judged(log.entries("data", "C", "M", "contender", "limit", "protocol"))
-    told = Page(NAME, "Exact selection on real tables, beside SCIP and all supports", runs=runs)
+    told = Page(
+        NAME, "Exact selection on real tables, compared with SCIP and the enumeration of all supports", runs=runs
+    )
     told.key("runs", "data", "C", "M", "contender")
     names = [name for name in CONTENDERS if any(run["contender"] == name for run in runs)]
     proven = {name: told.say("runs", "proven", "{total:.0f} of {n}", {"contender": name}) for name in names}
@@ -127,24 +129,24 @@ def page(log):
     ours = told.say("runs", "cpu", "{least:.2f} to {most:.1f}", {"contender": OURS, "proven": True})
     spent = told.say("runs", "cpu", "{least:.0f} to {most:.0f} s", {"contender": SCIP, "proven": False})
     told.answer(
-        f"Branch-and-cut proves {proven[OURS]} cells in {ours} CPU seconds; SCIP on the whole model proves "
-        f"{proven[SCIP]} and ends at {LIMIT:g} s of wall clock ({spent} of CPU) with gaps of up to {widest} on the "
-        f"rest; trying all supports, where they are fewer than {MOST:,}, proves {proven[ALL]}. "
-        f"{'No bound' if not wrong else f'{wrong} bounds'} of any contender turned out wrong."
+        f"Branch-and-cut proves {proven[OURS]} cells in {ours} CPU seconds. SCIP on the whole model proves "
+        f"{proven[SCIP]}; on the other cells it ends at {LIMIT:g} s of wall-clock time ({spent} of CPU) with gaps of "
+        f"up to {widest}. The enumeration of all supports, if there are fewer than {MOST:,}, proves {proven[ALL]}. "
+        f"{'No bound' if not wrong else f'{wrong} bounds'} of any method turned out wrong."
     )
     told.part("cells", len(runs), max(len(runs), len(tasks(False))), f"python benchmarks/{NAME}.py")
     told.section(
-        "In short",
-        "Geometric means of CPU seconds; what is not proven counts with the seconds that it had, so that it would take "
-        "longer. Wrong: a bound above the best objective known.",
+        "Summary",
+        "Geometric means of CPU seconds. A run without a proof is counted with the seconds that it used, although a "
+        "proof would take longer. *Wrong* is a bound above the best known objective.",
     )
     summary = [("proven", "{total:.0f} of {n}"), ("charged", "{gmean:.2f}"), ("wrong", "{total:.0f}")]
     rows = [[name, *(Cell("runs", v, form, {"contender": name}) for v, form in summary)] for name in names]
     told.table(["contender", "proven", "mean CPU s", "wrong"], rows)
     told.section(
         "Cells",
-        "CPU seconds; gap, from the bound to the best objective known of the cell (all supports have none before their "
-        "end); and how far the incumbent is above that objective.",
+        "The columns are: CPU seconds; the gap between the bound and the best known objective of the cell (the "
+        "enumeration has no bound before its end); the distance of the incumbent above this objective.",
     )
     shown = [("cpu", "{mean:.2f}"), ("gap", "{mean:.2%}"), ("above", "{mean:.1%}")]
     rows = []
@@ -156,11 +158,11 @@ def page(log):
     lazy = """Gurobi lazy: `"single-tree"`, the same cuts as lazy constraints of Gurobi's tree; """ * (LAZY in names)
     told.section(
         "Protocol",
-        "FSP-M: the soft-margin SVM on at most M features, standardised sets, relative gap 1e-4, one thread. Ours: "
-        f'`fs.solve(model, "branch-and-cut")`; SCIP: the big-M form as a whole; {lazy}'
-        "all supports: our subproblem at each of them. Seconds are CPU "
-        "seconds of the process, building left out; the oracle is loaded before. The limit is of wall-clock "
-        f"time ({LIMIT:g} s, which on a busy machine is fewer CPU seconds), for all supports of CPU time.",
+        "The model is FSP-M, the soft-margin SVM on at most M features, on standardised sets, with a relative gap of "
+        f'1e-4 and one thread. Ours: `fs.solve(model, "branch-and-cut")`; SCIP: the big-M form as a whole; {lazy}'
+        "all supports: our subproblem at each support. Seconds are CPU seconds of the process without building the "
+        f"model; the oracle is loaded before. The limit is wall-clock time ({LIMIT:g} s, which is fewer CPU seconds on "
+        "a busy machine); for all supports it is CPU time.",
     )
     told.write({})
 

@@ -75,19 +75,20 @@ def page(log):
         run["ratio"] = run[PEER]["cpu"] / run[OURS]["cpu"]
         for solver in (OURS, PEER):
             run[solver]["proven"] = run[solver]["status"] == "optimal"
-    told = Page(NAME, "GMEB with a budget: cutting planes beside SCIP", runs=runs)
+    told = Page(NAME, "GMEB with a budget: cutting planes compared with SCIP", runs=runs)
     told.key("runs", *names)
     proven = [told.say("runs", f"{solver}.proven", "{total:.0f}") for solver in (OURS, PEER)]
     times = told.say("runs", "ratio", "{gmean:.1f} times ({least:.1f} to {most:.1f})")
     told.answer(
-        f"SCIP takes {times} the CPU time of cutting planes for GMEB with a budget: geometric mean, least and most "
-        f"over {len(runs)} instances of {len({run['data'] for run in runs})} sets. Of these cutting planes prove "
-        f"{proven[0]} and SCIP {proven[1]}, to a gap of {GAP:g}."
+        f"SCIP takes {times} the CPU time of cutting planes for GMEB with a budget (geometric mean, minimum and "
+        f"maximum over {len(runs)} instances of {len({run['data'] for run in runs})} sets). Cutting planes prove "
+        f"{proven[0]} instances and SCIP proves {proven[1]}, to a gap of {GAP:g}."
     )
     told.part("seconds", len(runs), max(len(runs), len(tasks(False))), f"python benchmarks/{NAME}.py")
     told.section(
         "Seconds",
-        "CPU seconds of both, and the loss at which they end; the ratio is SCIP's time over that of cutting planes.",
+        "CPU seconds and final loss of both methods. The ratio is the time of SCIP divided by the time of cutting "
+        "planes.",
     )
     rows = []
     for run in runs:
@@ -106,10 +107,10 @@ def page(log):
     told.table([*header, "without budget", "ratio"], rows)
     told.section(
         "Protocol",
-        f"Standardised sets. Each feature has a cost drawn from 1 to 9 (seed {SEED}); the budget is the share in "
-        "brackets of what the features cost that GMEB uses without one. Both solve the same Pyomo model, one after the "
-        f"other in the same process, to a relative gap of {GAP:g} or {LIMIT:g} s of wall clock; seconds are of the "
-        "process's CPU, so that the load of the machine weighs on both alike.",
+        f"The sets are standardised. Each feature has a cost drawn from 1 to 9 (seed {SEED}). The budget is a share "
+        "(in brackets) of the cost of the features that GMEB uses without a budget. Both methods solve the same Pyomo "
+        f"model, one after the other in the same process, to a relative gap of {GAP:g} or for {LIMIT:g} s of "
+        "wall-clock time. Seconds are CPU seconds of the process, so that the load of the machine affects both alike.",
     )
     told.write({})
 

@@ -69,7 +69,7 @@ ROWS = [
     Row(
         AYTUG,
         "Tables 4 and 5, the rest of 25 sets",
-        impossible="our copy names three of them, of which GINA is not to be had",
+        impossible="our copy of the paper names three of them, of which GINA is not available",
     ),
     Row(AYTUG, "Table 5, with 14 sets", UCI, "Table 5: run-times", "UCI"),
     Row(BRADLEY, "Table 1", CONCAVE, "Table 1: WPBC, largest reduction of cross-validation error", "table 1"),
@@ -86,24 +86,24 @@ ROWS = [
         "Table 4, set 3 in full",
         GMEB,
         "Table 4: real data sets",
-        impossible="Internet Advertisements (3280 x 1558) cannot be had; 1966 x 1555 of it stand in",
+        impossible="Internet Advertisements (3280 x 1558) is not available; a part of it, 1966 x 1555, is used instead",
     ),
     Row(PELEG, "Figure 1", GMEB, "Figure 1: GMEB over the grid", "Figure 1"),
     Row(PELEG, "Figure 2", GMEB, "Figure 2: share of features", "Figure 2"),
     Row(TAYAL, "Table 1", KERNEL, "Table 1: NDCC", "table 1"),
-    Row(TAYAL, "Table 2", KERNEL, FACES, impossible="the FEI faces cannot be had; handwritten digits are to stand in"),
+    Row(TAYAL, "Table 2", KERNEL, FACES, impossible="the FEI faces are not available; handwritten digits replace them"),
     Row(TAYAL, "Table 3", KERNEL, "Table 3: UCI", "table 3", "coarse grids, threefold"),
-    Row(TAYAL, "Figures 1-3", impossible="drawings of the loss, the cubes and some faces: nothing is measured"),
-    Row(TAYAL, "Figure 4", KERNEL, FACES, impossible="the FEI faces cannot be had"),
+    Row(TAYAL, "Figures 1-3", impossible="drawings of the loss, the cubes and some faces, without measurements"),
+    Row(TAYAL, "Figure 4", KERNEL, FACES, impossible="the FEI faces are not available"),
     Row(TAYAL, "Figure 5", RANKED, "Figure 5: NDCC", "figure 5"),
-    Row(TAYAL, "Figure 6", KERNEL, FACES, impossible="the FEI faces cannot be had"),
+    Row(TAYAL, "Figure 6", KERNEL, FACES, impossible="the FEI faces are not available"),
     Row(TAYAL, "Figures 7-14", RANKED, "Figures 7-14: UCI", "figures 7 to 14", "coarse grids, threefold"),
     Row(
         MAO,
         "Table 1: the paper's data",
         MULTIVARIATE,
         "Table 1: data sets",
-        impossible="none of the five sets can be had; each has a smaller one in its place",
+        impossible="none of the five sets is available; each is replaced by a smaller one",
     ),
     Row(MAO, "Table 2", MULTIVARIATE, "Table 2: means over classes at B = 250", "table 2"),
     Row(MAO, "Figure 1", MULTIVARIATE, "Figure 1: sensitivity to C and B", "figure 1"),
@@ -127,19 +127,22 @@ ROWS = [
     Row(MAO, "Figure 7", MULTIVARIATE, "Figure 7: F1 beside l1 and RFE", "figure 7"),
 ]
 
-QUESTIONS = [  # what the papers do not ask: the question, its page
-    ("Which of the papers' methods errs least on the same data, with how many features?", "all_methods"),
-    ("And at one to ten features?", "all_methods_k"),
-    ("Which honour a budget and a pair rule, and at what price?", "all_methods_rules"),
-    ("What do small selections err on new data, beside RFE, l1, forward selection and abess?", "first_page"),
-    ("How fast is exact selection proven, beside SCIP and Gurobi?", "fsp_exact"),
-    ("And on real tables, beside all supports?", "fsp_real"),
-    ("Beside El0ps, and on the instances of Bertsimas, Pauphilet and Van Parys?", "sparse_rivals"),
+QUESTIONS = [  # further comparisons: the question, its page
+    ("Which method of the papers has the smallest error on the same data, and with how many features?", "all_methods"),
+    ("Which method has the smallest error with one to ten features?", "all_methods_k"),
+    ("Which methods satisfy a budget and a pair rule, and at what price?", "all_methods_rules"),
+    (
+        "What is the held-out error of small selections, compared with RFE, l1, forward selection and abess?",
+        "first_page",
+    ),
+    ("How fast is exact selection proven, compared with SCIP and Gurobi?", "fsp_exact"),
+    ("How fast is it proven on real tables, compared with the enumeration of all supports?", "fsp_real"),
+    ("How fast is it proven on the instances of Bertsimas et al., and compared with El0ps?", "sparse_rivals"),
     ("How often do FSS, FSV and FSB find the proven optimum of FS?", "concave_optimum"),
-    ("How fast is the subproblem at one support?", "sub_oracle"),
-    ("GMEB with a budget, beside scip?", "gmeb_rows"),
-    ("Benders on models that are not ours?", "foreign_models"),
-    ("A million features?", "multivariate_scale"),
+    ("How fast is the solution of the subproblem at one support?", "sub_oracle"),
+    ("How fast is GMEB with a budget solved, compared with SCIP?", "gmeb_rows"),
+    ("How fast is Benders decomposition on models that are not SVMs?", "foreign_models"),
+    ("Can a data set with a million features be solved?", "multivariate_scale"),
 ]
 
 
@@ -164,16 +167,17 @@ def summary():
     """Return how many rows are done, partial, not begun and impossible."""
     states = Counter(row.state()[0].split(":")[0] for row in ROWS)
     counts = [f"{states[state]} {state}" for state in ("done", "partial", "not begun", "impossible")]
-    return f"Of {len(ROWS)} rows, a table, a figure or figures of a kind each, {', '.join(counts)}."
+    return f"The tables below have {len(ROWS)} entries: {', '.join(counts)}."
 
 
 def text():
     """Return the index."""
     told = [
         "# Results",
-        "Every table and figure of the five papers beside ours: the paper's numbers where our copy of it has them, "
-        "else what its text says. Each page begins with its answer, which stands here "
-        "too; its numbers are drawn from the log of the run, packed in `logs/`, with which a stopped run goes on.",
+        "This page lists every table and figure of the five papers. The linked pages compare our results with the "
+        "numbers of the paper, or with its text where our copy has no numbers. Each page begins with its conclusion, "
+        "which is repeated here. Its numbers are computed from the log of the run in `logs/`; a stopped run continues "
+        "from this log.",
         summary(),
     ]
     for paper in dict.fromkeys(row.paper for row in ROWS):
@@ -182,7 +186,7 @@ def text():
         shown = [[row.what, row.link(), *row.state()] for row in rows]
         told += [f"## {paper}", "\n".join(f"- {answer(page)}" for page in pages)]
         told += [report.table(["table or figure", "page", "state", "command"], shown)]
-    told.append("## What the papers do not ask")
+    told.append("## Further comparisons")
     told.append("\n".join(f"- **{question}** {answer(page)}{unfinished(page)}" for question, page in QUESTIONS))
     return "\n\n".join(told) + "\n"
 

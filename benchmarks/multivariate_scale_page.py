@@ -67,9 +67,9 @@ def answer(told, fits, size):
     cpu = told.say("fits", "cpu", "{least:.1f} to {most:.0f}", {"method": "FSmulti"})
     memory = told.say("fits", "memory", "{most:.0f}", {"method": "FSmulti"})
     return (
-        f"FSmulti fits {size} in {cpu} CPU seconds and at most {memory} MB, data included, and reaches the gap asked "
-        f"for in {len(met)} of {len(ours)} fits. Its F1 on new rows, trained for F1, is on {' and on '.join(beside)}, "
-        "at as many features; standard errors over the test rows of one generated set."
+        f"FSmulti fits {size} in {cpu} CPU seconds with at most {memory} MB, data included, and reaches the requested "
+        f"gap in {len(met)} of {len(ours)} fits. Trained for F1, its F1 on new rows is, on {' and on '.join(beside)}, "
+        "with the same number of features; standard errors are over the test rows of one generated set."
     )
 
 
@@ -97,10 +97,11 @@ def cell(fit, value, form):
 def tables(told, fits):
     """Add the table of what the fits err."""
     told.section(
-        "Beside l1 and RFE",
-        "Measures on the test rows, per cent. Fits: of the bisection or elimination, with their seconds. Seconds are "
-        "wall-clock time of the fit kept, CPU seconds of all; MB: the largest memory of the process, data included. "
-        "PRBEP: precision among as many rows as are positive; Rec@2p: recall among twice as many.",
+        "Comparison with l1 and RFE",
+        "Measures on the test rows in per cent. *Fits* is the number of fits of the bisection or elimination; *all "
+        "fits* are their seconds. *Seconds* are wall-clock time of the final fit, *CPU* are CPU seconds of all fits, "
+        "and *MB* is the largest memory of the process, data included. PRBEP is the precision among as many rows as "
+        "are positive; Rec@2p is the recall among twice as many.",
     )
     forms = {
         "features": "{mean:.0f}", "fits": "{mean:.0f}", "seconds": "{mean:.1f}", "all seconds": "{mean:.1f}",
@@ -112,8 +113,8 @@ def tables(told, fits):
     head = ["features", "fits", "seconds", "all fits", "CPU", "MB", "accuracy", "F1", "PRBEP", "Rec@2p"]
     told.table(["labels", "method", *head], rows)
     told.text(
-        "On rows of unit length, Hamming at C = 0.1 n is next to trivial: nearly all margins are below 1, so that the "
-        "first labelling decides, and w is a difference of class means."
+        "On rows of unit length, Hamming at C = 0.1 n is nearly trivial: nearly all margins are below 1, so that the "
+        "first labelling determines the result, and w is a difference of class means."
     )
 
 
@@ -123,9 +124,10 @@ def speed(told):
     off = told.say("fits", "off", "{most:.0e}", {"method": "FSmulti"})
     told.section(
         "Speed",
-        "Where FSmulti's seconds go. Oracle: the most violated labellings; outer: slopes over all columns, and new "
-        "groups; rest: scores, the line search, reading the matrix by columns. The objective, computed again from data "
-        f"and weights, differs by at most {off}. A gap above the one asked for means that {LIMIT:g} s were over.",
+        "The table divides the seconds of FSmulti into parts. *Oracle* finds the most violated labellings. *Outer* "
+        "computes slopes over all columns, and new groups. *Rest* contains scores, the line search, and reading the "
+        f"matrix by columns. The objective, recomputed from data and weights, differs by at most {off}. A gap above "
+        f"the requested one means that the limit of {LIMIT:g} s was reached.",
     )
     forms = {
         "building": "{mean:.1f}", "rounds": "{mean:.0f}", "oracle": "{mean:.1f}", "master": "{mean:.1f}",
@@ -152,19 +154,19 @@ def protocol(told, made):
     told.section(
         "Protocol",
         "The set is generated with the shape of News20.binary. The columns of a row are drawn from a Zipf law "
-        f"(exponent 1), again and again until {made['entries a row'][0]} distinct ones have come; a value is (1 + log "
-        "times drawn) times idf, and rows have unit length. Labels are the sign of w.x plus noise about a threshold: "
-        "w has 200 features among the 20th to the 5000th in frequency, noise has 0.3 of the deviation of w.x. The "
-        "threshold leaves half of the rows positive (balanced) or a tenth of them (rare). A quarter as many rows "
-        f"again are for testing. {made['columns with an entry']:,} columns have an entry, the fullest "
-        f"{made['largest column']:,}; the training matrix takes {made['megabytes of the training matrix (CSR)']:g} MB "
-        "as CSR, as much again as CSC in the driver.",
+        f"(exponent 1) until {made['entries a row'][0]} distinct columns are found. A value is (1 + log of the number "
+        "of draws) times idf, and rows have unit length. Labels are the sign of w.x plus noise relative to a "
+        "threshold: w has 200 features among the 20th to the 5000th in frequency, and the noise has 0.3 times the "
+        "deviation of w.x. With the threshold, half of the rows (balanced) or a tenth of them (rare) are positive. The "
+        f"test part has a quarter of the number of training rows. {made['columns with an entry']:,} columns have an "
+        f"entry, and the fullest has {made['largest column']:,}. The training matrix takes "
+        f"{made['megabytes of the training matrix (CSR)']:g} MB as CSR, and the same again as CSC in the driver.",
         f'- FSmulti: `fs.multivariate.fsmulti`, driver "two-layer", groups of {BUDGET}; seconds are those of `solve`.\n'
-        '- l1: `LinearSVC(penalty="l1", dual=False)`, else as scikit-learn has it (offset, squared hinge); '
-        "C by bisection on the number of features alone: the most, but no more than FSmulti for F1 at C = 0.1 n.\n- "
-        "RFE: `LinearSVC()` at C = 1, a tenth of what is left dropped at a time, down to the same number of features.",
-        "Each fit is a process of its own on one thread. Liblinear said that it had not converged: "
-        f"{'; '.join(remarks)}."
+        '- l1: `LinearSVC(penalty="l1", dual=False)`, otherwise with the defaults of scikit-learn (offset, squared '
+        "hinge); C by bisection on the number of features alone: the most features, but no more than FSmulti for F1 at "
+        "C = 0.1 n.\n- RFE: `LinearSVC()` at C = 1; each step removes a tenth of the remaining features, down to the "
+        "same number of features.",
+        f"Each fit has its own process with one thread. Liblinear reported no convergence for: {'; '.join(remarks)}."
         if remarks
-        else "Each fit is a process of its own on one thread.",
+        else "Each fit has its own process with one thread.",
     )

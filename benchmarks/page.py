@@ -216,7 +216,7 @@ class Page:
         head = [f"# {self.title}"]
         if open_parts:
             going_on = ", ".join(f"`{command}`" for command in commands)
-            head.append(f"Not finished: {', '.join(open_parts)}; {going_on} goes on.")
+            head.append(f"Not finished: {', '.join(open_parts)}; continue with {going_on}.")
         listed = "\n".join(f"- {key}: {_plain(value)}" for key, value in facts.items())
         text = "\n\n".join([*head, self.said, *self.body, "## The run", listed]) + "\n"
         data = {"about": facts, "title": self.title, "answer": self.said, "parts": self.parts, "keys": self.keys}

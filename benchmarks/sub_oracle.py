@@ -33,7 +33,7 @@ except ImportError:  # pip install piqp; it is for this comparison only
     piqp = None
 
 NAME, OURS, PROTOCOL, REPEATS = "sub_oracle", "oracle", 1, 3
-PIQP, NO_PIQP = "PIQP: 1e-8, 250 iterations.", "PIQP was not installed where this ran; the script has it as well."
+PIQP, NO_PIQP = "PIQP: 1e-8, 250 iterations.", "PIQP was not installed for this run; the script supports it."
 SIZES = [(500, 10), (1000, 20), (5000, 50), (5000, 100)]
 TIME_LIMIT = 120.0  # seconds for one solve of ours and of Clarabel; libsvm has none
 LIBSVM_ITERATIONS = 10_000_000  # its only limit
@@ -145,7 +145,7 @@ def page(log):
         run["times"] = run["seconds"] / ours[key] if key in ours else None
     peers = [name for name in dict.fromkeys(run["contender"] for run in runs) if name != OURS]
     others = ["libsvm", *(name for name in ("Clarabel", "PIQP") if name in peers)]
-    told = Page(NAME, f"The subproblem at one support, beside {' and '.join(others)}", runs=runs)
+    told = Page(NAME, f"The subproblem at one support, compared with {' and '.join(others)}", runs=runs)
     told.key("runs", *names, "contender")
     slower = [
         f"{peer} {told.say('runs', 'times', '{gmean:.1f} ({least:.1f} to {most:.1f})', {'contender': peer})}"
@@ -158,14 +158,16 @@ def page(log):
     beside = [run["times"] for run in runs if run["contender"] != OURS and run["times"]]
     instances = told.say("runs", "seconds", "{n}", {"contender": OURS})
     told.answer(
-        f"The interior-point oracle is the faster in {sum(t > 1 for t in beside)} of {len(beside)} comparisons on "
-        f"{instances} instances; others take so many times its CPU seconds (geometric mean, least and most): "
-        f"{', '.join(slower)}. Its worst relative gap is {worst(OURS)}, libsvm's {worst('libsvm 1e-3')} at its default "
-        "tolerance."
+        f"The interior-point oracle is faster in {sum(t > 1 for t in beside)} of {len(beside)} comparisons on "
+        f"{instances} instances. The CPU times of the others, as a multiple of its time (geometric mean, minimum and "
+        f"maximum), are: {', '.join(slower)}. The worst relative gap of the oracle is {worst(OURS)}; that of libsvm at "
+        f"its default tolerance is {worst('libsvm 1e-3')}."
     )
     told.part("seconds", len(runs), max(len(runs), len(tasks(False))), f"python benchmarks/{NAME}.py")
     told.section(
-        "Times as long as the oracle", "Its milliseconds, and geometric means of the others' time over its, over seeds."
+        "CPU time relative to the oracle",
+        "The time of the oracle in milliseconds, and the ratio of the time of the others to it; geometric means over "
+        "seeds.",
     )
     kinds = list(dict.fromkeys(tuple(run[name] for name in names[:-1]) for run in runs))
     kinds.sort(key=lambda kind: (SIZES.index(kind[:2]), kind[2:]))
@@ -188,19 +190,22 @@ def page(log):
 
     table("times", ("seconds", "{gmean:.1f}", 1e3, "oracle ms"), "{gmean:.1f}")
     told.section(
-        "Relative gap of what came back",
-        "(objective - bound) / objective, the worst over seeds; the bound is that of the oracle run to 1e-10.",
+        "Relative gap of the solution",
+        "(objective - bound) / objective, the worst value over seeds. The bound is that of the oracle with tolerance "
+        "1e-10.",
     )
     table("accuracy", ("accuracy", "{most:.0e}", 1.0, "oracle"), "{most:.0e}")
     told.section(
         "Protocol",
-        "Rows of unit length in n = 2k features, labels by a hyperplane with M = k coefficients uniform on [-1, 1]. "
-        "Solved at two supports of k features: planted, the hyperplane's own, where the classes can be separated; "
-        "mixed, k drawn at random, about half of them planted, where they overlap as at most nodes of a search.",
-        "Every (w, b) is evaluated by the same code. Seconds are of the process's CPU on one thread, the median of "
-        f"{REPEATS} repeats, from the dense X of the support, preparation included. Tolerances: oracle 1e-7, Clarabel "
-        f"1e-8, libsvm as its column says. Limits: {TIME_LIMIT:g} s for the oracle and Clarabel, ten million "
-        f"iterations for libsvm. {PIQP if 'PIQP' in peers else NO_PIQP}",
+        "The data are rows of unit length in n = 2k features, with labels by a hyperplane with M = k coefficients "
+        "uniform on [-1, 1]. Each instance is solved at two supports of k features. *Planted* is the support of the "
+        "hyperplane, with separable classes. *Mixed* has k features drawn at random, about half of them planted; the "
+        "classes overlap as at most nodes of a search.",
+        "Every (w, b) is evaluated by the same code. Seconds are CPU seconds of the process on one thread, the median "
+        f"of {REPEATS} repeats, from the dense X of the support, with preparation. The tolerances are 1e-7 for the "
+        "oracle, 1e-8 for Clarabel, and the value in the title of the column for libsvm. The limits are "
+        f"{TIME_LIMIT:g} s for the oracle and Clarabel, and ten million iterations for libsvm. "
+        f"{PIQP if 'PIQP' in peers else NO_PIQP}",
     )
     told.write({})
 

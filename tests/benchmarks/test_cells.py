@@ -42,7 +42,7 @@ def test_a_page_says_first_what_is_missing_and_then_its_answer(tmp_path):
     page.table(["method", "error"], [["FSV", Cell("fits", "test.error", "{mean:.2f}", {"method": "FSV"})]])
     page.write({"seed": 0}, tmp_path)
     lines = (tmp_path / page.name).with_suffix(".md").read_text().splitlines()
-    assert lines[2] == "Not finished: table 1 has 2 of 3; `make tables` goes on."
+    assert lines[2] == "Not finished: table 1 has 2 of 3; continue with `make tables`."
     assert lines[4] == "One. Two."
     assert lines[6] == "## Table 1"
 

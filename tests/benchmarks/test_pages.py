@@ -168,6 +168,6 @@ def test_the_index_counts_what_is_done_partial_not_begun_and_impossible(monkeypa
     ]
     text = index.text()
     counts = "2 done, 2 partial, 2 not begun, 1 impossible"
-    assert f"Of 7 rows, a table, a figure or figures of a kind each, {counts}." in text
+    assert f"The tables below have 7 entries: {counts}." in text
     assert "- [first_page](first_page.md): One. Two.\n" in text
     assert "[first_page](first_page.md#heading-one)" in text
