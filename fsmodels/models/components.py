@@ -122,15 +122,20 @@ def latex_of(component: Any) -> str:
 
 
 def index_sets(model: pyo.ConcreteModel, data: Dataset) -> Dataset:
-    """Add the sets of features and samples; return the data of the latter, without samples of weight 0.
+    """Add the sets of features and samples for a model with variables for each feature; return as ``add_sets``.
 
-    ``samples`` are the rows' numbers in the data as given, and the model is one whose slacks can be weighed.
-    Raises DataError: more features than a model with variables for each can be built for.
+    Raises DataError: too many features.
     """
     few_enough(model.name, data)
-    model.features = pyo.Set(
-        initialize=list(as_given(data, weights=True).features), doc="features, in the order of the data's columns"
-    )
+    return add_sets(model, as_given(data, weights=True))
+
+
+def add_sets(model: pyo.ConcreteModel, data: Dataset) -> Dataset:
+    """Add the sets of features and samples; return the data without the samples of weight 0.
+
+    ``samples`` are the row numbers of the remaining samples in the data.
+    """
+    model.features = pyo.Set(initialize=list(data.features), doc="features, in the order of the data's columns")
     kept = data.counting
     rows = range(len(data.y)) if kept is data else np.flatnonzero(slack_weights(data)).tolist()
     model.samples = pyo.Set(initialize=rows, doc="samples, in the order of the data's rows")

@@ -1,8 +1,9 @@
 r"""GMEB: feature scaling by global minimisation of a generalisation bound; nonconvex, convex primal and conic dual.
 
 Problem
-    x_ij is column j of sample i less the column's mean; v+_j and v-_j are the mean squares of x_ij over the samples of
-    class +1 and -1. A linear classifier ``w.x + b`` whose columns are also scaled by sigma >= 0; n samples, n+ and n-:
+    x_ij is column j of sample i minus the mean of the column; v+_j and v-_j are the mean squares of x_ij over the
+    samples of class +1 and -1. The linear classifier is ``w.x + b`` on columns scaled by sigma >= 0; n samples, n+ and
+    n- of the classes:
 
     .. math::
         \min_{w, \sigma, b, \xi}\ & \tfrac1n e^\top \xi
@@ -29,15 +30,15 @@ Problem
                        r_j = \mu_+ v^+_j + \mu_- v^-_j \quad \forall j                                     && (17) \\
                      & \mu^\top y = 0,\ 0 \le \mu \le e,\ \mu_1, \mu_+, \mu_- \ge 0                        && (16)
 
-The forms of the primal
-    "conic": ``w_j^2 <= s_j t_j`` and ``sum t <= 1`` say the same as the sum of quotients, and that w_j = 0 where
-    s_j = 0. "quotient": the sum as it stands, for NLP solvers. They accept bounds missed by 1e-8, and at s_j = -1e-8
-    the quotient is negative and makes room for any w (measured: 103.5 for 147.0 on Cleveland). So it has the rows
-    ``(v+_j / R+ + v-_j / R-) s_j >= 1e-7`` besides, which cost at most d 1e-7 of R+ and R-. Cones are no way out for
-    NLP solvers: they miss them by 1e-8, which at s_j = 0 is a weight of 1e-4.
+Forms of the primal
+    "conic": ``w_j^2 <= s_j t_j`` and ``sum t <= 1`` are equivalent to the sum of quotients, and imply w_j = 0 where
+    s_j = 0. "quotient": the sum as printed, for NLP solvers. These accept violations of bounds of 1e-8, and at s_j =
+    -1e-8 the quotient is negative, which allows any w (measured: 103.5 for 147.0 on Cleveland). The rows
+    ``(v+_j / R+ + v-_j / R-) s_j >= 1e-7`` prevent that; they take at most d 1e-7 of R+ and R-. Cones do not help NLP
+    solvers: a violation of 1e-8 at s_j = 0 is a weight of 1e-4.
 Derivation of the dual
     With multipliers mu of the margins, mu_1 of the quotients and mu_+, mu_- of the second moments, minimise the
-    Lagrangian of (15). xi >= 0 gives mu <= e, and b, being free, mu'y = 0. What is left is, for each feature,
+    Lagrangian of (15). xi >= 0 gives mu <= e, and the free b gives mu'y = 0. There remains, for each feature,
     ``mu_1 w_j^2 / s_j - q_j w_j + r_j s_j`` over w_j and s_j >= 0. For s_j > 0 and mu_1 > 0 it is least at
     ``w_j = q_j s_j / (2 mu_1)``, with the value ``(r_j - q_j^2 / (4 mu_1)) s_j``: bounded below, and then 0 at best, if
     and only if ``q_j^2 <= 4 mu_1 r_j``. For mu_1 = 0 it is bounded only if q_j = 0, which that row says too.
@@ -48,14 +49,14 @@ The primal in the dual's multipliers (Theorem 19)
     v+_j - mu_- v-_j = 0. The derivative of the maximum's Lagrangian by mu_i in (0, 1) is ``1 - y_i (sum_j weight'_j
     x_ij + balance')`` = 0, and by mu_+ > 0 ``-R_+ + sum_j moment'_j v+_j`` = 0. Those by q_j and r_j, with lambda_j >=
     0 of ``q_j^2 <= 4 mu_1 r_j``, give ``sqrt(v_j) weight'_j = 2 lambda_j q_j`` and ``v_j moment'_j = 4 lambda_j
-    mu_1``. So the multipliers of ``weight``, ``balance`` and ``moment`` are w~, the offset and s, without a change of
-    sign.
+    mu_1``. So the multipliers of ``weight``, ``balance`` and ``moment`` are w~, the offset and s, with the same sign.
 Scaling
-    A column times c has v c^2: w~/c and s/c^2 satisfy the same rows with the same losses. The optimum does not change.
-    Solvers have absolute tolerances, and are shown w~ and s over powers of two, so that neither do their answers.
+    A column times c has v c^2, and w~/c and s/c^2 satisfy the same rows with the same losses. The optimum does not
+    change. Solvers have absolute tolerances, so they get w~ and s divided by powers of two, and their answers do not
+    change either.
 Weights of samples
-    e'xi becomes s'xi (``models.shares``), and 0 <= mu <= s in (16). Means, v+, v-, n, n+ and n- count each row as often
-    as it was given to count: 2 is as good as the row twice. What a mistake costs in a class is in s alone.
+    e'xi becomes s'xi (``models.shares``), and 0 <= mu <= s in (16). Means, v+, v-, n, n+ and n- count each row with its
+    multiplicity: 2 is equivalent to repeating the row. The costs of mistakes by class are in s only.
 Symbols
     w~ -> ``w`` (features; 1/unit of the feature), sigma~ -> ``s`` (features; 1/unit^2), b -> ``offset`` for centred
     columns, ``b`` = offset - w~.mean for the data as given, xi -> ``xi`` (samples), v+, v- -> ``v_plus``, ``v_minus``,
@@ -67,21 +68,21 @@ Source
     Peleg, Meir 2005, "Feature selection by global minimization of a generalization bound": (10), (11), (14)-(17),
     Theorems 15, 17 and 19, Lemma 18. The bounds are in ``gmeb.bounds``, (18) and (19) in ``gmeb.svm``.
 Deviations
-    (10) and (11) hold the products w_j sigma_j in one row a feature, so that margins are linear; (10) bounds the
-    square roots by variables, whose derivatives exist at 0. The dual has variables q and r, free of units, and its
-    cones are written as q^2 + (mu_1/g - g r)^2 <= (mu_1/g + g r)^2 over n^2, so that solvers meet entries of order 1; g
-    is a power of two near sqrt(R). In (15),
-    where s_j = 0 the paper leaves w~_j open; the closure of the quotient says 0. Appendix C prints ``w Sigma w`` for
+    (10) and (11) have the products w_j sigma_j in one row per feature, so that margins are linear. (10) bounds the
+    square roots by variables, whose derivatives exist at 0. The dual has dimensionless variables q and r, and its
+    cones are written as q^2 + (mu_1/g - g r)^2 <= (mu_1/g + g r)^2 over n^2, so that entries are of order 1; g
+    is a power of two near sqrt(R). In (15), the paper leaves w~_j undefined where s_j = 0; the closure of the quotient
+    gives 0. Appendix C prints ``w Sigma w`` for
     ``w Sigma^-1 w`` in (25) and (26). Remark 16 divides the columns by v+_j; eliminating s from (15) without R- gives
     ``sum_j |w~_j| sqrt(v+_j) <= sqrt(R+)``, the 1-norm SVM on columns divided by sqrt(v+_j). The LMI [[diag(s), w~],
     [w~', 1]] >= 0 (Lemma 6) is the same set as the quotients; Pyomo has no LMIs, so there is no such form. A column
-    that does not vary has v+_j = v-_j = 0: it is left out with a warning, its w and s fixed at 0.
+    that does not vary has v+_j = v-_j = 0: it is excluded with a warning, its w and s fixed at 0.
 Class
     (15) SOCP, as quotients a convex NLP; (16) SOCP; (10) and (11) nonconvex NLP (bilinear).
 Certificate
-    (15) and (16) exact: bound and point come from the data, by the multipliers and the weights that a solver ends with
-    (``gmeb.proof``), whatever its tolerances; without multipliers the bound is the solver's. (10) and (11) stationary;
-    points of (11) are put on its rows in the same way.
+    (15) and (16) exact: bound and point come from the data, by the multipliers and the weights of a solver
+    (``gmeb.proof``), for any tolerance; without multipliers the bound is the solver's. (10) and (11) stationary;
+    points of (11) are made feasible in the same way.
 
 May import ``fsmodels.models`` and ``fsmodels.models.proofs``, ``fsmodels.datasets``, the ground files and, of
 ``solvers``, its facts, LPs and boxes; no other family.
@@ -105,15 +106,15 @@ from fsmodels.models.gmeb.build import (
     bounds_on_moments,
     centred_model,
     dual_change,
-    leave_out,
+    fix_constant,
+    moment_proof,
     moment_rows,
     nonconvex_change,
-    price_of,
+    positive_parameter,
     primal,
-    proof_of,
+    refuse_binaries,
     root_size,
     second_moments,
-    without_choice,
 )
 from fsmodels.models.gmeb.columns import Centred, centred
 from fsmodels.models.gmeb.grid import path
@@ -152,14 +153,14 @@ __all__ = [
     "svm_ratio",
     "svm_unsquared",
 ]
-__dir__ = __all__.copy  # what <TAB> offers
+__dir__ = __all__.copy  # for completion
 
 
 def nonconvex(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = False) -> pyo.ConcreteModel:
     """Build the constrained nonconvex form (11), for NLP solvers from several starts; its optimum is that of (15).
 
-    ``data``, ``R_plus``, ``R_minus`` and errors as for ``primal``. ``sigma``: False, as sigma is the paper's here, a
-    scale, and not a binary.
+    ``data``, ``R_plus``, ``R_minus`` and errors as for ``primal``. ``sigma``: False, because sigma is the paper's scale
+    in this model, not a binary.
 
     Returns
     -------
@@ -174,13 +175,13 @@ def nonconvex(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = Fal
     >>> fs.solve(model, "pounce").status.value
     'stationary'
     """
-    without_choice("nonconvex", sigma, "its sigma is the scale of a feature, and its solvers are local")
+    refuse_binaries("nonconvex", sigma, "its sigma is the scale of a feature, and its solvers are local")
     model, columns = centred_model("GMEB nonconvex", data)
     R_plus, R_minus = bounds_on_moments(model, R_plus, R_minus)
     add_scaled_classifier(model, columns, columns.even(R_plus, R_minus), "(11)")
     second_moments(model, columns, {j: model.sigma[j] ** 2 for j in columns.varying()}, "(11)", r"\sigma_j^2")
     model.objective = pyo.Objective(expr=model.loss, doc=rf"(11) sum of slacks \({latex_of(model.loss)}\)")
-    proof = proof_of(columns)
+    proof = moment_proof(columns)
     factor = powers(proof.sizes(R_plus, R_minus))
     Facts(
         selected=partial(by_weight, columns.sizes),
@@ -196,7 +197,7 @@ def penalized(data: Dataset, *, C_plus: float, C_minus: float) -> pyo.ConcreteMo
     """Build the penalty form (10), for NLP solvers.
 
     At an optimum of (10) with the sizes ``size_plus`` and ``size_minus``, (11) with R their squares has the same
-    optimum (Lemma 13); not every R belongs to some C. ``data`` and errors as for ``primal``.
+    optimum (Lemma 13). Not every R corresponds to some C. ``data`` and errors as for ``primal``.
 
     Parameters
     ----------
@@ -217,8 +218,8 @@ def penalized(data: Dataset, *, C_plus: float, C_minus: float) -> pyo.ConcreteMo
     'stationary'
     """
     model, columns = centred_model("GMEB penalized", data)
-    model.C_plus = price_of("C_plus", C_plus, "C_plus prices the size of class +1", "(10) C+")
-    model.C_minus = price_of("C_minus", C_minus, "C_minus prices the size of class -1", "(10) C-")
+    model.C_plus = positive_parameter("C_plus", C_plus, "C_plus prices the size of class +1", "(10) C+")
+    model.C_minus = positive_parameter("C_minus", C_minus, "C_minus prices the size of class -1", "(10) C-")
     add_scaled_classifier(model, columns, columns.even(1.0, 1.0), "(10)")
     model.size_plus = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(10) root of sum_j v+_j sigma_j^2")
     model.size_minus = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(10) root of sum_j v-_j sigma_j^2")
@@ -231,7 +232,7 @@ def penalized(data: Dataset, *, C_plus: float, C_minus: float) -> pyo.ConcreteMo
     latex = rf"{latex_of(model.loss)} + C_+ \sqrt{{n_+}} \, \mathrm{{size}}_+ + C_- \sqrt{{n_-}} \, \mathrm{{size}}_-"
     doc = rf"(10) mean slack and sizes \(\tfrac1n \left({latex}\right)\)"
     model.objective = pyo.Objective(expr=(model.loss + prices) / n, doc=doc)
-    factor = powers(proof_of(columns).sizes(1.0, 1.0))
+    factor = powers(moment_proof(columns).sizes(1.0, 1.0))
     change = nonconvex_change(model, columns, factor, (1.0, 1.0))
     Facts(selected=partial(by_weight, columns.sizes), change=change, default_solver="multi-start").seal(model)
     return model
@@ -240,7 +241,7 @@ def penalized(data: Dataset, *, C_plus: float, C_minus: float) -> pyo.ConcreteMo
 def dual(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = False) -> pyo.ConcreteModel:
     """Build the conic dual (16), (17); its optimum equals that of ``primal``, and its multipliers are the classifier.
 
-    ``data``, ``R_plus``, ``R_minus`` and errors as for ``primal``. ``sigma``: False, as multipliers exist for
+    ``data``, ``R_plus``, ``R_minus`` and errors as for ``primal``. ``sigma``: False, because multipliers exist for
     continuous models only.
 
     Returns
@@ -256,7 +257,7 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = False) -
     >>> fs.solve(model).status.value
     'optimal'
     """
-    without_choice("dual", sigma, "its weights are multipliers, and no row can hold these")
+    refuse_binaries("dual", sigma, "its weights are multipliers, which cannot occur in rows")
     model, columns = centred_model("GMEB dual", data)
     R_plus, R_minus = bounds_on_moments(model, R_plus, R_minus)
     varying = columns.varying()
@@ -277,7 +278,7 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = False) -
         initialize=1.0,
         doc="(16) mu_+ v+_j + mu_- v-_j, over v_j",
     )
-    leave_out(columns, model.q, model.r)
+    fix_constant(columns, model.q, model.r)
     mu, signed = list(model.mu.values()), columns.y[:, None] * columns.X
     position = {j: k for k, j in enumerate(columns.features)}
     weights, n = rows_of(signed.T), float(columns.s.sum())
@@ -321,7 +322,7 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = False) -
         doc=r"(16) \(\sum_i \mu_i - \mu_1 - R_+ \mu_+ - R_- \mu_-\)",
     )
     model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
-    proof = proof_of(columns)
+    proof = moment_proof(columns)
     Facts(
         selected=partial(by_multiplier, columns.sizes),
         resolution=partial(resolution, float(columns.s.sum())),

@@ -23,9 +23,9 @@ Problem
 
     for f(x) = w'x + b with ||w|| <= B, |b| <= r, K = (B + 1) r, gamma^ = 2 max(gamma, gamma_0), gamma >= gamma_0.
     v+_j, v-_j and v_j are the mean squares of column j of the data as given, over class +1, class -1 and all samples.
-What they are for
-    B, r, sigma_0, gamma_0, delta (and gamma in Theorem 9) must be chosen before the samples are seen. For data of any
-    common size the bounds are far above 1: GMEB takes their form, with weights of its own, and not their values.
+Use
+    B, r, sigma_0, gamma_0, delta (and gamma in Theorem 9) must be chosen before the samples are seen. For data of usual
+    size the bounds are far above 1: GMEB takes their form, with its own weights, and not their values.
 Source
     Peleg, Meir 2005, "Feature selection by global minimization of a generalization bound": Definitions 7 and 8,
     Theorems 9 and 11, appendix A.
@@ -34,8 +34,8 @@ Deviations
     sigma~_j >= 2 sigma_0, so that no logarithm is negative. The constants are the theorems', as printed. Appendix A
     proves less than Theorem 9: with its p_i >= 1/(2i)^2, (22) gives ``Lambda = 2r/gamma
     + K (2/gamma + 1) sqrt(2 ln(16/delta) + 4 sum_j ln log2(sigma~_j/sigma_0))``, which is larger. Theorem 11 has
-    4B sqrt(sum_j v_j) beside terms that grow with sqrt(n); the Rademacher term of appendix A, without scales, asks for
-    4B sqrt(n sum_j v_j) there.
+    4B sqrt(sum_j v_j) next to terms that grow with sqrt(n); the Rademacher term of appendix A, without scales, requires
+    4B sqrt(n sum_j v_j) instead.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ from fsmodels.weights import FloatArray
 
 __all__ = ["MarginBound", "ScalingBound", "bound_with_scaling", "bound_without_scaling", "margin_cost"]
 
-WITHIN = 1e-9  # relative: what rounding leaves of ||w|| <= B and the like
+WITHIN = 1e-9  # relative: tolerance of ||w|| <= B and similar assumptions
 
 
 @dataclass(frozen=True)
 class ScalingBound:
-    """The terms of Theorem 9, all unitless; ``total`` adds them up.
+    """The terms of Theorem 9, all dimensionless; ``total`` is their sum.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class ScalingBound:
 
     @property
     def Lambda(self) -> float:  # noqa: N802 - the paper's letter
-        """What the theorem divides by sqrt(n)."""
+        """The term that the theorem divides by sqrt(n)."""
         return self.offset + self.scales + self.confidence
 
     @property
@@ -93,7 +93,7 @@ class ScalingBound:
 
 @dataclass(frozen=True)
 class MarginBound:
-    """The terms of Theorem 11, all unitless; ``total`` adds them up.
+    """The terms of Theorem 11, all dimensionless; ``total`` is their sum.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class MarginBound:
 
     @property
     def Lambda(self) -> float:  # noqa: N802 - the paper's letter
-        """What the theorem divides by sqrt(n)."""
+        """The term that the theorem divides by sqrt(n)."""
         return self.margins + self.confidence
 
     @property
@@ -148,14 +148,14 @@ def bound_with_scaling(
     Parameters
     ----------
     data : Dataset of shape (n, d)
-        Dense. For a GMEB classifier centre the columns first, and give its ``offset`` as b.
+        Dense. For a GMEB classifier, centre the columns first and pass its ``offset`` as b.
     w, sigma : array_like of shape (d,)
         ``u`` and ``sigma`` of ``scaling(model)``.
     b : float
     r : float
-        Bound on the norm of every x that may be drawn, and on the size of b.
+        Bound on the norm of every possible x, and on |b|.
     sigma_0 : float
-        Scales below it count as it.
+        Least scale; smaller scales are replaced by it.
     B : float
         Bound on the norm of w.
     gamma : float
@@ -176,7 +176,7 @@ def bound_with_scaling(
     (0.0, 2.0, 0.0)
     """
     data, w = _checked(data, w, b, B=B, r=r, delta=delta)
-    smallest = positive("sigma_0", sigma_0, "sigma_0 is the least scale told apart")
+    smallest = positive("sigma_0", sigma_0, "sigma_0 is the least scale")
     width = positive("gamma", gamma, "gamma is a margin")
     scale = _vector("sigma", sigma, data)
     if (scale < 0).any():
@@ -220,9 +220,9 @@ def bound_without_scaling(
     data, w, b, r, B, delta
         As for ``bound_with_scaling``.
     gamma : float
-        Margin, which may be chosen after seeing the data; at least gamma_0.
+        Margin, at least gamma_0; it may be chosen after seeing the data.
     gamma_0 : float
-        The least margin that may be chosen.
+        Least margin.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def _vector(name: str, values: ArrayLike, data: Dataset) -> FloatArray:
 
 
 def _checked(data: Dataset, w: ArrayLike, b: float, *, B: float, r: float, delta: float) -> tuple[Dataset, FloatArray]:
-    """Check what both theorems assume, and return the data and the weights."""
+    """Check the assumptions of both theorems; return the data and the weights."""
     data = checked_data(data, who="The bound").require_dense("gmeb")
     positive("B", B, "B bounds the norm of w")
     positive("r", r, "r bounds the norm of every sample")

@@ -1,6 +1,6 @@
-r"""The convex primal of GMEB, and what all its forms share: sets, moments, the classifier, margins, changes of units.
+r"""The convex primal of GMEB, and the parts that all its forms share: sets, moments, classifier, changes of units.
 
-The convex primal (15), in two forms; with ``sigma`` also binaries, and rows by which sigma_j = 0 forces w_j = 0.
+The convex primal (15) has two forms, with ``sigma`` also binaries and rows by which sigma_j = 0 implies w_j = 0.
 
 Problem
     .. math::
@@ -10,11 +10,11 @@ Why M_j is a bound
     All terms of the rows of (15) are at least 0. So ``w_j^2 / s_j <= 1``, which is ``w_j^2 <= s_j t_j`` with t_j <= 1,
     and ``v+_j s_j <= R+``, ``v-_j s_j <= R-``, the rows above at sigma_j = 1. Together ``w_j^2 <= s_j <= min(R+ / v+_j,
     R- / v-_j) = M_j^2``, of classes with v_j > 0; columns that do not vary have w_j = 0. It is attained, at s_j = w_j^2
-    = M_j^2 with all other weights 0: no smaller number will do. It follows from the rows and not from the optimum, so
-    it holds beside any rows of the user, and M is an expression of R+ and R-, which may change.
+    = M_j^2 with all other weights 0, so no smaller number is valid. It follows from the rows and not from the optimum,
+    so it is valid with any further rows, and M is an expression of R+ and R-, which may change.
 Form
-    ``min(1 / a, 1 / b)`` is ``2 / (a + b + |a - b|)`` for a = v+_j / R+ and b = v-_j / R-, which solvers' writers read
-    as a number. The rows on s are for the conic form: a cone ``w_j^2 <= s_j t_j`` at s_j = 0 is a tighter relaxation
+    ``min(1 / a, 1 / b)`` is ``2 / (a + b + |a - b|)`` for a = v+_j / R+ and b = v-_j / R-, which the writers of solvers
+    evaluate. The rows on s are for the conic form: a cone ``w_j^2 <= s_j t_j`` at s_j = 0 is a tighter relaxation
     than a big-M. The form of quotients keeps s_j > 0.
 """
 
@@ -31,55 +31,53 @@ from fsmodels.checks import choice, choosing, positive
 from fsmodels.datasets.checks import as_given
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
-from fsmodels.models.components import changeable, keep_rows, latex_of, rows_of, slack_sum, weighted_sum
+from fsmodels.models.components import add_sets, changeable, keep_rows, latex_of, rows_of, slack_sum, weighted_sum
 from fsmodels.models.gmeb.columns import Centred, centred
 from fsmodels.models.gmeb.norm import Moments, separable
 from fsmodels.models.gmeb.proof import MomentProof, of_primal, resolution
 from fsmodels.models.gmeb.solution import by_weight, norm_violation
 from fsmodels.models.proofs.certified import by_sigma
 from fsmodels.models.proofs.equilibration import powers
-from fsmodels.models.shares import slack_weights
 from fsmodels.weights import FloatArray
 from solvers.facts import Change, Facts
 
 FORMS = ["conic", "quotient"]
 DEFAULT = {("conic", False): "clarabel", ("quotient", False): "pounce"}  # (form, sigma)
 DEFAULT |= {("conic", True): "cutting-plane", ("quotient", True): "scip"}
-FLOOR = 1e-7  # of (v+_j / R+ + v-_j / R-) s_j; NLP solvers relax bounds by 1e-8, and s_j < 0 makes room for any w
+FLOOR = 1e-7  # of (v+_j / R+ + v-_j / R-) s_j; NLP solvers relax bounds by 1e-8, and s_j < 0 would allow any w
 
 
-def proof_of(columns: Centred) -> MomentProof:
-    """Return what proves answers on these columns."""
+def moment_proof(columns: Centred) -> MomentProof:
+    """Return the proof of bounds and points for these columns."""
     return MomentProof(Moments(columns.v_plus, columns.v_minus), columns.X, columns.y, columns.s)
 
 
 def centred_model(name: str, data: Dataset) -> tuple[pyo.ConcreteModel, Centred]:
-    """Return a model with the index sets, means and second moments."""
-    columns = centred(as_given(data, weights=True))
+    """Return a model with the index sets, means and second moments, and the centred columns."""
+    data = as_given(data, weights=True)
+    columns = centred(data)
     model = pyo.ConcreteModel(name=name)
-    model.features = pyo.Set(initialize=list(columns.features), doc="features, in the order of the data's columns")
-    rows = range(data.n_samples) if data.counting is data else np.flatnonzero(slack_weights(data)).tolist()
-    model.samples = pyo.Set(initialize=rows, doc="samples, in the order of the data's rows")
-    shown = {
+    add_sets(model, data)
+    moments = {
         "mean": (columns.mean, "mean of feature j, subtracted"),
         "v_plus": (columns.v_plus, "(8) mean square of centred feature j over class +1"),
         "v_minus": (columns.v_minus, "(8) mean square of centred feature j over class -1"),
     }
-    for label, (values, doc) in shown.items():
+    for label, (values, doc) in moments.items():
         numbers = dict(zip(columns.features, values.tolist(), strict=True))
         model.add_component(label, pyo.Param(model.features, initialize=numbers, within=pyo.Reals, doc=doc))
     return model, columns
 
 
-def price_of(name: str, number: float, meaning: str, doc: str) -> pyo.Param:
+def positive_parameter(name: str, number: float, meaning: str, doc: str) -> pyo.Param:
     """Return a positive parameter that can be changed between solves."""
     return changeable(partial(positive, name, meaning=meaning), number, doc)
 
 
 def bounds_on_moments(model: pyo.ConcreteModel, R_plus: float, R_minus: float) -> tuple[float, float]:
     """Add R+ and R-; return them as floats."""
-    model.R_plus = price_of("R_plus", R_plus, "R_plus bounds the second moments of class +1", "(11) R+")
-    model.R_minus = price_of("R_minus", R_minus, "R_minus bounds the second moments of class -1", "(11) R-")
+    model.R_plus = positive_parameter("R_plus", R_plus, "R_plus bounds the second moments of class +1", "(11) R+")
+    model.R_minus = positive_parameter("R_minus", R_minus, "R_minus bounds the second moments of class -1", "(11) R-")
     return float(pyo.value(model.R_plus)), float(pyo.value(model.R_minus))
 
 
@@ -108,23 +106,23 @@ def add_classifier(model: pyo.ConcreteModel, columns: Centred, number: str) -> N
 
 
 def add_scaled_classifier(model: pyo.ConcreteModel, columns: Centred, s: float, number: str) -> None:
-    """Add the classifier whose weights are products; it starts towards the difference of the classes' means."""
+    """Add the classifier whose weights are products; it starts along the difference of the class means."""
     add_classifier(model, columns, number)
     plus, minus = (
         np.average(columns.X[rows], axis=0, weights=columns.s[rows]) for rows in (columns.y > 0, columns.y < 0)
     )
-    between = plus - minus
+    difference = plus - minus
     spread = np.sqrt(columns.v_plus + columns.v_minus)
-    towards = np.divide(between, spread, out=np.ones_like(between), where=spread > 0)
-    towards = towards / max(float(np.linalg.norm(towards)), 1e-10)
-    start = dict(zip(columns.features, towards.tolist(), strict=True))
+    direction = np.divide(difference, spread, out=np.ones_like(difference), where=spread > 0)
+    direction = direction / max(float(np.linalg.norm(direction)), 1e-10)
+    start = dict(zip(columns.features, direction.tolist(), strict=True))
     model.u = pyo.Var(model.features, bounds=(-1.0, 1.0), initialize=start, doc=f"{number} w_j")
     model.sigma = pyo.Var(
         model.features, domain=pyo.NonNegativeReals, initialize=float(np.sqrt(s)), doc=f"{number} scale of feature j"
     )
     for j in columns.features:
         model.w[j].set_value(start[j] * np.sqrt(s))
-    leave_out(columns, model.w, model.u, model.sigma)
+    fix_constant(columns, model.w, model.u, model.sigma)
     varying = columns.varying()
     doc = r"(14) effective weight \(w_j = \sigma_j u_j \quad \forall\, j\)"
     model.effective = pyo.Constraint(varying, rule=lambda m, j: m.w[j] == m.u[j] * m.sigma[j], doc=doc)
@@ -133,14 +131,14 @@ def add_scaled_classifier(model: pyo.ConcreteModel, columns: Centred, s: float, 
 
 
 def second_moments(model: pyo.ConcreteModel, columns: Centred, s: Any, number: str, latex: str) -> None:
-    """Add the rows that bound the second moments by R+ and R-; ``latex`` is that of s_j."""
+    """Add the rows that bound the second moments by R+ and R-; ``latex`` is the text for s_j."""
     moment_rows(model, columns, s, model.R_plus, model.R_minus, number, latex + r" \le R_{}")
 
 
 def moment_rows(
     model: pyo.ConcreteModel, columns: Centred, s: Any, plus: Any, minus: Any, number: str, latex: str
 ) -> None:
-    """Add sum_j v+_j s_j <= plus and sum_j v-_j s_j <= minus; ``latex`` is that of s_j <= plus, {} being the sign."""
+    """Add sum_j v+_j s_j <= plus and sum_j v-_j s_j <= minus; ``latex`` is the text for s_j <= plus, {} the sign."""
     varying = columns.varying()
     for label, v, bound in (("plus", model.v_plus, plus), ("minus", model.v_minus, minus)):
         held = [(pyo.value(v[j]), s[j]) for j in varying if pyo.value(v[j]) > 0]
@@ -152,8 +150,8 @@ def moment_rows(
         model.add_component(f"second_{label}", pyo.Constraint(expr=row, doc=doc))
 
 
-def leave_out(columns: Centred, *variables: Any) -> None:
-    """Fix at 0 what belongs to columns that do not vary."""
+def fix_constant(columns: Centred, *variables: Any) -> None:
+    """Fix the variables of columns that do not vary at 0."""
     for j in set(columns.features) - set(columns.varying()):
         for part in variables:
             part[j].fix(0.0)
@@ -162,7 +160,7 @@ def leave_out(columns: Centred, *variables: Any) -> None:
 def primal_change(
     model: pyo.ConcreteModel, columns: Centred, factor: FloatArray, R: tuple[float, float]
 ) -> Change | None:
-    """Return w = f w', s = f^2 s' and rows of one size; None where they are of one size as they are."""
+    """Return the change w = f w', s = f^2 s' and rows of one size; None if they already are."""
     sides = powers(np.array(R))
     if np.all(factor == 1.0) and np.all(sides == 1.0):
         return None
@@ -186,7 +184,7 @@ def primal_change(
 def nonconvex_change(
     model: pyo.ConcreteModel, columns: Centred, factor: FloatArray, R: tuple[float, float]
 ) -> Change | None:
-    """Return w = f w', sigma = f sigma' and rows of one size; None where they are of one size as they are.
+    """Return the change w = f w', sigma = f sigma' and rows of one size; None if they already are.
 
     The rows ``effective`` become w' = u sigma', and those on second moments sum_j v_j f_j^2 sigma'_j^2 / R <= 1.
     """
@@ -201,14 +199,14 @@ def nonconvex_change(
 
 
 def root_size(R_plus: float, R_minus: float) -> float:
-    """Return a power of two near sqrt(R), 1 / R = 1 / R+ + 1 / R-, and 1 where that is within a factor of 8 of 1."""
+    """Return a power of two near sqrt(R), 1 / R = 1 / R+ + 1 / R-; 1 if that is within a factor of 8 of 1."""
     return 1.0 / float(powers(np.array([1.0 / R_plus + 1.0 / R_minus]) ** -0.5)[0])
 
 
 def dual_change(model: pyo.ConcreteModel, columns: Centred, R_plus: float, R_minus: float) -> Change | None:
-    """Return multipliers and rows of one size; None where they are of one size as they are.
+    """Return the change to multipliers and rows of one size; None if they already are.
 
-    k of ``gmeb.proof`` is in the order of n sqrt(R) at most, mu_1 and R+ mu_+ of k, and r_j of k / R.
+    k of ``gmeb.proof`` is at most of the order of n sqrt(R), mu_1 and R+ mu_+ of k, and r_j of k / R.
     """
     g = root_size(R_plus, R_minus)
     of_plus, of_minus = (1.0 / powers(g / np.array([R_plus, R_minus]))).tolist()
@@ -225,7 +223,7 @@ def dual_change(model: pyo.ConcreteModel, columns: Centred, R_plus: float, R_min
 
 
 def add_choice(model: pyo.ConcreteModel, columns: Centred, *, cones: bool) -> None:
-    """Add sigma, M and the rows that join them to w, and with ``cones`` to s."""
+    """Add sigma, M and the rows that link them to w, and with ``cones`` to s."""
     varying = columns.varying()
     model.sigma = pyo.Var(model.features, domain=pyo.Binary, initialize=1, doc="1 if feature j may have a weight")
 
@@ -255,11 +253,11 @@ def add_choice(model: pyo.ConcreteModel, columns: Centred, *, cones: bool) -> No
     model.cap_plus, model.cap_minus = cap("plus"), cap("minus")
 
 
-def without_choice(form: str, sigma: bool, why: str) -> None:
-    """Refuse ``sigma=True`` for a form that has no binaries, and say which has."""
+def refuse_binaries(form: str, sigma: bool, why: str) -> None:
+    """Raise an error if ``sigma=True`` is given for a form without binaries."""
     if choosing(sigma):
         raise ParameterError(
-            f"Rows on what is selected (sigma=True) are not allowed by gmeb.{form}: {why}. State them on the model "
+            f"Rows on the selection (sigma=True) are not allowed by gmeb.{form}: {why}. State them on the model "
             '"gmeb", which is gmeb.primal(data, R_plus=, R_minus=, sigma=True); without rows its optimum is the same.'
         )
 
@@ -277,17 +275,17 @@ def primal(
         Bounds on the second moments of the scaled columns over class +1 and -1, above 0, unitless; ``model.R_plus``
         and ``model.R_minus`` can be changed between solves.
     form : {"conic", "quotient"}
-        How ``sum w_j**2 / s_j <= 1`` is written: as cones for conic solvers, or as it stands, with s_j kept above 0 by
-        the rows ``floor``, for NLP solvers.
+        Form of ``sum w_j**2 / s_j <= 1``: cones for conic solvers, or the sum itself, with s_j > 0 by the rows
+        ``floor``, for NLP solvers.
     sigma : bool
-        Whether to add the binaries ``sigma`` (features), sigma_j = 0 forcing w_j = 0, for rows on what is selected.
+        Add the binaries ``sigma`` (features), where sigma_j = 0 implies w_j = 0, for rows on the selection.
 
     Returns
     -------
     pyo.ConcreteModel
         ``w``, ``s`` (features), ``offset``, ``b``, ``xi`` (samples), rows ``margin``. With ``sigma=True`` also
         ``sigma``, ``M`` and the rows ``only_selected`` and ``only_selected_below``, in the conic form ``cap_plus`` and
-        ``cap_minus``; the default solver is then "cutting-plane", of quotients scip.
+        ``cap_minus``; the default solver is then "cutting-plane", for quotients scip.
 
     Raises
     ------
@@ -299,7 +297,7 @@ def primal(
     Warns
     -----
     DataWarning
-        Columns that do not vary are left out.
+        Columns that do not vary are excluded.
 
     Examples
     --------
@@ -316,11 +314,11 @@ def primal(
         model.features, domain=pyo.NonNegativeReals, initialize=columns.even(R_plus, R_minus), doc="(15) sigma_j^2"
     )
     add_classifier(model, columns, "(15)")
-    leave_out(columns, model.w, model.s)
+    fix_constant(columns, model.w, model.s)
     varying = columns.varying()
     if form == "conic":
         model.t = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(15) bound on w_j^2 / s_j")
-        leave_out(columns, model.t)
+        fix_constant(columns, model.t)
 
         def cone(m: pyo.ConcreteModel, j: str) -> Any:  # times v_j: both sides have no unit
             v = pyo.value(m.v_plus[j]) + pyo.value(m.v_minus[j])
@@ -335,7 +333,7 @@ def primal(
             rule=lambda m, j: (
                 (pyo.value(m.v_plus[j]) / m.R_plus + pyo.value(m.v_minus[j]) / m.R_minus) * m.s[j] >= FLOOR
             ),
-            doc="keeps s_j > 0, beyond the reach of a solver's tolerance "
+            doc="keeps s_j > 0 in spite of a solver's tolerance "
             r"\((v^+_j / R_+ + v^-_j / R_-) s_j \ge 10^{-7} \quad \forall\, j\)",
         )
         total = pyo.quicksum(model.w[j] ** 2 / model.s[j] for j in varying)
@@ -345,18 +343,16 @@ def primal(
     if sigma:
         add_choice(model, columns, cones=form == "conic")
     model.objective = pyo.Objective(expr=model.loss, doc=rf"(15) sum of slacks \({latex_of(model.loss)}\)")
-    proof = proof_of(columns)
+    proof = moment_proof(columns)
     factor = powers(proof.sizes(R_plus, R_minus))
-    facts = Facts(
-        selected=by_sigma if sigma else partial(by_weight, columns.sizes),
-        violation=norm_violation,
-        resolution=partial(resolution, float(columns.s.sum())),
-        certificate=of_primal(model, proof, FLOOR if form == "quotient" else 0.0, selects=sigma),
-        change=primal_change(model, columns, factor, (R_plus, R_minus)),
-        switches=[(model.sigma[j], model.w[j]) for j in varying] if sigma else [],
-        default_solver=DEFAULT[form, sigma],
-    )
-    if form == "conic":
-        facts = separable(model, facts, columns, proof.moments, factor)
-    facts.seal(model)
+    facts: dict[str, Any] = {
+        "selected": by_sigma if sigma else partial(by_weight, columns.sizes),
+        "violation": norm_violation,
+        "resolution": partial(resolution, float(columns.s.sum())),
+        "certificate": of_primal(model, proof, FLOOR if form == "quotient" else 0.0, selects=sigma),
+        "change": primal_change(model, columns, factor, (R_plus, R_minus)),
+        "switches": [(model.sigma[j], model.w[j]) for j in varying] if sigma else [],
+        "default_solver": DEFAULT[form, sigma],
+    }
+    (separable(model, columns, proof.moments, factor, **facts) if form == "conic" else Facts(**facts)).seal(model)
     return model

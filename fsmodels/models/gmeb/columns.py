@@ -1,4 +1,4 @@
-"""Centred columns and their second moments by class: what GMEB takes from the data."""
+"""Centred columns and their second moments by class, the data of GMEB."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CENTRING = 4 * np.finfo(float).eps  # of a centred value, relative to the column
 
 @dataclass(frozen=True)
 class Centred:
-    """The data less their column means, and the second moments by class.
+    """Data with centred columns, and their second moments by class.
 
     Attributes
     ----------
@@ -28,9 +28,9 @@ class Centred:
     X : ndarray of shape (n, d)
         0 in columns that do not vary.
     s : ndarray of shape (n,)
-        By what slacks are multiplied: 1, or the weights of the samples.
+        Factors of the slacks: 1, or the weights of the samples.
     plus, minus : float
-        How many samples of class +1 and -1 there are, each as often as it counts.
+        Numbers of samples of class +1 and -1, with multiplicities.
     mean : ndarray of shape (d,)
         Units of the features.
     v_plus, v_minus : ndarray of shape (d,)
@@ -64,9 +64,9 @@ class Centred:
 
 
 def centred(data: Dataset) -> Centred:
-    """Centre the columns (step 1 of the algorithm in section 4.3) and take their second moments by class.
+    """Centre the columns (step 1 of the algorithm in section 4.3) and compute their second moments by class.
 
-    Rows count in means as often as their weights say; those of weight 0 are left out.
+    Means weight each row by its multiplicity; rows of weight 0 are excluded.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def centred(data: Dataset) -> Centred:
     Returns
     -------
     Centred
-        A value within rounding of 0 is 0, so that v = 0 tells a column that does not vary.
+        Values within rounding of 0 are 0, so that v = 0 marks a column that does not vary.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def centred(data: Dataset) -> Centred:
     Warns
     -----
     DataWarning
-        Naming the columns that do not vary.
+        Names the columns that do not vary.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def centred(data: Dataset) -> Centred:
 
 
 def _mean(X: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return the means of columns whose rows count so often."""
+    """Return the means of columns weighted by ``counts``."""
     if (counts == counts[0]).all():
         return np.asarray(X.mean(axis=0))
     return np.asarray(counts @ X / counts.sum())

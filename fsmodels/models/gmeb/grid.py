@@ -1,22 +1,21 @@
-"""The convex primal of GMEB (15) over a grid of (R_plus, R_minus), from one linear program that keeps its basis.
+"""The convex primal of GMEB (15) over a grid of (R_plus, R_minus), by one linear program with warm starts.
 
 The program is that of ``gmeb.norm``: margins, and rows ``sum_j |w_j| sqrt(p v+_j + q v-_j) <= sqrt(p R+ + q R-)``.
-From one point of the grid to the next only right-hand sides change: all rows found so far stay valid and the last basis
-dual feasible. Columns w+_j and w-_j join when their reduced cost asks for them; a basis holds no more features than
-there are samples and rows.
+From one point of the grid to the next only right-hand sides change: all rows found so far remain valid and the last
+basis dual feasible. Columns w+_j and w-_j are added when their reduced costs require it; a basis has no more features
+than there are samples and rows.
 
     0. Set the sides for (R+, R-).
     1. Solve the LP over the rows and columns so far -> (w, offset), multipliers mu of the margins and nu of the norms.
-    2. Incumbent and bound: what ``gmeb.proof`` makes of w, and of mu over every feature, of the LP's columns or not.
-    3. Stop when they meet. Else add the worst row; if w satisfies all rows, the columns that ask most; go to 1. Stop
-       too where neither has gained for a while and no row is missed by more than LPs resolve.
+    2. Incumbent and bound of ``gmeb.proof``, from w, and from mu over all features, in the LP or not.
+    3. Stop when they meet. Otherwise add the worst row or, if w satisfies all rows, the columns of the largest
+       violations of dual feasibility; go to 1. Stop too if neither has improved for some rounds and no row is violated
+       by more than the accuracy of the LP.
 
-Columns are multiplied by powers of two first, and weights with them, so that LPs meet numbers of one size.
+Columns are multiplied by powers of two first, and weights with them, so that the numbers of the LPs are of one size.
 
-GMEB over a grid with rows on what is selected: one model, whose separator keeps the rows that it has found.
-
-A row of ``gmeb.norm`` for (p, q) holds at every (R+, R-), with another side: the next point of the grid starts from
-what the last one needed.
+With rows on the selection, one model is solved at all points, and its separator keeps the rows that it has found. A row
+of ``gmeb.norm`` for (p, q) holds at every (R+, R-), with another side: the next point starts with the rows of the last.
 """
 
 from __future__ import annotations
@@ -56,8 +55,8 @@ from solvers.result import is_closed, relative_gap, verdict
 
 
 @dataclass
-class Found:
-    """A point of the grid: weights and offset for the data, loss, bound, and what it took."""
+class GridPoint:
+    """Solution at a point of the grid: weights and offset for the data, loss, bound, and numbers of rows and LPs."""
 
     w: NDArray[np.float64]
     b: float
@@ -69,10 +68,10 @@ class Found:
     iterations: int | None = None
 
 
-class RowsLine:
+class SelectionModel:
     """The primal with binaries and the user's rows, solved at one (R+, R-) after the other.
 
-    ``state``: called with the model, to state rows on ``model.sigma``.
+    ``state``: function of the model that adds rows on ``model.sigma``.
     """
 
     def __init__(
@@ -90,8 +89,8 @@ class RowsLine:
         self._kept: list[tuple[float, float]] = []
         facts.separator.kept = self._kept  # type: ignore[attr-defined]
 
-    def solve(self, R_plus: float, R_minus: float, gap: float, end: float | None) -> Found | None:
-        """Return the optimum of a pair, or None at the time limit. Raises ModelError where no selection is allowed."""
+    def solve(self, R_plus: float, R_minus: float, gap: float, end: float | None) -> GridPoint | None:
+        """Return the optimum of a pair, or None at the time limit. Raises ModelError if no selection is feasible."""
         left = None if end is None else end - time.perf_counter()
         if left is not None and left <= 0:
             return None
@@ -108,16 +107,18 @@ class RowsLine:
             raise SolverError(f"cutting-plane failed on a point of the path: {result.message}")
         w, b = classifier(model)
         names = result.selected or []
-        return Found(w, b, result.objective, result.bound, names, len(STARTS) + len(self._kept), len(result.iterations))
+        return GridPoint(
+            w, b, result.objective, result.bound, names, len(STARTS) + len(self._kept), len(result.iterations)
+        )
 
 
 __all__ = ["path", "selected"]
 
 FloatArray = NDArray[np.float64]
 
-COUNTS = 1e-2  # of the largest weight, and as a number: a feature with less does not count (Peleg, Meir 2005, 6.2)
-FIRST, BATCH = 2, 50  # columns at first, a sample; columns that join at a time
-RESOLVED, PATIENCE = 1e-6, 5  # relative violation below which LPs add rows in vain; how often they may
+COUNTS = 1e-2  # absolute, and of the largest weight: features with less do not count (Peleg, Meir 2005, 6.2)
+FIRST, BATCH = 2, 50  # columns per sample at the start; columns added at a time
+RESOLVED, PATIENCE = 1e-6, 5  # relative violation below which rows bring no progress; rounds until the end
 
 
 def path(
@@ -137,33 +138,33 @@ def path(
     Parameters
     ----------
     data : Dataset of shape (n, d)
-        Dense; the columns are centred here.
-    R_plus, R_minus : number or several
-        Their product is the grid; each above 0 and given once.
+        Dense; the columns are centred.
+    R_plus, R_minus : number or several numbers
+        Their product is the grid; each value is above 0 and given once.
     scale : {"standard", "none", "unit-ball", "minmax"}, optional
-        As in ``fs.select``. Objectives and bounds do not depend on the units of a column, nor does what is proven.
+        As in ``fs.select``. Objectives and bounds do not depend on the units of a column, nor do their proofs.
     validation : Dataset, optional
-        Each classifier is scored on it; it chooses nothing.
+        Data on which the error of each classifier is reported; they do not influence the result.
     gap : float
         Relative gap of each point.
     time_limit : float, optional
         Seconds for the whole grid.
     lp_solver : str
-        Any solver for LPs; only "highs" starts with few columns.
+        Any LP solver; only "highs" starts with few columns.
     rows : callable, optional
-        Called once with the model (``primal`` with ``sigma=True``), to state rows on ``model.sigma``: every point is
-        then the best selection that they allow, by ``cutting-plane``.
+        Function of the model (``primal`` with ``sigma=True``) that adds rows on ``model.sigma``: each point is then
+        the best feasible selection, by ``cutting-plane``.
 
     Returns
     -------
     pandas.DataFrame
         Indexed by ``R_plus`` and ``R_minus`` in ascending order; columns ``objective``, ``bound``, ``gap``, ``status``,
-        ``n_selected``, ``selected`` (features that count as in the paper, from 0.01 on; with ``rows`` those with sigma
-        = 1), ``training_error``,
+        ``n_selected``, ``selected`` (features that count as in the paper; with ``rows`` those with sigma = 1),
+        ``training_error``,
         ``validation_error`` (with ``validation``), ``rows`` (of the norms in the LP), ``lps``, ``lp_iterations`` (None
-        but for "highs"), ``seconds``. ``attrs["weights"]`` (a list for each pair) and ``attrs["bias"]``, for the data
-        as given, hold the classifiers in the order of the table. After Ctrl-C or at the time limit, the points
-        finished until then.
+        except for "highs"), ``seconds``. ``attrs["weights"]`` (a list for each pair) and ``attrs["bias"]``, for the
+        unscaled data, are the classifiers in the order of the table. After Ctrl-C or at the time limit, the table
+        has the finished points.
 
     Raises
     ------
@@ -172,9 +173,9 @@ def path(
     DataError
         If a class has no sample, or no column varies.
     ModelError
-        If no selection satisfies the rows.
+        If no selection is feasible.
     OptionError, SolverError
-        A limit that means nothing; an LP solver that is not one, or fails.
+        An invalid limit; a solver that does not solve LPs, or fails.
 
     Examples
     --------
@@ -187,9 +188,9 @@ def path(
     check_limits({"gap": gap, "time_limit": time_limit})
     require_lp_solver(lp_solver)
     grid = [_values("R_plus", R_plus), _values("R_minus", R_minus)]
-    line: RowsLine | _Line = _Line.of(data, lp_solver)
+    solver: SelectionModel | _RestrictedLP = _RestrictedLP.of(data, lp_solver)
     if rows is not None:
-        line = RowsLine(data, rows, (grid[0][-1], grid[1][-1]), lp_solver)
+        solver = SelectionModel(data, rows, (grid[0][-1], grid[1][-1]), lp_solver)
     resolved = resolution(float(slack_weights(data).sum()))
     if validation is not None:
         validation = data.apply_scale_to(dataset(validation)).require_dense("gmeb")
@@ -198,17 +199,17 @@ def path(
     found: list[dict[str, Any]] = []
     with interrupt.run(), suppress(KeyboardInterrupt), interrupt.raising():
         for pair in _snake(*grid):
-            point = line.solve(*pair, gap, end)
+            point = solver.solve(*pair, gap, end)
             if point is None:
                 break
-            judged = verdict(point.loss, point.bound, gap=gap, resolution=resolved)
+            proven = verdict(point.loss, point.bound, gap=gap, resolution=resolved)
             row: dict[str, Any] = {
                 "R_plus": pair[0],
                 "R_minus": pair[1],
                 "objective": point.loss,
-                "bound": judged.bound,
-                "gap": relative_gap(point.loss, judged.bound, resolution=resolved),
-                "status": judged.status.value,
+                "bound": proven.bound,
+                "gap": relative_gap(point.loss, proven.bound, resolution=resolved),
+                "status": proven.status.value,
                 "n_selected": len(point.names),
                 "selected": point.names,
                 "training_error": _error(point.w, point.b, data),
@@ -221,8 +222,8 @@ def path(
     found.sort(key=lambda row: (row["R_plus"], row["R_minus"]))
     fitted = [(row.pop("weights"), row.pop("bias")) for row in found]
     if data is not given:
-        way_back = data.scale.after(given.scale)
-        fitted = [way_back.original_weights(w, b) for w, b in fitted]
+        rescale = data.scale.after(given.scale)
+        fitted = [rescale.original_weights(w, b) for w, b in fitted]
     table = pd.DataFrame(found, columns=None if found else ["R_plus", "R_minus"]).set_index(["R_plus", "R_minus"])
     table.attrs = {"weights": [w.tolist() for w, _ in fitted], "bias": [float(b) for _, b in fitted]}  # pandas compares
     return table
@@ -242,8 +243,8 @@ def selected(w: FloatArray, features: Iterable[str]) -> list[str]:
 
 
 @dataclass
-class _Point:
-    """What is known at one pair."""
+class _Progress:
+    """Incumbent, bound and statistics at one pair."""
 
     best: Attained
     bound: float
@@ -252,29 +253,29 @@ class _Point:
 
 
 @dataclass
-class _Line:
-    """The linear program: columns offset, xi, then w+_j and w-_j of each feature that has joined."""
+class _RestrictedLP:
+    """The linear program: columns offset, xi, then w+_j and w-_j of each feature in use."""
 
     columns: Centred
     factor: FloatArray
     proof: MomentProof
     lp_solver: str
-    joined: NDArray[np.intp] = field(init=False)
+    in_use: NDArray[np.intp] = field(init=False)
     family: list[tuple[float, float]] = field(init=False, default_factory=list)  # (p, q) of the rows, p + q = 1
 
     @classmethod
-    def of(cls, data: Dataset, lp_solver: str) -> _Line:
-        """Return the program of data, in columns of one size."""
+    def of(cls, data: Dataset, lp_solver: str) -> _RestrictedLP:
+        """Return the program for data, with columns of one size."""
         columns = centred(data)
         factor = powers(np.sqrt(columns.v_plus + columns.v_minus))
         moments = Moments(columns.v_plus * factor**2, columns.v_minus * factor**2)
         return cls(columns, factor, MomentProof(moments, columns.X * factor, columns.y, columns.s), lp_solver)
 
-    def _finished(self, point: _Point) -> Found:
+    def _finished(self, point: _Progress) -> GridPoint:
         w = self.factor * point.best.w
         b = point.best.offset - float(w @ self.columns.mean)
         names = selected(w, self.columns.features)
-        return Found(w, b, point.best.loss, point.bound, names, len(self.family), point.lps, point.iterations)
+        return GridPoint(w, b, point.best.loss, point.bound, names, len(self.family), point.lps, point.iterations)
 
     def __post_init__(self) -> None:
         n, d = self.proof.X.shape
@@ -287,57 +288,57 @@ class _Line:
         usable = np.flatnonzero(self._usable)
         if self.lp_solver == "highs" and d > FIRST * n:
             score = np.abs(self.proof.s @ self.signed)[usable] / self._weights[:, usable].max(axis=0)
-            self.joined = usable[np.argsort(-score, kind="stable")[: FIRST * n]]
+            self.in_use = usable[np.argsort(-score, kind="stable")[: FIRST * n]]
         else:
-            self.joined = usable
+            self.in_use = usable
         self._in = np.zeros(d, dtype=bool)
-        self._in[self.joined] = True
-        cost = np.zeros(1 + n + 2 * len(self.joined))
+        self._in[self.in_use] = True
+        cost = np.zeros(1 + n + 2 * len(self.in_use))
         cost[1 : 1 + n] = self.proof.s
         low = np.zeros(len(cost))
         low[0] = -np.inf
         self.lp = linear_program(self.lp_solver, cost, low, np.full(len(cost), np.inf), tolerance=FINEST)
         margins = [sparse.csr_array(self.y[:, None]), sparse.eye_array(n)]
-        margins.append(sparse.csr_array(_twice(self.signed[:, self.joined])))
+        margins.append(sparse.csr_array(_twice(self.signed[:, self.in_use])))
         self.lp.add_rows(sparse.hstack(margins, format="csr"), np.ones(n), np.full(n, np.inf))
-        norms = np.hstack([np.zeros((len(STARTS), 1 + n)), np.repeat(self._weights[:, self.joined], 2, axis=1)])
+        norms = np.hstack([np.zeros((len(STARTS), 1 + n)), np.repeat(self._weights[:, self.in_use], 2, axis=1)])
         self.lp.add_rows(norms, np.full(len(STARTS), -np.inf), np.ones(len(STARTS)))
 
-    def solve(self, R_plus: float, R_minus: float, gap: float, end: float | None) -> Found | None:
+    def solve(self, R_plus: float, R_minus: float, gap: float, end: float | None) -> GridPoint | None:
         """Return the optimum of a pair, or None at the time limit."""
         n, d = self.proof.X.shape
         limits = R_plus, R_minus
-        point = _Point(self.proof.classifier(np.zeros(d), *limits), self.proof.bound(None, *limits).value)
+        point = _Progress(self.proof.classifier(np.zeros(d), *limits), self.proof.bound(None, *limits).value)
         sides = np.sqrt(np.array(self.family) @ limits)
         self.lp.set_sides(n + np.arange(len(sides)), np.full(len(sides), -np.inf), sides)  # 0
-        in_vain = 0
+        stalled = 0
         while True:
             answer = self._solve(point, end)  # 1
             if answer is None:
                 return None
             pairs = answer.point[1 + n :]
             w = np.zeros(d)
-            w[self.joined] = pairs[0::2] - pairs[1::2]
+            w[self.in_use] = pairs[0::2] - pairs[1::2]
             worst = self.moments.worst(w, *limits)
             before = point.best.loss, point.bound
             point.best = min(point.best, self.proof.classifier(w, *limits), key=lambda found: found.loss)  # 2
             point.bound = max(point.bound, self.proof.bound(answer.multipliers[:n], *limits).value)
             if is_closed(point.best.loss, point.bound, gap, self.resolution):  # 3
                 return self._finished(point)
-            gained = (point.best.loss, point.bound) != before
-            in_vain = 0 if gained or worst.ratio > 1 + RESOLVED else in_vain + 1
+            improved = (point.best.loss, point.bound) != before
+            stalled = 0 if improved or worst.ratio > 1 + RESOLVED else stalled + 1
             row = (worst.p / (worst.p + worst.q), worst.q / (worst.p + worst.q))
             known = min(abs(row[0] - p) for p, _ in self.family) <= 1e-15
-            if worst.ratio > 1 + VIOLATED and not known and in_vain < PATIENCE:
+            if worst.ratio > 1 + VIOLATED and not known and stalled < PATIENCE:
                 sides = np.append(sides, np.sqrt(row[0] * R_plus + row[1] * R_minus))
                 self._add_row(row, sides[-1])
-            elif len(asking := self._asking(answer)):
-                self._join(asking)
-                in_vain = 0
+            elif len(entering := self._entering(answer)):
+                self._join(entering)
+                stalled = 0
             else:  # the LP's own tolerance
                 return self._finished(point)
 
-    def _solve(self, point: _Point, end: float | None) -> LpAnswer | None:
+    def _solve(self, point: _Progress, end: float | None) -> LpAnswer | None:
         left = None if end is None else end - time.perf_counter()
         if left is not None and left <= 0:
             return None
@@ -351,19 +352,19 @@ class _Line:
             point.iterations = (point.iterations or 0) + self.lp.iterations
         return answer
 
-    def _asking(self, answer: LpAnswer) -> NDArray[np.intp]:
-        """Return the features whose columns ask to join."""
+    def _entering(self, answer: LpAnswer) -> NDArray[np.intp]:
+        """Return the features whose columns violate dual feasibility, the largest violations first."""
         n = len(self.y)
         mu, nu = np.clip(answer.multipliers[:n], 0.0, self.proof.s), np.maximum(0.0, -answer.multipliers[n:])
-        pull, price = np.abs(mu @ self.signed), nu @ self._weights
-        asking = np.flatnonzero((pull > price + FINEST) & self._usable & ~self._in)
-        return asking[np.argsort(-(pull - price)[asking], kind="stable")[:BATCH]]
+        gain, price = np.abs(mu @ self.signed), nu @ self._weights
+        entering = np.flatnonzero((gain > price + FINEST) & self._usable & ~self._in)
+        return entering[np.argsort(-(gain - price)[entering], kind="stable")[:BATCH]]
 
     def _add_row(self, row: tuple[float, float], side: float) -> None:
         weights = self.moments.coefficients(*row)
         self.family.append(row)
         self._weights = np.vstack([self._weights, weights])
-        full = np.concatenate([np.zeros(1 + len(self.y)), np.repeat(weights[self.joined], 2)])
+        full = np.concatenate([np.zeros(1 + len(self.y)), np.repeat(weights[self.in_use], 2)])
         self.lp.add_rows(full[None], np.array([-np.inf]), np.array([side]))
 
     def _join(self, features: NDArray[np.intp]) -> None:
@@ -371,19 +372,19 @@ class _Line:
         k = 2 * len(features)
         matrix = np.vstack([_twice(self.signed[:, features]), np.repeat(self._weights[:, features], 2, axis=1)])
         self.lp.add_columns(matrix, np.zeros(k), np.zeros(k), np.full(k, np.inf))
-        self.joined = np.concatenate([self.joined, features])
+        self.in_use = np.concatenate([self.in_use, features])
         self._in[features] = True
 
 
 def _twice(columns: FloatArray) -> FloatArray:
-    """Return each column and its negative, side by side."""
+    """Return each column followed by its negative."""
     both = np.empty((columns.shape[0], 2 * columns.shape[1]))
     both[:, 0::2], both[:, 1::2] = columns, -columns
     return both
 
 
 def _snake(first: list[float], second: list[float]) -> Iterable[tuple[float, float]]:
-    """Yield the pairs so that each is next to the one before, from the loosest: it took a quarter less on WDBC."""
+    """Yield the pairs from the loosest, each next to the previous one: this took a quarter less time on WDBC."""
     for k, a in enumerate(first[::-1]):
         yield from itertools.product([a], second[::-1] if k % 2 == 0 else second)
 
@@ -395,5 +396,5 @@ def _values(name: str, given: Any) -> list[float]:
 
 
 def _error(w: FloatArray, b: float, data: Dataset) -> float:
-    """Return the share of wrong labels."""
+    """Return the share of misclassified samples."""
     return float(np.mean(np.where(linear_decision(data.X, w, b) > 0, 1.0, -1.0) != data.y))

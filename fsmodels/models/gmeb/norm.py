@@ -11,18 +11,18 @@ Proof
     s_j) <= p R+ + q R-``. If: the least ``sum w_j^2 / s_j`` over the two rows is a convex problem, attained (s is
     bounded where v > 0, the sum lower semicontinuous) and with interior points, so that it equals its Lagrangian dual
     ``max_{p, q >= 0} min_{s >= 0} sum (w_j^2 / s_j + a_j s_j) - p R+ - q R- = max 2 A - B`` with ``A = sum |w_j|
-    sqrt(a_j)``, B = p R+ + q R-, the inner minimum at ``s_j = |w_j| / sqrt(a_j)``. (p, q) times l^2 makes 2 l A - l^2 B
-    of it, at most A^2 / B: the least sum is ``max A^2 / B``, which is at most 1 if all rows hold.
+    sqrt(a_j)``, B = p R+ + q R-, the inner minimum at ``s_j = |w_j| / sqrt(a_j)``. (p, q) times l^2 gives 2 l A - l^2
+    B, which is at most A^2 / B: the least sum is ``max A^2 / B``, which is at most 1 if all rows hold.
 Separation
-    Scaled to B = 1, p = (1 - h) / R+ and q = h / R-, h in [0, 1], A is a sum of roots of affine functions of h, so
-    concave. Its one maximum is where its derivative vanishes, found as a root; with h = sin^2 of an angle the
-    derivative is finite also where v+_j = 0 or v-_j = 0. The row there is the most violated one, relative to its side;
-    if A <= 1, all rows hold.
+    Scaled to B = 1, p = (1 - h) / R+ and q = h / R-, h in [0, 1], A is a sum of roots of affine functions of h, so it
+    is concave. Its maximum is a root of its derivative, which with h = sin^2 of an angle is finite also where
+    v+_j = 0 or v-_j = 0. The row at the maximum is the most violated one, relative to its side; if A <= 1, all rows
+    hold.
 Recovery
     At the worst (p, q), scaled to B = 1: ``s_j = |w_j| / (A sqrt(a_j))``, 0 where w_j = 0. Then ``sum w_j^2 / s_j =
     A^2``, and where A has its maximum, complementarity gives ``v+'s <= R+`` and ``v-'s <= R-``.
 Source
-    Peleg, Meir 2005, (15); for q = 0 it is their Remark 16.
+    Peleg, Meir 2005, (15); the case q = 0 is their Remark 16.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fsmodels.models.gmeb.columns import Centred
-from solvers.facts import Cuts, Facts, Separable, no_cuts
+from solvers.facts import Cuts, Separable, no_cuts
 
 __all__ = ["Moments", "WorstRatio", "separable"]
 
 FloatArray = NDArray[np.float64]
 
-END = 1e-8  # angle that is as good as 0 or a right one: its square is below the rounding of a sum
+END = 1e-8  # angle: nearer to 0 or a right angle its square is below the rounding of a sum
 VIOLATED = 1e-10  # relative
-ROW_TOLERANCE = 1e-6  # of an LP's rows, at most
-IDLE = 1e-9  # of sigma: a weight with a smaller sigma is a tolerance of the LP
+ROW_TOLERANCE = 1e-6  # of the rows of an LP, at most
+IDLE = 1e-9  # of sigma: a weight with a smaller sigma comes from the tolerance of the LP
 STARTS = ((1.0, 0.0), (0.0, 1.0), (0.5, 0.5))  # (p, q) of the first rows
 
 
@@ -74,7 +74,7 @@ class Moments:
         return np.asarray(np.sqrt(p * self.v_plus + q * self.v_minus))
 
     def worst(self, w: FloatArray, R_plus: float, R_minus: float) -> WorstRatio:
-        """Return the row that w of shape (d,) violates most; where w is 0, any row, with ratio 0.
+        """Return the row that w of shape (d,) violates most; for w = 0 any row, with ratio 0.
 
         >>> Moments(np.array([4.0]), np.array([1.0])).worst(np.array([0.5]), 1.0, 1.0).ratio
         1.0
@@ -99,7 +99,7 @@ class Moments:
         return WorstRatio(float(size @ np.sqrt(start * c + end * s)), c / R_plus, s / R_minus)
 
     def _used(self, w: FloatArray) -> NDArray[np.intp]:
-        """Return where w is not 0, but for columns that do not vary, which no row holds."""
+        """Return the positions of nonzero weights, without columns that do not vary, which are in no row."""
         return np.flatnonzero((w != 0) & (self.v_plus + self.v_minus > 0))
 
     def scales(self, w: FloatArray, R_plus: float, R_minus: float) -> FloatArray:
@@ -113,11 +113,12 @@ class Moments:
 
 @dataclass
 class Norms:
-    """The separator of (15): points are (w, offset, xi), columns (w+, w-, offset, xi) with w = w+ - w-.
+    """Separator of (15): points are (w, offset, xi), columns (w+, w-, offset, xi) with w = w+ - w-.
 
-    ``X``: ndarray of shape (n, d), centred. ``factor`` (ndarray of shape (d,)): w_j = factor_j (w+_j - w-_j): the
-    columns of the LP are of one size, whatever the units of the data. ``selects``: points and columns end with sigma,
-    which no row here holds; s is 0 where w is, as sigma_j = 0 asks, and elsewhere never above what sigma_j = 1 allows.
+    ``X``: ndarray of shape (n, d), centred. ``factor`` (ndarray of shape (d,)): w_j = factor_j (w+_j - w-_j), so that
+    the columns of the LP are of one size in any units of the data. ``selects``: points and columns end with sigma,
+    which is in none of these rows. s is 0 where w is 0, as sigma_j = 0 requires, and satisfies the rows of sigma_j = 1
+    elsewhere.
     """
 
     moments: Moments
@@ -129,7 +130,7 @@ class Norms:
     s: Any
     t: Any
     selects: bool = False
-    kept: list[tuple[float, float]] | None = None  # (p, q) of rows found, where these are for the next solve too
+    kept: list[tuple[float, float]] | None = None  # (p, q) of the rows found, if the next solve starts with them
 
     @property
     def _limits(self) -> tuple[float, float]:
@@ -141,7 +142,7 @@ class Norms:
         return 2 * d + 1 + n + d * self.selects
 
     def start(self) -> Cuts:
-        """Return the rows of the two classes and one between, and those that are kept."""
+        """Return the rows of the two classes, one between them, and the kept ones."""
         R_plus, R_minus = self._limits
         rows = [self._row(p / R_plus, q / R_minus) for p, q in STARTS]
         for p, q in self.kept or ():
@@ -150,7 +151,7 @@ class Norms:
         return Cuts(sparse.vstack([a for a, _ in rows]), np.full(len(rows), -np.inf), np.array([b for _, b in rows]))
 
     def separate(self, point: FloatArray) -> Cuts:
-        """Return the worst row, if it is violated."""
+        """Return the worst row if it is violated."""
         worst = self.moments.worst(point[: self.X.shape[1]], *self._limits)
         if worst.ratio <= 1 + VIOLATED:
             return no_cuts(self._columns)
@@ -160,10 +161,10 @@ class Norms:
         return Cuts(matrix, np.array([-np.inf]), np.array([upper]), worst.ratio - 1)
 
     def repair(self, point: FloatArray) -> FloatArray:
-        """Shrink w until every row holds; the offset stays, and slacks grow as their margins lose.
+        """Shrink w until every row holds; the offset is unchanged, and slacks grow by the loss of their margins.
 
-        A slack short of its margin by no more than an LP's tolerance is put there; by more, that row must be off.
-        A feature selected in part is selected where it has a weight, and has none where it is not selected at all.
+        A slack below its margin by at most the tolerance of an LP is raised to it; one further below belongs to an
+        inactive row. A fractional sigma becomes 1 if the feature has a weight; a feature with sigma = 0 has none.
         """
         n, d = self.X.shape
         w, offset, xi, sigma = point[:d], float(point[d]), point[d + 1 : d + 1 + n], point[d + 1 + n :]
@@ -195,16 +196,14 @@ class Norms:
 
 
 def separable(
-    model: pyo.ConcreteModel, facts: Facts, columns: Centred, moments: Moments, factor: FloatArray
+    model: pyo.ConcreteModel, columns: Centred, moments: Moments, factor: FloatArray, **facts: Any
 ) -> Separable:
-    """Return the facts of a conic primal (15) that also tell "cutting-plane" that s, t and their rows can be spared.
+    """Return the facts of a conic primal (15), by which "cutting-plane" leaves out s, t and their rows.
 
-    - ``model``: with ``w``, ``offset``, ``xi``, ``s``, ``t``, ``R_plus``, ``R_minus`` and the rows of (15); perhaps
-      with the binaries of ``gmeb.build``.
-    - ``facts``: what else is known of it.
-    - ``columns``: Centred.
-    - ``moments``: Moments.
-    - ``factor`` (ndarray of shape (d,)): powers of two, w over which is of one size.
+    - ``model``: with ``w``, ``offset``, ``xi``, ``s``, ``t``, ``R_plus``, ``R_minus`` and the rows of (15),
+      and possibly the binaries of ``gmeb.build``.
+    - ``factor`` (ndarray of shape (d,)): powers of two; w divided by it is of one size.
+    - ``facts``: further facts.
     """
     n, d = columns.X.shape
     split = sparse.hstack([sparse.diags_array(factor), -sparse.diags_array(factor)])
@@ -220,11 +219,5 @@ def separable(
         lift=sparse.block_diag([split, sparse.eye_array(others)], format="csr"),
         lower=np.concatenate([np.zeros(2 * d), np.full(others, -np.inf)]),
         discrete=sigma,
-        selected=facts.selected,
-        violation=facts.violation,
-        resolution=facts.resolution,
-        certificate=facts.certificate,
-        change=facts.change,
-        switches=facts.switches,
-        default_solver=facts.default_solver,
+        **facts,
     )

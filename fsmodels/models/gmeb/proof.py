@@ -1,7 +1,7 @@
-r"""What the data prove of GMEB: a bound from any multipliers of the margins, a classifier from any weights.
+r"""Proofs from the data for GMEB: a bound from any multipliers of the margins, a classifier from any weights.
 
 Problem
-    X holds the centred columns, n samples, and r_j(h) = (1 - h) v+_j / R+ + h v-_j / R-. By ``gmeb.norm`` weights
+    X has the centred columns and n samples, and r_j(h) = (1 - h) v+_j / R+ + h v-_j / R-. By ``gmeb.norm`` weights
     satisfy (15) if and only if ``sum_j |w_j| sqrt(r_j(h)) <= 1`` for all h in [0, 1].
 Bound
     Let 0 <= mu <= s (e where samples have no weights) with mu'y = 0, and q_j = sum_i mu_i y_i x_ij. For w of (15), any
@@ -11,21 +11,21 @@ Bound
         s^\top \xi \ge \textstyle\sum_i \mu_i (1 - y_i (w^\top x_i + b)) = e^\top \mu - q^\top w
         \ge e^\top \mu - k(h),\quad k(h) = \max_j |q_j| / \sqrt{r_j(h)}
 
-    since ``q'w <= max_j (|q_j| / sqrt(r_j)) sum_j |w_j| sqrt(r_j)``. It holds for whatever multipliers a solver gives,
-    once they are clipped to [0, s] and one class is scaled down until mu'y = 0. Of t mu, t >= 0, the bound is t times
-    that of mu: t = 1 / max mu_i / s_i where it is positive, else t = 0.
+    since ``q'w <= max_j (|q_j| / sqrt(r_j)) sum_j |w_j| sqrt(r_j)``. It holds for any multipliers of a solver, once
+    they are clipped to [0, s] and one class is scaled down until mu'y = 0. The bound of t mu, t >= 0, is t times that
+    of mu: the best t is 1 / max mu_i / s_i if the bound is positive, else 0.
 Best h
-    k is least where ``min_j r_j(h) / q_j^2`` is largest: a minimum of lines in h, concave, whose maximum is found by
-    intersecting the two lines that hold at the ends of an interval around it, until no other line is below. A concave
-    function that is nowhere negative loses no more than a share of 1e-16 where h is kept that far from 0 and 1, where
+    k is least where ``min_j r_j(h) / q_j^2`` is largest: a minimum of lines in h, concave. Its maximum is found by
+    intersecting the two lines that attain the minimum at the ends of an interval around it, until no other line is
+    below. A nonnegative concave function loses at most a share of 1e-16 if h is kept that far from 0 and 1, where
     r_j may be 0 for a q_j that is rounding.
 The dual (16)
     Its objective at mu is ``e'mu - mu_1 - R+ mu_+ - R- mu_-`` with ``q_j^2 <= 4 mu_1 (mu_+ v+_j + mu_- v-_j)``. Any
     (mu_+, mu_-) is ``l ((1 - h) / R+, h / R-)``, l = R+ mu_+ + R- mu_-; then mu_1 = k(h)^2 / (4 l), and ``k^2 / (4 l) +
     l`` is least at l = k / 2: the value is e'mu - k(h), with mu_1 = R+ mu_+ + R- mu_- = k / 2.
 Classifier
-    Weights are divided by their worst ratio where it is above 1, or multiplied up to 1 where that is better; the best
-    offset for given weights is a kink of the hinge losses; w = 0 is a candidate, so that the loss is at most twice the
+    Weights are divided by their worst ratio if it is above 1, or multiplied up to 1 if that is better. The best offset
+    for given weights is a kink of the hinge losses. w = 0 is a candidate, so that the loss is at most twice the
     smaller class's sum of s. s follows from w by ``gmeb.norm``.
 Rounding
     With ``unit`` of ``proofs.svm`` for sums over n samples, ``q_j`` is within unit ||x_j|| ||mu|| of that of the exact
@@ -34,7 +34,7 @@ Rounding
     bound, of (16), it is raised by unit (n samples, 2 d columns) times ``s'e (1 + |b|) + ||s|| sum_j |w_j| ||x_j||``.
     The 2 d are also for (15), whose norm is rounded too. Objectives are known to a few eps n.
 Units
-    Both numbers stay as they are where a column is multiplied by c: r_j and q_j^2 have c^2, w_j has 1/c. ``sizes``
+    Neither number changes if a column is multiplied by c: r_j and q_j^2 have c^2, w_j has 1/c. ``sizes``
     are sqrt(r_j(0) + r_j(1)), units of the feature: powers of two next to them make w_j and s_j free of units and of
     R, exactly.
 """
@@ -58,10 +58,10 @@ __all__ = ["Attained", "MomentProof", "Proven", "of_dual", "of_nonconvex", "of_p
 FloatArray = NDArray[np.float64]
 
 EPS = float(np.finfo(float).eps)
-LAST_DIGITS = 1e-15  # relative: a norm of 1 less that stays below 1
-INTERSECTIONS = 200  # each drops a line for good; on 5000 columns fewer than 20 were needed
+LAST_DIGITS = 1e-15  # relative: a norm smaller by this remains below 1 after rounding
+INTERSECTIONS = 200  # at most; on 5000 columns fewer than 20 were needed
 LEAST = 1e-16  # of the largest term of the norm: a smaller one is rounding, and its w^2 / s may underflow
-SMALL = (1e-2, 1e-3, 1e-4, 1e-5)  # of the largest term: weights that may be left out if the loss allows it
+SMALL = (1e-2, 1e-3, 1e-4, 1e-5)  # of the largest term: smaller weights are dropped if the loss allows it
 
 
 class Proven(NamedTuple):
@@ -75,7 +75,7 @@ class Proven(NamedTuple):
 
 
 class Attained(NamedTuple):
-    """Weights that satisfy (15) with their best offset, for centred columns, and loss."""
+    """Weights that satisfy (15), for centred columns, with their best offset and loss."""
 
     loss: float
     w: FloatArray
@@ -87,7 +87,7 @@ class MomentProof:
     """The data of one instance.
 
     ``moments``: v+ and v-, shape (d,). ``X``: ndarray of shape (n, d), centred. ``y``, ``s``: ndarrays of
-    shape (n,), labels and what slacks are multiplied by.
+    shape (n,), labels and factors of the slacks.
     """
 
     moments: Moments
@@ -100,7 +100,7 @@ class MomentProof:
         return self
 
     def bound(self, mu: FloatArray | None, R_plus: float, R_minus: float) -> Proven:
-        """Return the best bound that multipliers of the margins, shape (n,), or none, give.
+        """Return the best bound from multipliers of the margins, shape (n,), or without multipliers.
 
         >>> two, y = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
         >>> proof = MomentProof(Moments(np.ones(1), np.ones(1)), two, y, np.ones(2))
@@ -122,7 +122,7 @@ class MomentProof:
         return Proven(value, mu, k / 2, k / 2 * p[0], k / 2 * p[1])
 
     def classifier(self, w: FloatArray, R_plus: float, R_minus: float) -> Attained:
-        """Return the best of w (d,) shrunk or stretched onto (15), and of w = 0; never worse than either.
+        """Return the best of w (d,) scaled to satisfy (15) and w = 0; never worse than either.
 
         >>> two, y = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
         >>> proof = MomentProof(Moments(np.ones(1), np.ones(1)), two, y, np.ones(2))
@@ -145,8 +145,8 @@ class MomentProof:
     def sparse_classifier(self, w: FloatArray, R_plus: float, R_minus: float) -> Attained:
         """Return ``classifier(w)`` without its small weights, where the loss is no larger without them.
 
-        Solvers stop within their gap. Interior points there give every feature a weight of up to 1e-2 of the largest,
-        so that the gap and not the data would select. A weight that lowers the loss is kept, however small it is.
+        Solvers stop within their gap. Interior-point solutions then have weights of up to 1e-2 of the largest on all
+        features, so that the gap and not the data would select. Every weight that lowers the loss is kept.
         """
         best = self.classifier(w, R_plus, R_minus)
         terms = np.abs(best.w) * self.moments.coefficients(0.5 / R_plus, 0.5 / R_minus)
@@ -168,32 +168,32 @@ class MomentProof:
 
 
 def resolution(weight: float, model: Any = None) -> float:
-    """Return what rounding leaves of the sum of slacks; ``weight``: of all samples together."""
+    """Return the rounding error of the sum of slacks; ``weight``: the sum of the weights of the samples."""
     return 8 * EPS * weight
 
 
 def of_primal(
     model: pyo.ConcreteModel, proof: MomentProof, floor: float = 0.0, *, selects: bool = False
 ) -> Certificate:
-    """Return how answers of (15) are proven; ``floor`` is the least ``(v+_j / R+ + v-_j / R-) s_j``.
+    """Return the certificate of (15); ``floor`` is the least ``(v+_j / R+ + v-_j / R-) s_j``.
 
-    ``selects``: whether the model has ``sigma``; what the data prove without it is then a bound, but rarely the best.
+    ``selects``: True if the model has ``sigma``. The proof without sigma is then a valid bound, but rarely the best.
     """
     part = _Primal(proof, floor, selects)
     return Certificate([] if selects else [model.margin], part.bound, part.repair, part.trivial, offsets=_offset)
 
 
 def of_nonconvex(model: pyo.ConcreteModel, proof: MomentProof) -> Certificate:
-    """Return how points of (11) are put on its rows; its solvers are local, and prove nothing.
+    """Return the certificate of (11), which makes points feasible; its solvers are local, and prove nothing.
 
-    The optimum of (15) is the same, and so is what bounds it without a solve.
+    The optimum is that of (15), whose bound without a solve is valid too.
     """
     part = _Nonconvex(proof)
     return Certificate([], None, part.repair, part.trivial, part.least, _offset)
 
 
 def of_dual(model: pyo.ConcreteModel, proof: MomentProof) -> Certificate:
-    """Return how answers of (16) are proven: its multipliers are a classifier, whose loss is a bound."""
+    """Return the certificate of (16): its multipliers are a classifier, whose loss is a bound."""
     part = _Dual(proof)
     return Certificate([model.weight], part.bound, part.repair, part.trivial)
 
@@ -223,7 +223,7 @@ class _Primal:
         self._put(model, w)
 
     def _put(self, model: Any, w: FloatArray) -> None:
-        """Put the best classifier of weights on the model; room for the floors is taken from both R alike."""
+        """Write the best classifier of weights to the model; the floors reduce both R by the same factor."""
         moments, limits = self.proof.moments, _limits(model)
         sizes = self.proof.sizes(*limits)
         least = np.divide(self.floor, sizes**2, out=np.zeros_like(sizes), where=sizes > 0)
@@ -336,7 +336,7 @@ def _numbers(variables: Any) -> FloatArray:
 
 
 def _put(variables: Any, values: Iterable[float]) -> None:
-    """Set values where the user has fixed none."""
+    """Set the values of variables that are not fixed."""
     for v, value in zip(variables.values(), values, strict=True):
         if not v.fixed:
             v.set_value(float(value), skip_validation=True)
@@ -347,6 +347,6 @@ def _offset(model: Any) -> list[Any]:
 
 
 def _put_classifier(model: Any, proof: MomentProof, found: Attained) -> None:
-    """Write the offset, unless it is fixed, and the slacks that follow from it."""
+    """Set the offset, unless it is fixed, and the slacks that follow from it."""
     _put(model.offset, [found.offset])
     _put(model.xi, proof.slacks(found._replace(offset=float(pyo.value(model.offset)))))

@@ -33,7 +33,7 @@ def classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
     Raises
     ------
     ModelError
-        If the dual has no multipliers, or the model no values.
+        If the dual has no multipliers, or the model has no values.
 
     Examples
     --------
@@ -45,7 +45,8 @@ def classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
     (6,)
     """
     if model.component("mu") is None:
-        _check_solved(model, [*model.w.values()])
+        if any(v.value is None for v in model.w.values()):
+            raise ModelError(f'Model "{model.name}" has no solution loaded: solve it first, with fs.solve(model).')
         return np.array([pyo.value(v) for v in model.w.values()]), float(pyo.value(model.b))
     w = _multipliers(model, model.weight)
     offset = float(model.dual[model.balance])
@@ -53,28 +54,26 @@ def classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
 
 
 def has_multipliers(model: pyo.ConcreteModel) -> bool:
-    """Return whether a dual holds the multipliers that are its classifier."""
+    """Return True if a dual has the multipliers that are its classifier."""
     return all(row in model.dual for row in (*model.weight.values(), model.balance))
 
 
 def feasible_classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
-    """Return (w, b) of a dual, w shrunk until it satisfies (15); without multipliers w = 0 and the larger class's b."""
+    """Return (w, b) of a dual, w shrunk until it satisfies (15); without multipliers w = 0."""
     if not has_multipliers(model):
-        signs = sum(float(pyo.value(m.ub)) * sign for m, sign in _signs(model))
+        labels = model.balance.body.linear_coefs
+        signs = sum(float(pyo.value(m.ub)) * y for m, y in zip(model.mu.values(), labels, strict=True))
         return np.zeros(len(model.features)), 1.0 if signs >= 0 else -1.0
     w, b = classifier(model)
-    v_plus, v_minus, mean = (
-        np.array(list(part.extract_values().values())) for part in (model.v_plus, model.v_minus, model.mean)
-    )
-    worst = Moments(v_plus, v_minus).worst(w, pyo.value(model.R_plus), pyo.value(model.R_minus))
-    small = w / max(1.0, worst.ratio * (1 + 1e-15))
+    mean = np.array(list(model.mean.extract_values().values()))
+    small = w / max(1.0, _worst_ratio(model, w) * (1 + 1e-15))
     return small, b + float((w - small) @ mean)
 
 
 def scaling(model: pyo.ConcreteModel) -> pd.DataFrame:
-    """Return the weights of a solved model in both of their forms, one row a feature: w = u sigma, s = sigma^2 (14).
+    """Return the weights of a solved model in both forms, one row per feature: w = u sigma, s = sigma^2 (14).
 
-    Takes and refuses what ``classifier`` does.
+    Parameters and errors as for ``classifier``.
 
     Returns
     -------
@@ -105,7 +104,7 @@ def scaling(model: pyo.ConcreteModel) -> pd.DataFrame:
 
 
 def duality_gap(primal_value: float, dual_value: float) -> float:
-    """Return how far a value of (15) is above one of (16), relative to the first; at a point feasible for both, >= 0.
+    """Return the relative difference of a value of (15) and one of (16), which is >= 0 at feasible points.
 
     Examples
     --------
@@ -115,34 +114,30 @@ def duality_gap(primal_value: float, dual_value: float) -> float:
     return (primal_value - dual_value) / max(abs(primal_value), 1e-10 * abs(dual_value), np.finfo(float).tiny)
 
 
-def _signs(model: pyo.ConcreteModel) -> Any:
-    """Return the multipliers of the margins with their samples' labels."""
-    return zip(model.mu.values(), model.balance.body.linear_coefs, strict=True)
-
-
-def _check_solved(model: pyo.ConcreteModel, variables: list[Any]) -> None:
-    if any(v.value is None for v in variables):
-        raise ModelError(f'Model "{model.name}" has no solution loaded: solve it first, with fs.solve(model).')
+def _worst_ratio(model: pyo.ConcreteModel, w: FloatArray) -> float:
+    """Return the largest ratio of left to right side of the rows of ``gmeb.norm`` at weights w."""
+    v_plus, v_minus = (np.array(list(part.extract_values().values())) for part in (model.v_plus, model.v_minus))
+    return Moments(v_plus, v_minus).worst(w, pyo.value(model.R_plus), pyo.value(model.R_minus)).ratio
 
 
 def _multipliers(model: pyo.ConcreteModel, rows: Any) -> FloatArray:
-    """Return the multipliers of rows over features; 0 where a feature has none, being left out."""
+    """Return the multipliers of rows over features; 0 for excluded features."""
     if any(row not in model.dual for row in rows.values()):
         raise ModelError(
-            f'Model "{model.name}" has no multipliers of "{rows.name}", which hold the classifier: solve it with a '
+            f'Model "{model.name}" has no multipliers of "{rows.name}", which are the classifier: solve it with a '
             "solver that returns duals, such as clarabel."
         )
     return np.array([model.dual[rows[j]] if j in rows else 0.0 for j in model.features], dtype=float)
 
 
 def by_weight(sizes: FloatArray, model: Any) -> list[str]:
-    """Return the features that the weights use; ``sizes`` are of the centred columns."""
+    """Return the features with a weight; ``sizes`` are those of the centred columns."""
     w = np.array([float(v.value) for v in model.w.values()])
     return [j for j, uses in zip(model.features, used(w, sizes).tolist(), strict=True) if uses]
 
 
 def by_multiplier(sizes: FloatArray, model: Any) -> list[str]:
-    """Return the features that the multipliers use; without multipliers, those whose cone binds, as w_j != 0 needs."""
+    """Return the features with a multiplier; without multipliers, those with a tight cone, as w_j != 0 requires."""
     if all(row in model.dual for row in model.weight.values()):
         w = _multipliers(model, model.weight)
         return [j for j, uses in zip(model.features, used(w, sizes).tolist(), strict=True) if uses]
@@ -151,17 +146,14 @@ def by_multiplier(sizes: FloatArray, model: Any) -> list[str]:
 
 
 def norm_violation(model: pyo.ConcreteModel) -> float:
-    """Return by how much the weights of a convex primal (15) miss the worst row of ``gmeb.norm``, relative to its side.
+    """Return the relative violation of the worst row of ``gmeb.norm`` by the weights of a convex primal (15).
 
-    Where s_j = 0, w_j = 1e-4 satisfies ``w_j^2 <= s_j t_j`` within 1e-8: solvers that are content with that call
-    optimal what is below the optimum.
+    At s_j = 0, w_j = 1e-4 satisfies ``w_j^2 <= s_j t_j`` within 1e-8, so that solvers with this tolerance report a
+    value below the optimum as optimal.
     """
     facts = facts_of(model)
     rows = [model.component(name) for name in ("cone", "unit", "second_plus", "second_minus")]
     edited = isinstance(facts, Separable) and facts.own_edits(model)
     if edited or not all(part.active for part in rows if part is not None):
-        return 0.0  # the rows mean something else now
-    v_plus, v_minus = (np.array(list(part.extract_values().values())) for part in (model.v_plus, model.v_minus))
-    w = np.array([pyo.value(weight) for weight in model.w.values()])
-    worst = Moments(v_plus, v_minus).worst(w, pyo.value(model.R_plus), pyo.value(model.R_minus))
-    return max(0.0, worst.ratio - 1)
+        return 0.0  # the edited rows have another meaning
+    return max(0.0, _worst_ratio(model, np.array([pyo.value(weight) for weight in model.w.values()])) - 1)

@@ -1,7 +1,7 @@
-r"""The SVM that equals GMEB without scaling: its norm is not squared, and R is the ratio of loss and margin.
+r"""The SVM that equals GMEB without scaling: with the norm not squared, and with the ratio of loss and margin.
 
 Problem
-    n samples; Theorem 11 without its constant terms, and its convex twin:
+    n samples; Theorem 11 without its constant terms, and its convex equivalent:
 
     .. math::
         \min_{w, b, \xi, \gamma}\ & \tfrac{1}{\gamma} \left(e^\top \xi + \tfrac{1}{2C}\right)              && (18) \\
@@ -10,11 +10,12 @@ Problem
         \min_{\hat w, \hat b, \hat\xi}\ & \tfrac12 \|\hat w\|_2 + C e^\top \hat\xi                         && (19) \\
         \text{s.t.}\ & y_i (\hat w^\top x_i + \hat b) \ge 1 - \hat\xi_i,\ \hat\xi \ge 0                    && (19)
 
-Why they are the same (Theorem 20)
+Equivalence (Theorem 20)
     The perspective of Lemma 23 divides all of (18) by gamma: with w^ = w/gamma, b^ = b/gamma, xi^ = xi/gamma and
-    t = 1/gamma its rows are those of (19) and ``||w^|| <= t``, its objective ``e'xi^ + t/(2C)``, which takes t down to
-    ``||w^||``. So (19) is C times (18), and back: w = w^/||w^||, b = b^/||w^||, xi = xi^/||w^||, gamma = 1/||w^||.
-    Where the optimum of (19) is w^ = 0, (18) has none: its infimum is approached as gamma grows without bound.
+    t = 1/gamma its rows are those of (19) and ``||w^|| <= t``, its objective ``e'xi^ + t/(2C)``, at whose minimum t =
+    ``||w^||``. So (19) is C times (18), and vice versa: w = w^/||w^||, b = b^/||w^||, xi = xi^/||w^||, gamma =
+    1/||w^||. If the optimum of (19) is w^ = 0, (18) has no optimum: its infimum is approached as gamma grows without
+    bound.
 Symbols
     w, w^ -> ``w`` (features; 1/unit of the feature in (19)), b -> ``b``, xi -> ``xi`` (samples), gamma -> ``gamma``,
     ||w^|| -> ``t``, C -> ``C``, e'xi -> ``loss``.
@@ -22,7 +23,8 @@ Source
     Peleg, Meir 2005, "Feature selection by global minimization of a generalization bound": (18), (19), Theorem 20,
     Lemma 23.
 Deviations
-    (19) bounds the norm by ``t`` in a second-order cone. Theorem 20 does not say that the optima differ by a factor C.
+    (19) bounds the norm by ``t`` in a second-order cone. Theorem 20 does not state that the optima differ by a factor
+    C.
 Class
     (19) SOCP; (18) quasiconvex NLP.
 Certificate
@@ -112,8 +114,8 @@ def svm_ratio(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     Returns
     -------
     pyo.ConcreteModel
-        ``w`` (features), ``b``, ``xi`` (samples), ``gamma``, rows ``margin`` and ``unit``; for NLP solvers. Without an
-        optimum where that of (19) is w = 0: gamma then grows without bound.
+        ``w`` (features), ``b``, ``xi`` (samples), ``gamma``, rows ``margin`` and ``unit``; for NLP solvers. If the
+        optimum of (19) is w = 0, there is no optimum: gamma then grows without bound.
 
     Examples
     --------

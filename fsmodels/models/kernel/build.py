@@ -14,10 +14,9 @@ from fsmodels.checks import choice, choosing, number_array, positive
 from fsmodels.datasets.checks import as_given
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.models.components import by_ordered_sets, changeable
+from fsmodels.models.components import add_sets, by_ordered_sets, changeable
 from fsmodels.models.kernel.kernels import FloatArray, as_kernel
 from fsmodels.models.kernel.problem import MARGIN, Problem
-from fsmodels.models.shares import slack_weights
 from fsmodels.words import check_known_features
 from solvers.facts import OracleBlock, OracleBlocks
 
@@ -50,9 +49,7 @@ def base_model(
         eps = positive("eps", eps, "eps smooths the hinge over [1 - 2 eps, 1]")
     z = start_weights(data, start)
     model = pyo.ConcreteModel(name=name)
-    model.features = pyo.Set(initialize=list(data.features), doc="features, in the order of the data's columns")
-    rows = range(data.n_samples) if data.counting is data else np.flatnonzero(slack_weights(data)).tolist()
-    model.samples = pyo.Set(initialize=rows, doc="samples, in the order of the data's rows")
+    add_sets(model, data)
     model.C = changeable(partial(positive, "C", meaning="C weighs the sum of losses"), C, "(7) weight of the losses")
     price = partial(positive, "penalty", meaning=MU_MEANING)
     model.penalty = changeable(price, penalty, "(7) mu, price of the weights")

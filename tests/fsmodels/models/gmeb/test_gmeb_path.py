@@ -325,7 +325,7 @@ def test_no_time_leaves_an_empty_table(data):
 def test_ctrl_c_leaves_what_is_finished(data, monkeypatch):
     from fsmodels.models.gmeb import grid
 
-    original, calls = grid._Line.solve, []
+    original, calls = grid._RestrictedLP.solve, []
 
     def stop(self, *pair):
         calls.append(pair)
@@ -333,7 +333,7 @@ def test_ctrl_c_leaves_what_is_finished(data, monkeypatch):
             raise KeyboardInterrupt
         return original(self, *pair)
 
-    monkeypatch.setattr(grid._Line, "solve", stop)
+    monkeypatch.setattr(grid._RestrictedLP, "solve", stop)
     assert list(fs.gmeb.path(data, R_plus=[1, 2], R_minus=[1, 2]).index) == [(2.0, 1.0), (2.0, 2.0)]
 
 

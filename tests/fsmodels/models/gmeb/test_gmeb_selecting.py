@@ -266,7 +266,7 @@ def test_what_the_driver_does_not_take_is_refused_by_name(data):
 
 @pytest.mark.parametrize("build", [gmeb.dual, gmeb.nonconvex])
 def test_forms_without_weights_of_their_own_say_what_to_build(data, build):
-    with pytest.raises(ParameterError, match=r"Rows on what is selected \(sigma=True\) are not allowed.*gmeb\.primal"):
+    with pytest.raises(ParameterError, match=r"Rows on the selection \(sigma=True\) are not allowed.*gmeb\.primal"):
         build(data, R_plus=1.0, R_minus=1.0, sigma=True)
 
 
