@@ -14,21 +14,21 @@ OURS = "FSP-M"
 KEPT = ("set", "split", "method", "error", "features", "cost", "cpu", "gap", "reason")
 STATES = ("honoured", "refused", "broken", "nothing")
 AT_K_PROTOCOL = f"""\
-- Sets, splits and scaling as in [all_methods](all_methods.md); bupa, of six features, is left out.
-- Of the methods of that page, those that are told k or have a path over one parameter that reaches few features.
-- Told k: FSP-M (C = 1), FSmulti strict (F1, C = n, no offset), RFE, Relief, forward selection.
-- Cut: the method's own path over 25 values of its parameter, fixed beforehand; at k its loosest point with at most k
-  features, nothing where there is none.
-- Every selection is judged by one classifier, the linear SVM with C = 1. Nothing is tuned.
-- Limits: {TRIAL:g} CPU s for each k or point of a path, {6 * TRIAL:g} for a ranking."""
+- Sets, splits and scaling are as in [all_methods](all_methods.md); bupa, with six features, is omitted.
+- The methods are those of that page that have a parameter k, or a path over one parameter that reaches few features.
+- With a parameter k: FSP-M (C = 1), FSmulti strict (F1, C = n, no offset), RFE, Relief, forward selection.
+- Cut: the path of the method over 25 values of its parameter, fixed beforehand. At k the loosest point with at most k
+  features is used, and nothing if there is none.
+- Every selection is evaluated by one classifier, the linear SVM with C = 1. Nothing is tuned.
+- The limits are {TRIAL:g} CPU s for each k or point of a path, and {6 * TRIAL:g} for a ranking."""
 RULES_PROTOCOL = f"""\
-- Sets, splits and scaling as in [all_methods](all_methods.md); the point is the one chosen there without rules.
-- Costs are whole numbers from 1 to 9, seeded by the set's name; the budget is 25, five features of mean cost. The two
-  features that correlate most with the label in the training part exclude each other.
-- Models take the rules as rows; RFE and Relief, by `fs.select`, drop or take features one at a time as the rules allow;
-  forward selection is the benchmark's own, which takes none.
-- Honoured is checked on what came back, not believed. What is refused names its reason and selects nothing.
-- Limit: {LAST:g} CPU s a fit; mixed-integer programs inside a driver see it as wall-clock time."""
+- Sets, splits and scaling are as in [all_methods](all_methods.md). The point is the one chosen there without rules.
+- Costs are whole numbers from 1 to 9, seeded by the name of the set. The budget is 25, five features of mean cost. The
+  two features that correlate most with the label in the training part exclude each other.
+- Models have the rules as constraints. RFE and Relief, by `fs.select`, remove or add features one at a time as the
+  rules allow. Forward selection is an implementation of the benchmark that does not support rules.
+- Whether a fit honours the rules is checked on its result. A refused fit has a reason and selects nothing.
+- The limit is {LAST:g} CPU s for a fit; mixed-integer programs inside a driver use it as wall-clock time."""
 
 
 def k_page(found, facts, folder, whole):
@@ -47,26 +47,30 @@ def k_page(found, facts, folder, whole):
             by.setdefault((record["method"], record["set"]), []).append(record["error"])
     at_five = [{"method": m, "set": at, "error": statistics.fmean(of)} for (m, at), of in by.items()]
     less = "{mean:+.1f} ± {se:.1f}"
-    page = Page("all_methods_k", "Ten sizes of selection, the same data", points=records, at_five=at_five)
+    page = Page("all_methods_k", "Selections of one to ten features on the same data", points=records, at_five=at_five)
     page.part("the table at k", len(found), len(tasks.wide()) * tasks.SPLITS * len(tasks.AT_K), COMMAND)
     page.answer(_answer_k(records))
     sets = [at for at in tasks.sets() if any(r["set"] == at for r in records)]
     splits = {(r["set"], r["split"]) for r in records}
     page.section(
         "Error at k features, %",
-        f"Held out, of the linear SVM with C = 1 on what is selected; means over {len(splits)} splits of {len(sets)} "
-        f"sets: {', '.join(sets)}.",
+        f"Held-out error of the linear SVM with C = 1 on the selected features; means over {len(splits)} splits of "
+        f"{len(sets)} sets: {', '.join(sets)}.",
     )
     header = ["method", *map(str, tasks.KS)]
     page.table(header, [[m, *_row(m, "error", "{mean:.1f}", 100)] for m in tasks.AT_K])
-    page.section("Features that are used", "Cut paths jump over sizes: they have the loosest point of at most k.")
+    page.section(
+        "Features that are used", "Cut paths do not contain all sizes; their loosest point with at most k is used."
+    )
     page.table(header, [[m, *_row(m, "features", "{mean:.1f}", 1)] for m in tasks.AT_K])
     proven = [m for m in ("FSP-M", "FSmulti strict") if m in tasks.AT_K]
-    page.section("Proven, %", f"Within {TRIAL:g} CPU s a k, each for its own objective.")
+    page.section(
+        "Proven, %", f"Share of fits proven within {TRIAL:g} CPU s for each k, for the objective of the method."
+    )
     page.table(header, [[m, *_row(m, "proven", "{mean:.0f}", 100)] for m in proven])
     page.section(
         f"Error at k = {SHOWN}, %",
-        f"With the error less that of {OURS}, mean and standard error over sets, of means over splits.",
+        f"The first column is the error minus that of {OURS}: mean and standard error over sets, of means over splits.",
     )
     rows = [
         [
@@ -78,7 +82,7 @@ def k_page(found, facts, folder, whole):
     ]
     page.table(["method", f"minus {OURS}", *sets], rows)
     lost = sorted({f"{e['method']} on {e['set']}: {e['reason']}" for e in found if e["reason"]})
-    page.section("Without an answer", "\n".join(f"- {line}" for line in lost) or "None.")
+    page.section("Without a result", "\n".join(f"- {line}" for line in lost) or "None.")
     page.section("Protocol", AT_K_PROTOCOL)
     page.section("Speed", f"{sum(e['cpu'] for e in found) / 3600:.2f} CPU hours for {len(found)} tasks.")
     page.write(facts, folder)
@@ -103,19 +107,19 @@ def _answer_k(records):
     first = min(found.mean, key=found.mean.get)
     beside = "" if first == "FSP-M" else f", and FSP-M {found.mean['FSP-M']:.1f}"
     said = (
-        f"At k = {SHOWN} {first} has the least mean rank of error, {found.mean[first]:.1f} of {len(tasks.AT_K)} "
-        f"methods on {len(sets)} sets{beside} (Friedman p = {found.p:.2g})"
+        f"At k = {SHOWN} {first} has the smallest mean rank of the error, {found.mean[first]:.1f} of "
+        f"{len(tasks.AT_K)} methods on {len(sets)} sets{beside} (Friedman p = {found.p:.2g})"
     )
     held = {m: statistics.fmean(r["features"] for r in at if r["method"] == m) for m in away}
     parts = []
-    for word, sign in (("more", 1), ("less", -1)):
+    for word, sign in (("larger", 1), ("smaller", -1)):
         names = [f"{m} (p = {p:.2g}, {held[m]:.1f} features)" for m, (apart, p) in away.items() if sign * apart > 0]
-        parts += [f"{word} than FSP-M err {', '.join(names)}"] if names else []
+        parts += [f"the error is {word} than that of FSP-M for {', '.join(names)}"] if names else []
     said += f"; {'; '.join(parts)}. " if parts else "; no method differs from FSP-M after Holm. "
     means = {m: statistics.fmean(r["error"] for r in records if r["method"] == m) for m in tasks.AT_K}
     least, most = min(means, key=means.get), max(means, key=means.get)
     return said + (
-        f"Over all k the mean error goes from {means[least]:.1%} ({least}) to {means[most]:.1%} ({most})"
+        f"Over all k the mean error is between {means[least]:.1%} ({least}) and {means[most]:.1%} ({most})"
         f"{'' if OURS in (least, most) else f', and is {means[OURS]:.1%} for {OURS}'}."
     )
 
@@ -142,13 +146,15 @@ def rules_page(found, free, facts, folder, whole):
         for m in METHODS
         for at, apart in by_set([r for r in records if r["method"] == m]).items()
     ]
-    page = Page("all_methods_rules", "A budget and a pair that exclude each other", fits=records, prices=prices)
+    title = "Selection with a budget and two features that exclude each other"
+    page = Page("all_methods_rules", title, fits=records, prices=prices)
     page.part("the table under rules", len(found), len(tasks.sets()) * tasks.SPLITS * len(METHODS), COMMAND)
     page.answer(_answer_rules(records))
     page.section(
         "Honoured or refused",
-        'Per cent of the fits; error, features and cost of those that honour the rules. "more than without": the error '
-        "less that of the same method and point without rules, mean and standard error over sets.",
+        "Shares are in per cent of the fits. Error, features and cost refer to the fits that honour the rules. *more "
+        "than without* is the error minus that of the same method and point without rules, mean and standard error "
+        "over sets.",
     )
     rows, paid = [], {r["method"] for r in prices}
     for name in METHODS:
@@ -181,7 +187,7 @@ def rules_page(found, free, facts, folder, whole):
         if record["reason"]:
             reasons.setdefault((record["method"], record["reason"]), []).append(record["set"])
     lines = [f"- {m}, {', '.join(dict.fromkeys(sets))}: {why}" for (m, why), sets in reasons.items()]
-    page.section("Refused, or without an answer", "\n".join(lines[:40]) or "None.")
+    page.section("Refused, or without a result", "\n".join(lines[:40]) or "None.")
     page.section("Protocol", RULES_PROTOCOL)
     page.section("Speed", f"{sum(e['cpu'] for e in found) / 3600:.2f} CPU hours for {len(found)} tasks.")
     page.write(facts, folder)
@@ -198,10 +204,10 @@ def _answer_rules(records):
     broken = sum(r["broken"] for r in records)
     some = [m for m in names if m not in always and m not in never]
     nothing = sum(not r["honoured"] for m in some for r in every[m])
-    late = f", {' and '.join(some)} have nothing within their limit in {nothing} fits" if some else ""
+    late = f", {' and '.join(some)} have no result within their limit in {nothing} fits" if some else ""
     said = (
-        f"{len(always)} of {len(names)} methods honour a budget and a pair rule in every fit, {len(never)} refuse them "
-        f"by name ({', '.join(never)}){late}, and {int(broken)} of {len(records)} fits break them. "
+        f"{len(always)} of {len(names)} methods satisfy a budget and a pair rule in every fit, {len(never)} reject "
+        f"them with an error ({', '.join(never)}){late}, and {int(broken)} of {len(records)} fits violate them. "
     )
     apart = {m: [*by_set(every[m]).values()] for m in always}
     if not apart:
@@ -209,10 +215,10 @@ def _answer_rules(records):
     least, most = (choose(apart, key=lambda m: statistics.fmean(apart[m])) for choose in (min, max))
     ps = ranks.holm([ranks.signed_ranks(of, [0.0] * len(of)) for of in apart.values()])
     shown = [m for m, p in zip(apart, ps, strict=True) if p < LEVEL]
-    word = f"beyond chance for {', '.join(shown)}" if shown else f"for none beyond chance (least p {min(ps):.2g})"
+    word = f"significant for {', '.join(shown)}" if shown else f"not significant for any (smallest p {min(ps):.2g})"
     return said + (
-        f"The rules cost between {points(apart[least])} points of error ({least}) and {points(apart[most])} ({most}) "
-        f"on {len(apart[most])} sets, by Wilcoxon's test with Holm {word}."
+        f"The rules change the error by between {points(apart[least])} points ({least}) and {points(apart[most])} "
+        f"({most}) on {len(apart[most])} sets; by Wilcoxon's test with Holm's correction this is {word}."
     )
 
 

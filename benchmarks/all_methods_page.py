@@ -100,17 +100,23 @@ def answer(by):
     every = ranks.ranked([[by[m][at]["error"] for m in by] for at in by["SVM"]], by)
     away = [m for m, p in every.apart_from(first).items() if p < questions.LEVEL]
     told = (
-        f"worse at 5% by Nemenyi's test of all pairs: {', '.join(away)}" if away else "no method differs from it at 5%"
+        f"worse at 5% by Nemenyi's test of all pairs are {', '.join(away)}"
+        if away
+        else "no method differs from it at 5%"
     )
     said = (
-        f"Of {len(by)} methods {first} has the least mean rank of error over {number} sets, {mean[first]:.1f}; {told}."
+        f"Of {len(by)} methods {first} has the smallest mean rank of the error over {number} sets, {mean[first]:.1f}; "
+        f"{told}."
     )
     if few == first:
-        said += f" It uses {share[few]:.0%} of the features; the linear SVM on all has mean rank {mean['SVM']:.1f}."
+        said += (
+            f" It uses {share[few]:.0%} of the features; the linear SVM on all features has mean rank "
+            f"{mean['SVM']:.1f}."
+        )
     elif few:
         said += (
-            f" Of the methods that use at most half of the features on the mean, {few} ranks best: "
-            f"{mean[few]:.1f} with {share[few]:.0%} of the features, beside {mean['SVM']:.1f} of the linear SVM on all."
+            f" Of the methods that use at most half of the features on average, {few} ranks best: {mean[few]:.1f} with "
+            f"{share[few]:.0%} of the features; the linear SVM on all features has {mean['SVM']:.1f}."
         )
     return f"{said} {without_hardest(by, first)}".strip()
 
@@ -125,7 +131,7 @@ def without_hardest(by, first):
     leader = min(mean, key=mean.get)
     beside = "" if leader == first else f", before {first} with {mean[first]:.1f}"
     return (
-        f"Without {hardest}, where {late[hardest]:.0%} of the trials end at their limit, {leader} is first with "
+        f"Without {hardest}, for which {late[hardest]:.0%} of the trials end at their limit, {leader} is first with "
         f"{mean[leader]:.1f}{beside}."
     )
 
@@ -199,28 +205,29 @@ def failures(fits):
                 f"{row['set']}: {row['reason']}" for row in fits if row["method"] == name and row["reason"]
             )
             lines.append(f"- {name}, {len(lost)} last fits and {trials} trials: {'; '.join([*reasons][:3])}.")
-    return lines or ["Every method had an answer in every fit."]
+    return lines or ["Every method had a result in every fit."]
 
 
 PROTOCOL = f"""\
-- Sets: the ten of fewest cells among the eleven flat sets that are shipped (mfeat has too many), by that rule alone;
-  and one instance each of the generators of Aytug, of Weston (Peleg and Meir's type 1) and of NDCC (Tayal, Coleman,
-  Li), seed 0. wpbc24 has patients of wpbc.
-- Splits: two thirds to learn from, stratified, seeds 0 to 4, the same for all; errors are on the last third, of made
-  data on the test part that the generator gives. Standardised on what is learnt from, in every fit.
-- Choice: each method has up to six points of its own parameter, or six pairs; taken is the one of least error on a
-  stratified third of the training part, ties to the fewest features, then to the stronger regularisation. It is fitted
-  again on the whole training part. Those told k have k = 1, 2, 4, 8, 16, 32 and C = 1; the points are in
-  `all_methods_fits.py`.
-- Limits: {TRIAL:g} CPU s a trial, {LAST:g} CPU s the last fit; one ranking serves six trials and has their time. What
-  stops there is judged as it stands ("at limit"), without anything found it gets the majority's label.
-- "CPU s" is the whole task, choice included; "proven" and "gap" are of the last fit, each for the method's own
-  objective; 1-norm SVM and GMEB are convex. "stability" is Nogueira's index over the splits of a set, which is not
-  defined where all of them select everything or nothing.
-- Classifiers are each method's own; FSV, FSS, FSB with the robust LP on what they select, as in the paper. FSmulti has
-  an offset, which counts as one of the k of "strict"; F1 and strict seek F1, not the error.
-- Ranks and tests take a set as one observation, its value the mean over the splits that all methods have; the
-  questions were written before the results were seen, but for what is said to be asked afterwards."""
+- Sets: the ten sets with the fewest cells among the eleven flat sets of the package (mfeat has too many), by this rule
+  alone, and one instance of each of the generators of Aytug, of Weston (type 1 of Peleg and Meir) and of NDCC (Tayal,
+  Coleman, Li), seed 0. The patients of wpbc24 are also in wpbc.
+- Splits: two thirds for training, stratified, seeds 0 to 4, the same for all methods. Errors are measured on the other
+  third; for generated data on the test part of the generator. Every fit standardises by its training samples.
+- Choice: each method has up to six points of its own parameter, or six pairs. The point with the smallest error on a
+  stratified third of the training part is chosen. Ties are decided by the fewest features, then by the stronger
+  regularisation. The method is fitted again on the whole training part. Methods with a parameter k have
+  k = 1, 2, 4, 8, 16, 32 and C = 1; the points are in `all_methods_fits.py`.
+- Limits: {TRIAL:g} CPU s for a trial, {LAST:g} CPU s for the last fit. One ranking is used for six trials and has their
+  time. A method that stops at the limit is evaluated with its result so far ("at limit"). Without a result it gets the
+  label of the majority.
+- "CPU s" is the time of the whole task, including the choice. "proven" and "gap" refer to the last fit and to the
+  objective of each method; 1-norm SVM and GMEB are convex. "stability" is Nogueira's index over the splits of a set; it
+  is not defined if all splits select all or no features.
+- Each method is evaluated with its own classifier; FSV, FSS and FSB with the robust LP on their selection, as in the
+  paper. FSmulti has an offset, which counts as one of the k of "strict". F1 and strict optimise F1, not the error.
+- Ranks and tests use a set as one observation, whose value is the mean over the splits that all methods have. The
+  questions were written before the results were seen, except the test that is marked as added afterwards."""
 
 
 def draw(by, apart, path):
@@ -287,35 +294,35 @@ def main_page(log, facts, folder):
     by = nested(records)
     pairs = {(row["set"], row["split"]) for row in fits}
     known = [at for at in tasks.sets() if any(pair[0] == at for pair in pairs)]
-    page = Page("all_methods", "All five papers' methods on the same data", fits=fits, by_set=records)
+    page = Page("all_methods", "The methods of all five papers on the same data", fits=fits, by_set=records)
     page.part("the comparison", len(found), len(tasks.sets()) * tasks.SPLITS * len(METHODS), COMMAND)
     page.answer(answer(by))
     apart = ranks.ranked([[by[m][at]["error"] for m in by] for at in known], by).critical()
     draw(by, apart, Path(folder) / "all_methods.png")
-    page.picture("all_methods.png", "Mean rank of the error against the share of features, a point a method")
+    page.picture("all_methods.png", "Mean rank of the error against the share of features, one point for each method")
     told = [f"{k}. {asked} {said}" for k, (asked, said) in enumerate((ask(by) for ask in questions.ASKED), 1)]
     page.section("Five questions", "\n".join(told))
     if also := [f"[{said}](all_methods_{part}.md)" for part, said in OTHERS.items() if entries(log, part)]:
-        page.text(f"The same data {' and '.join(also)}.")
+        page.text(f"Further pages have the same data {' and '.join(also)}.")
     count = ", ".join(f"{at} {sum(pair[0] == at for pair in pairs)}" for at in known)
     page.section(
         "All sets",
         "Aytug: FSP-M, FSP-lambda; Bradley, Mangasarian, Street: FSV, FSS, FSB, OBD; Peleg, Meir: GMEB; Mao, Tsang: "
         "FSmulti for errors, for F1, and for F1 with at most k features (strict); Tayal, Coleman, Li: FULL-FS, "
-        "AO-margin, AO-EFS, beside their rival GMKL.",
-        "rank: of the error, 1 is best; by Nemenyi's test two methods differ at 5% where their mean ranks are "
-        f"{apart:.1f} apart. minus SVM: with the standard error over sets. F1: of class +1. stability: where the index "
-        "is defined. proven, gap (median), at limit: of the last fit. "
-        f"Means over {len(known)} sets, each the mean over the splits that all methods have ({count}).",
+        "AO-margin, AO-EFS, and GMKL, with which they compare.",
+        "*rank* is the rank of the error; 1 is best. By Nemenyi's test two methods differ at 5% if their mean ranks "
+        f"are {apart:.1f} apart. *minus SVM* has the standard error over sets. *F1* is that of class +1. *stability* "
+        "is given if the index is defined. *proven*, *gap* (median) and *at limit* refer to the last fit. "
+        f"All are means over {len(known)} sets, each the mean over the splits that all methods have ({count}).",
     )
     main_table(page)
     page.section("Error on each set, %")
     set_table(page, known)
     made = [at for at in known if at in tasks.MADE]
     if made:
-        page.section("Features found on made data", "Mean numbers of right and wrong features.")
+        page.section("Features found on generated data", "Mean numbers of right and wrong features.")
         made_table(page, made)
-    page.section("Without an answer", "\n".join(failures(fits)))
+    page.section("Without a result", "\n".join(failures(fits)))
     page.section("Protocol", PROTOCOL)
     total = sum(entry["cpu"] for entry in found) / 3600
     page.section(

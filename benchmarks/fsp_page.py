@@ -79,11 +79,11 @@ def answer(page, kept, runs):
     less = {m: difference(values(kept, "less", method=m, **one), 2) for m in (TREE, "RFE")}
     sure = values(kept, "less", method=TREE, all_proven=1, **one)
     page.answer(
-        f"GBD-M, ended after {ITERATIONS} iterations or {SECONDS:g} CPU seconds for each C, errs on "
-        f"{100 * statistics.fmean(errors[GBD]):.2f}% of new samples over {done} triplets of data set one: in pairs "
-        f"{less['RFE']} than RFE, {less[TREE]} than branch-and-cut on the same model, and {difference(sure, 2)} on the "
-        f"{len(sure)} triplets where all optima of that are proven. Within the limit branch-and-cut proves "
-        f"{statistics.fmean(closed[TREE]):.0%} of {len(closed[TREE])} optima and GBD-M "
+        f"GBD-M, stopped after {ITERATIONS} iterations or {SECONDS:g} CPU seconds for each C, has an error of "
+        f"{100 * statistics.fmean(errors[GBD]):.2f}% on new samples over {done} triplets of data set one. In pairs "
+        f"this is {less['RFE']} than RFE and {less[TREE]} than branch-and-cut on the same model "
+        f"({difference(sure, 2)} on the {len(sure)} triplets for which all optima of that model are proven). Within "
+        f"the limit branch-and-cut proves {statistics.fmean(closed[TREE]):.0%} of {len(closed[TREE])} optima and GBD-M "
         f"{statistics.fmean(closed[GBD]):.0%}."
     )
 
@@ -92,10 +92,11 @@ def table_two(page, kept):
     """Test errors by size."""
     page.section(
         "Table 2: test errors, data set one",
-        "TE: mean test error. Abs: mean of TE_GBD - TE_x in pairs over instances ± standard error, Prcnt: mean of "
-        "100 (TE_GBD - TE_x) / TE_GBD where TE_GBD > 0; negative favours GBD-M. The cells of the paper's table are not "
-        "in our copy of it; its text has GBD-M better over all, slightly worse than RFE, FSV and ONSVM where l is "
-        "large, and never worse, more often better, where n is; and the wins and losses below.",
+        "TE is the mean test error. Abs is the mean of TE_GBD - TE_x in pairs over instances ± standard error. Prcnt "
+        "is the mean of 100 (TE_GBD - TE_x) / TE_GBD if TE_GBD > 0. A negative value favours GBD-M. Our copy of the "
+        "paper does not contain the cells of this table. According to its text, GBD-M is better overall; it is "
+        "slightly worse than RFE, FSV and ONSVM for large l, and never worse, more often better, for large n. The text "
+        "also has the wins and losses below.",
     )
     header = ["l", "n", "instances", "GBD-M TE"]
     for peer in PEERS:
@@ -118,7 +119,9 @@ def table_two(page, kept):
         add(f"**{size}**", "**all**", set="one", l=size)
     add("**Total**", "", set="one")
     page.table(header, rows)
-    page.text("Wins and losses: instances where GBD-M's test error is lower / higher; the paper's are of 90.")
+    page.text(
+        "Wins and losses: instances for which the test error of GBD-M is lower / higher; those of the paper are of 90."
+    )
     form = "{total:.0f}"
     rows = [
         [
@@ -136,9 +139,9 @@ def table_three(page, kept):
     methods = [GBD, *PEERS]
     page.section(
         "Table 3: overlap with the true features, data set one",
-        "Mean overlap (n minus the Hamming distance between supports), below the number "
-        "of exact matches and the mean inner product of the normalised w with the true one, and the paper's, which has "
-        "the matches for each n and l, in cells that are not in our copy.",
+        "The table has the mean overlap (n minus the Hamming distance between supports). Below are the number of exact "
+        "matches and the mean inner product of the normalised w with the true one, also that of the paper. The paper "
+        "has the matches for each n and l, but our copy does not contain these cells.",
     )
 
     def row(*head, **where):
@@ -159,7 +162,10 @@ def table_three(page, kept):
 
 def figures(page, kept):
     """Figures 1 to 3 as tables."""
-    page.section("Figure 1: TE_GBD - TE_x by M/n, data set one", "Negative favours GBD-M; a bin holds its upper end.")
+    page.section(
+        "Figure 1: TE_GBD - TE_x by M/n, data set one",
+        "A negative value favours GBD-M. A bin contains its upper end.",
+    )
     rows = [
         [f"{(k - 1) / BINS:g} to {k / BINS:g}", kept_cell("test_error", "{n}", set="one", method=GBD, bin=k)]
         + [kept_cell("less", DIFFERENCE, set="one", method=peer, bin=k) for peer in PEERS]
@@ -170,8 +176,8 @@ def figures(page, kept):
     peers = [TREE, "RFE", "ONSVM"]
     page.section(
         "Figure 2: test errors by M, data set two",
-        "n = 800, l = 1000; TE_GBD - TE_x, negative favours GBD-M. The paper: GBD-M better than RFE almost everywhere "
-        "but at M = 20.",
+        "TE_GBD - TE_x for n = 800, l = 1000; a negative value favours GBD-M. In the paper GBD-M is better than RFE "
+        "almost everywhere except at M = 20.",
     )
     rows = [
         [M, kept_cell("test_error", "{n}", set="two", method=GBD, M=M),
@@ -182,8 +188,8 @@ def figures(page, kept):
     page.table(["M", "instances", "GBD-M TE", *peers], rows)
     page.section(
         "Figure 3: CPU seconds by M, data set two",
-        f"Of all eight C; GBD-M and branch-and-cut end at {SECONDS:g} CPU seconds for each C, where the paper's "
-        "GBD-M takes the longest at M = 400.",
+        f"CPU seconds for all eight C. GBD-M and branch-and-cut stop after {SECONDS:g} CPU seconds for each C. In the "
+        "paper GBD-M takes the longest at M = 400.",
     )
     methods = [GBD, *peers]
     rows = [[M, *(kept_cell("cpu", "{mean:.1f}", set="two", method=m, M=M) for m in methods)] for M in relevant]
@@ -194,9 +200,9 @@ def proofs(page, runs):
     """Add what the trees prove."""
     page.section(
         "What is proven",
-        "Of the runs, one for each instance and C. Closed: to a relative gap of 1e-4. Gap: median between the best "
-        "objective and the proven bound where it is not closed. The paper: about half of the problems with n = 20 "
-        "converged within 250 iterations, very few with n > 20.",
+        "There is one run for each instance and C. *Closed* means a relative gap of 1e-4. *Gap* is the median gap "
+        "between the best objective and the proven bound of the other runs. In the paper about half of the problems "
+        "with n = 20 converged within 250 iterations, and very few with n > 20.",
     )
     header = ["set", "n", "runs", "GBD-M: closed", "at CPU limit", "at 250", "iterations", "gap"]
     rows = []
@@ -230,7 +236,7 @@ def write(entries, tasks, folder=RESULTS):
     proofs(page, runs)
     page.section(
         "Table 1: the algorithm",
-        "Driver `benders` on `fs.fsp.fsp_m`: [the formulation](../../docs/formulations/fsp.md).",
+        "The algorithm is the driver `benders` on `fs.fsp.fsp_m`: [the formulation](../../docs/formulations/fsp.md).",
     )
     protocol(page)
     page.section("Speed", "CPU seconds of all eight values of the parameter, one thread, data set one.")
@@ -248,19 +254,19 @@ def protocol(page):
     """Say how it was done, and where the paper does otherwise."""
     page.section(
         "Protocol",
-        f"""- Triplets of `fs.synthetic` (what the paper leaves open is chosen there).
-  Each method at C = 2^-2 ... 2^5, FSV at lambda = {", ".join(map(str, LAMBDAS))}. The classifier
-  of least validation error is kept (of equals the least parameter); test errors choose nothing. All but FSV
-  and ONSVM are told M; the paper says of ONSVM alone that it cannot be told.
-- GBD-M keeps, over its iterations, the least validation error; at most {ITERATIONS} iterations. Ours: at most
-  {SECONDS:g} CPU seconds for each C too, as the paper's took minutes on small problems and hours on large ones ("What
-  is proven" says how many runs end there); masters by HiGHS, where the paper has CPLEX 10.2.
-- FSP-M, branch-and-cut: the same model in as many CPU seconds, going on from the cuts and the tree of the C before,
-  where GBD-M begins anew; its least objective at each C, proven or not, one classifier, where GBD-M has all its
-  iterates to choose among.
-- RFE drops one feature at a time, each SVM from the one before, proven to 1e-7, instead of by CPLEX. ONSVM: one linear
-  program over all C, solved as its dual. FSV: one start, then the robust LP on what it selects; the paper saw no
-  difference between its lambdas and reports lambda = 1, at which the objective of Bradley et al. has no error
-  term. InfoGain: WEKA's filter, then a linear SVM (the paper does not say which classifier).
-- A weight counts above 1e-6 of the largest.""",
+        f"""- The data are triplets of `fs.synthetic` (which documents the choices that the paper does not specify).
+  Each method is run at C = 2^-2 ... 2^5, FSV at lambda = {", ".join(map(str, LAMBDAS))}. The classifier
+  with the smallest validation error is kept (among equals that with the smallest parameter); test errors are not used
+  for any choice. All methods except FSV and ONSVM are given M; the paper states only of ONSVM that this is impossible.
+- GBD-M keeps the smallest validation error over its iterations, at most {ITERATIONS} iterations. Our runs also have at
+  most {SECONDS:g} CPU seconds for each C, because those of the paper took minutes on small problems and hours on large
+  ones ("What is proven" has the number of runs that end there). HiGHS solves the masters; the paper has CPLEX 10.2.
+- FSP-M, branch-and-cut: the same model in as many CPU seconds. It continues from the cuts and the tree of the previous
+  C; GBD-M starts again. It has one classifier at each C, that with its smallest objective, proven or not; GBD-M
+  chooses among all its iterates.
+- RFE removes one feature at a time. Each SVM starts from the previous one and is proven to 1e-7, instead of by CPLEX.
+  ONSVM is one linear program over all C, solved as its dual. FSV has one start, then the robust LP on its selection.
+  The paper saw no difference between its lambdas and reports lambda = 1, at which the objective of Bradley et al. has
+  no error term. InfoGain is WEKA's filter, then a linear SVM (the paper does not state the classifier).
+- A weight counts if it is above 1e-6 of the largest.""",
     )

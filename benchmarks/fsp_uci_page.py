@@ -35,9 +35,10 @@ def write_uci(kept, runs, tasks, facts, folder):
     names = list(dict.fromkeys(name for _, name in names))
     page.section(
         "Table 4: test errors",
-        "Per cent, mean over divisions ± standard error (? for one division); behind GBD-M: TE_GBD - TE_x in pairs, "
-        "negative favours GBD-M. M: features of the 1-norm SVM, by division. The paper has one division of 25 sets; "
-        "the cells of its table are not in our copy, nor the names of its sets, but for Gina, Sylva and Leukemia.",
+        "Values are in per cent, mean over divisions ± standard error (? for one division). The columns after GBD-M "
+        "have TE_GBD - TE_x in pairs; a negative value favours GBD-M. M is the number of features of the 1-norm SVM, "
+        "for each division. The paper has one division of 25 sets. Our copy does not contain the cells of its table, "
+        "nor the names of its sets except Gina, Sylva and Leukemia.",
     )
     rows = [
         [name, *(cell(f, "{mean:.0f}", name, GBD) for f in ("M", "n", "l")), cell("less", "{n}", name, GBD),
@@ -47,7 +48,7 @@ def write_uci(kept, runs, tasks, facts, folder):
         for name in names
     ]  # fmt: skip
     page.table(["set", "M", "n", "l", "divisions", "GBD-M TE", *METHODS, "features of GBD-lambda"], rows)
-    page.text("Sets on which GBD-M's mean test error is lower / higher / the same; the paper's of 25 sets.")
+    page.text("Sets on which the mean test error of GBD-M is lower / higher / the same; the paper has 25 sets.")
     rows = [
         [
             m,
@@ -59,8 +60,9 @@ def write_uci(kept, runs, tasks, facts, folder):
     page.table(["GBD-M against", "paper", "better", "worse", "equal"], rows)
     page.section(
         "Table 5: run-times",
-        "CPU seconds of all eight C, mean over divisions; share of the runs closed to a relative gap of 1e-4 within "
-        "the limit, and the median gap of the others. The paper's seconds are not in our copy.",
+        "The table has CPU seconds for all eight C, mean over divisions, the share of the runs closed to a relative "
+        "gap of 1e-4 within the limit, and the median gap of the others. Our copy does not contain the seconds of the "
+        "paper.",
     )
     timed = [GBD, TREE, "GBD-lambda", "RFE", "ONSVM"]
     rows = []
@@ -73,13 +75,14 @@ def write_uci(kept, runs, tasks, facts, folder):
     page.table(["set", *timed, "GBD-M: closed", "gap", "branch-and-cut: proven", "its gap"], rows)
     page.section(
         "Protocol",
-        """- Divisions 60 / 20 / 20, stratified, standardised by the training part; C, limits and the choice as on
-  [data sets one and two](fsp_paper.md#protocol). M: the number of features of the 1-norm SVM whose C validation chose.
-- GBD-lambda: lambda from the plain SVM at each C (`fs.baselines.svm_penalty`), where the paper tries values by hand.
-- Gina (agnostic track) is not to be had here, and Sylva's training part only. australian, pima, leukemia and sylva are
-  not shipped with this project: `--shared DIR` reads them.""",
+        """- Divisions are 60 / 20 / 20, stratified, standardised by the training part. C, limits and the choice are as
+  on [data sets one and two](fsp_paper.md#protocol). M is the number of features of the 1-norm SVM whose C is chosen by
+  validation.
+- GBD-lambda uses lambda from the plain SVM at each C (`fs.baselines.svm_penalty`); the paper tries values by hand.
+- Gina (agnostic track) is not available, and of Sylva only the training part. australian, pima, leukemia and sylva are
+  not part of this project: `--shared DIR` reads them.""",
     )
-    page.section("Speed", "As Table 5; one thread.")
+    page.section("Speed", "The CPU seconds are those of Table 5, with one thread.")
     page.write(facts, folder)
 
 
@@ -103,17 +106,17 @@ def answer(sets, runs):
         m: [sum(r[f] for r in sets if r["method"] == m) for f in ("better", "worse")] for m in ("RFE", "ONSVM", "FSV")
     }
     tests = {m: stats.binomtest(better, better + worse).pvalue for m, (better, worse) in wins.items() if better + worse}
-    told = ", ".join(f"{m} {b} to {w} (sign test p = {tests.get(m, 1.0):.2g})" for m, (b, w) in wins.items())
+    told = ", ".join(f"{b} to {w} against {m} (sign test p = {tests.get(m, 1.0):.2g})" for m, (b, w) in wins.items())
     closed = {m: [r["closed"] for r in runs if r["method"] == m] for m in (GBD, TREE)}
     means = {m: f"{statistics.fmean(v):.0%}" if v else NOTHING for m, v in closed.items()}
     every = {r["name"]: r["less"] for r in sets if r["method"] == TREE}
     sure = [n for n in every if all(r["closed"] for r in runs if r["name"] == n and r["method"] == TREE)]
     over_all, over_sure = (difference([every[n] for n in names]) for names in (every, sure))
     return (
-        f"Of {len({r['name'] for r in sets})} sets, by mean test error, GBD-M wins and loses against {told}; it errs "
-        f"{over_all} than branch-and-cut on the same model over all sets, {over_sure} over the {len(sure)} where every "
-        "optimum of that is proven. Of the runs, one a division and C, branch-and-cut proves "
-        f"{means[TREE]} and GBD-M closes {means[GBD]} in the same CPU seconds."
+        f"On {len({r['name'] for r in sets})} sets, by mean test error, the wins and losses of GBD-M are: {told}. "
+        f"Compared with branch-and-cut on the same model its error is {over_all} over all sets, and {over_sure} over "
+        f"the {len(sure)} sets for which every optimum of the model is proven. Of the runs, one for each division and "
+        f"C, branch-and-cut proves {means[TREE]} and GBD-M closes {means[GBD]} in the same CPU seconds."
     )
 
 

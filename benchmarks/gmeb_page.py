@@ -19,22 +19,24 @@ KEPT = (*CHOICE, "error", "features", "relevant", "samples", "d", "cpu_seconds")
 TYPE_ONE_ROWS = {"none, variance 20": "as they are", "standard, variance 20": "standardised"}
 SCALING_ROWS = {"none": "as they are", "standard": "standardised"}
 
-PROTOCOL = """Section 6.2. Each method has 49 points; five folds (stratified by us) of the training part choose one, and
-the classifier of all training samples at it is tested. A feature counts when |w| or |w| / max |w| is at
-least 0.01.
+PROTOCOL = """The protocol follows section 6.2. Each method has 49 points. Five folds of the training part (stratified
+by us) choose one point, and the classifier for all training samples at this point is tested. A feature counts
+if |w| or |w| / max |w| is at least 0.01.
 
-- GMEB: 7 x 7 values of (R+, R-), linear from 1 to 10, by `fs.gmeb.path` to a gap of 1e-7 (where the loss is
-  near 0, as far as rounding allows). SVM and 1-norm SVM: C = L / (1 - L), L = 0.02, 0.04, ..., 0.98. RFE: 7 numbers
+- GMEB: 7 x 7 values of (R+, R-), linear from 1 to 10, by `fs.gmeb.path` to a gap of 1e-7 (for a loss near 0, as far as
+  rounding allows). SVM and 1-norm SVM: C = L / (1 - L), L = 0.02, 0.04, ..., 0.98. RFE: 7 numbers
   of features, linear from 1 to d and rounded (6 on BUPA: d = 6), times 7 values of C, L linear from 0.02 to 0.98. On
-  WDBC, BUPA and Pima C = L in SVM and RFE, as in the paper. SVMs are solved to 1e-7, proven; nothing had a time limit.
-- n_p = 10: the samples are shuffled and cut into ten, each once the test part. Training parts overlap, so these
-  standard errors, like the paper's, are too small. Digits and the advertisements have one division in the paper, of
-  which only the sizes are known: here several random ones, the classes in proportion. Type 1: 30 data sets (the paper
-  does not say how many), type 2: ten. Differences are in pairs, on the same training part.
-- Ties in cross-validation error go to the least C, in RFE first to the fewest features, in GMEB to the least R+ + R-.
-  RFE drops one feature at a time, from 100 on 1% of those left. Digits: 0 against the rest (the paper does not
-  say which).
-- Where several classifiers have no loss, GMEB's is here a vertex of a linear program; the paper's solver is not
+  WDBC, BUPA and Pima C = L in SVM and RFE, as in the paper. SVMs are solved to 1e-7, with a proof. There was no time
+  limit.
+- n_p = 10: the samples are shuffled and divided into ten parts, each of which is the test part once. Training parts
+  overlap, so that these standard errors, like those of the paper, are too small. Digits and the advertisements have one
+  division in the paper, of which only the sizes are known. Here they have several random divisions, with the classes in
+  proportion. Type 1 has 30 data sets (the paper does not state their number), type 2 has ten. Differences are paired,
+  on the same training part.
+- Ties in the cross-validation error are decided by the smallest C, in RFE first by the fewest features, in GMEB by the
+  smallest R+ + R-. RFE removes one feature at a time, and 1% of the remaining features if there are 100 or more. Digits
+  is 0 against the rest (the paper does not state which).
+- If several classifiers have no loss, that of GMEB is here a vertex of a linear program; the solver of the paper is not
   known."""
 
 
@@ -122,12 +124,13 @@ HEADER = ["columns", "n", *METHODS, *(f"GMEB less {other}" for other in OTHERS)]
 def _type_one(page):
     page.section(
         "Table 3: type 1",
-        "Test error in per cent ± standard error [standard deviation] (features [deviation]; how many of the six "
-        "relevant); n data sets. What the paper calls the standard deviation of the mean is read as the deviation: a "
-        "mean of errors between 0 and 100% is not that uncertain. Bayes error, by the paper: 0.4%.",
-        "Table 1 of the paper, as drawn here (`fs.synthetic.weston`): for each sample, with probability 0.7, y x_i has "
-        "mean i for i = 1, 2, 3 and mean 0 for i = 4, 5, 6, otherwise mean 0 and mean i - 3; variance 1; the other 196 "
-        "features are noise.",
+        "Cells have the test error in per cent ± standard error [standard deviation] (features [deviation]; number of "
+        "the six relevant features); n is the number of data sets. We interpret the value that the paper calls the "
+        "standard deviation of the mean as the standard deviation, because a mean of errors between 0 and 100% is not "
+        "that uncertain. The Bayes error according to the paper is 0.4%.",
+        "The distribution is that of table 1 of the paper (`fs.synthetic.weston`). For each sample, with probability "
+        "0.7, y x_i has mean i for i = 1, 2, 3 and mean 0 for i = 4, 5, 6, otherwise mean 0 and mean i - 3; the "
+        "variance is 1. The other 196 features are noise.",
     )
     rows = []
     for size, numbers in paper.TYPE_ONE.items():
@@ -139,7 +142,8 @@ def _type_one(page):
 def _type_two(page):
     page.section(
         "Type 2 (section 6.4.1)",
-        "1000 features, of them 2 relevant; 100 training samples; Bayes error, by the paper: 9.6%. As in table 3.",
+        "There are 1000 features, of which 2 are relevant, and 100 training samples. The Bayes error according to the "
+        "paper is 9.6%. Cells are as in table 3.",
     )
     page.table(HEADER, _rows(page, "type 2", "type 2", SCALING_ROWS, paper.TYPE_TWO, spread=True, known=True))
 
@@ -147,9 +151,9 @@ def _type_two(page):
 def _real(page):
     page.section(
         "Table 4: real data sets",
-        "Test error in per cent ± standard error (features ± standard error); n divisions. The full advertisements "
-        "(3279 x 1558; in the paper 3280 rows) cannot be had: a published part (1966 x 1555, without the three "
-        "continuous columns and without repeated rows) stands in for them.",
+        "Cells have the test error in per cent ± standard error (features ± standard error); n is the number of "
+        "divisions. The full advertisements (3279 x 1558; in the paper 3280 rows) are not available. A published part "
+        "is used instead (1966 x 1555, without the three continuous columns and without repeated rows).",
     )
     rows = []
     for name, numbers in paper.REAL.items():
@@ -163,9 +167,9 @@ def _figures(page, entries, folder):
     picture = gmeb_picture.draw(entries, folder / "gmeb_tables.png")
     page.section(
         "Figure 1: GMEB over the grid",
-        "100 features, 200 samples of type 2, 10 x 10 pairs (R+, R-). The star is here the pair of least test error, "
-        "of each data set in the table, of their mean in the picture; mean ± standard error over data sets. The paper "
-        "prints pictures alone, of one data set each.",
+        "There are 100 features, 200 samples of type 2, and 10 x 10 pairs (R+, R-). The star is the pair with the "
+        "smallest test error: for each data set in the table, and for their mean in the picture. Cells have the mean ± "
+        "standard error over data sets. The paper has only pictures, each of one data set.",
     )
     rows = []
     for name, relevant in paper.FIGURE_ONE.items():
@@ -180,7 +184,9 @@ def _figures(page, entries, folder):
     page.table([*header, "R- at the star", "features at the star", "features over the grid"], rows)
     if picture:
         page.picture(picture, "Above and middle: figure 1, error and features over (R+, R-). Below: figure 2")
-    page.section("Figure 2: share of features", "Per cent of the features that GMEB and RFE select, by table 4.")
+    page.section(
+        "Figure 2: share of features", "Share of the features that GMEB and RFE select in table 4, in per cent."
+    )
     rows = []
     for name, numbers in paper.REAL.items():
         row = [f"{paper.NUMBERS[name]} {name}", f"{paper.SHAPES[name][0]} x {paper.SHAPES[name][1]}"]
@@ -202,8 +208,9 @@ def _figures(page, entries, folder):
 def _speed(page):
     page.section(
         "Speed",
-        "CPU seconds of one thread: 49 points on five folds and the last fit, columns as they are; then, standardised, "
-        "the path over 49 pairs and one pair by Clarabel from nothing.",
+        "CPU seconds of one thread. The columns of the methods are for 49 points on five folds and the last fit, with "
+        "columns as they are. The others are for standardised columns: the path over 49 pairs, and one pair by "
+        "Clarabel without a warm start.",
     )
     rows = []
     for name in ("WDBC", "Colon"):
@@ -226,14 +233,14 @@ def _left_open(page):
         counts.append(f"{name} {paper.REAL[name][0][2]} ({' and '.join(ours)})")
     noises = [mean("type 1", 50, f"none, {noise}", "1-norm SVM", "error") for noise in ("variance 20", "sd 20")]
     return (
-        "Left open by the paper:\n\n"
-        "- Scaling. Step 1 of its algorithm sets the means of columns to zero, no more. That C was lowered on sets 1, "
-        '5 and 6 "to allow convergence" speaks for columns as they are; the numbers of features of its SVM do not '
-        f"settle it, in brackets ours, as they are and standardised: {', '.join(counts)}. Both are shown; standardised "
-        "is mean 0 and deviation 1 on the samples that train.\n"
-        "- Noise of type 1. N(0, 20) is taken to have variance 20, although the text speaks of standard deviation 20: "
-        f"on 50 samples the 1-norm SVM errs {noises[0]}% with the one and {noises[1]}% with the other; the paper has "
-        f"{paper.TYPE_ONE[50][1][0]}%."
+        "The paper does not specify the following:\n\n"
+        "- Scaling. Step 1 of its algorithm only sets the means of columns to zero. That C was lowered on sets 1, "
+        '5 and 6 "to allow convergence" suggests columns without scaling. The numbers of features of its SVM do not '
+        f"determine it (ours in brackets, without scaling and standardised): {', '.join(counts)}. Both are shown; "
+        "standardised columns have mean 0 and deviation 1 on the training samples.\n"
+        "- Noise of type 1. N(0, 20) is assumed to have variance 20, although the text states standard deviation 20: "
+        f"on 50 samples the error of the 1-norm SVM is {noises[0]}% with the former and {noises[1]}% with the latter; "
+        f"the paper has {paper.TYPE_ONE[50][1][0]}%."
     )
 
 
@@ -252,9 +259,9 @@ def _answer(page):
         told.append(f"{method} {here} (paper {paper.TYPE_ONE[50][k][0]})")
     less = _numbers(page, _difference("type 1", 50, standard, "1-norm SVM"))
     runs = found["n"] if found else 0
-    first = f"Errors in per cent on 50 samples of type 1, {runs} data sets: {', '.join(told)}"
+    first = f"The errors in per cent on 50 samples of type 1, {runs} data sets, are: {', '.join(told)}"
     first += (
-        f". On standardised columns its lead over the 1-norm SVM is {-less['mean']:.1f} ± {less['se']:.1f}."
+        f". On standardised columns its advantage over the 1-norm SVM is {-less['mean']:.1f} ± {less['se']:.1f}."
         if less
         else "."
     )
@@ -268,7 +275,7 @@ def _answer(page):
             "paired t tests at 5%, Holm)"
         )
     second = (
-        f"On the real sets GMEB's error is the lowest, alone or not, on {paper.LOWEST} of 8 in the paper, here "
+        f"On the real sets GMEB has the lowest error, alone or in a tie, on {paper.LOWEST} of 8 in the paper, here "
         f"{' and '.join(told)}."
     )
     return f"{first} {second}"
