@@ -16,8 +16,7 @@ from solvers.drivers.trace import Trace, state_of_run
 from solvers.drivers.unbounded import point_exists, verified
 from solvers.errors import OptionError, SolverFailure
 from solvers.facts.base import Dropped, Facts, facts_of, facts_violation, feasible_value, resolution_of, worst_violation
-from solvers.interfaces.registry import SOLVERS, called, entry, find, nearest, refuse_unpassed
-from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.interfaces.registry import SOLVERS, called, entry, nearest, refuse_unpassed
 from solvers.model.classes import single_objective
 from solvers.model.conflict import clashing_rows
 from solvers.model.duals import dual_suffix
@@ -42,22 +41,23 @@ from solvers.result import (
 )
 from solvers.values import kept, put_back, put_on_bounds
 
-REFUTED = "A program inside was called infeasible, but a point satisfies the model: nothing is proven."
+REFUTED = "A problem inside the driver was reported as infeasible, but a point satisfies the model: nothing is proven."
+ENDLESS = "The objective is unbounded: a bound or a row is missing."
 LIMITS = {
     StopReason.TIME_LIMIT: "Stopped at the time limit.",
     StopReason.ITERATION_LIMIT: "Stopped at the iteration limit.",
     StopReason.INTERRUPTED: "Interrupted.",
 }
 
-INFINITE = 1e20  # the infinity of solvers: a feasible point beyond it proves an unbounded objective
+INFINITE = 1e20  # infinity of solvers: a feasible point with a larger objective proves that it is unbounded
 
 
 class OutOfTime(Exception):
-    """Raised if the time limit is reached, or Ctrl-C was pressed, before the run has started."""
+    """Raised if the time limit is reached, or Ctrl-C is pressed, before the run starts."""
 
 
 class Ended(Exception):
-    """Raised to end the run from inside a round; the loop of the driver catches it."""
+    """Raised in a round to end the run; the loop of the driver catches it."""
 
     def __init__(self, stop: StopReason, status: SolutionStatus | None = None) -> None:
         super().__init__(stop.value)
@@ -67,13 +67,13 @@ class Ended(Exception):
 def configure(config: type[Config], options: dict[str, Any], name: str) -> Any:
     """Return a filled ``config``.
 
-    Raises OptionError: for an unknown option (with the nearest match), a value of another type than the option's, or a
-    limit that is not positive.
+    Raises OptionError for an unknown option (with the nearest match), a value of the wrong type, or a limit that is not
+    positive.
     """
     known = [f.name for f in dataclasses.fields(config)]
     for option in options:
         if option in config.renamed:
-            raise OptionError(f'"{name}" takes no {option} here: {config.renamed[option]}.')
+            raise OptionError(f'"{name}" does not accept {option}: {config.renamed[option]}.')
         if option not in known:
             raise OptionError(f'Option "{option}" is not one of {name}.{nearest(option, known)} {listed(config)}')
     check_types(config, options)
@@ -93,8 +93,8 @@ class Driver:
     name: ClassVar[str]
     title: ClassVar[str]
     options_type: ClassVar[type[Config]]
-    facts_type: ClassVar[type[Facts] | tuple[()]] = ()  # facts that the driver needs in place of rows
-    writes_logic: ClassVar[bool] = False  # whether ``self.reading`` states logic as rows
+    facts_type: ClassVar[type[Facts] | tuple[()]] = ()  # facts that can replace rows of the model
+    writes_logic: ClassVar[bool] = False  # whether logic is written as rows in ``self.reading``
     config: Config
     sign: float  # -1 for a model that maximises
 
@@ -105,28 +105,28 @@ class Driver:
         self._check_passed_options()
         facts = facts_of(model)
         if facts is not None and not isinstance(facts, self.facts_type):
-            takes = "needs facts of another kind" if self.facts_type else "takes whole models"
-            facts.check_stated(f'"{self.name}" {takes}')
+            need = "needs facts of another kind" if self.facts_type else "solves whole models"
+            facts.check_stated(f'"{self.name}" {need}')
         self.clock = Clock.of_run(self.config.time_limit)
         refuse_nonfinite(self.reading)
         remedy = "" if facts is None or not facts.implicit else f"{facts.remedy} to edit it"
         if self.writes_logic and (written := written_rows(self.reading, self.sees)) is not None:
             self.reading = ModelReading(model, written)
-        refuse_unseen(self.reading, self.name, self._takes, remedy)
+        refuse_unseen(self.reading, self.name, self._supports, remedy)
         self.best: float | None = None  # least objective so far
         self.bound: float | None = None
-        self._kept: tuple[float, float] | None = None  # (validation error, objective) of what will be loaded
+        self._kept: tuple[float, float] | None = None  # (validation error, objective) of the point that is loaded
         self._load: Callable[[], None] = lambda: None
-        self._contradiction: tuple[float, float] | None = None  # (objective, bound) that contradict each other
+        self._contradiction: tuple[float, float] | None = None  # an objective and a bound that contradict each other
         self.at_start = False  # whether the incumbent is the point on the model before the run
-        self.stop = StopReason.CONVERGED  # why ``rounds`` has ended
+        self.stop = StopReason.CONVERGED  # the reason why ``rounds`` ended
         self.message = ""
         self.details: dict[str, Any] = {}
         self.dropped = Dropped()
-        self.assumed: list[str] = []  # rows and terms assumed to be convex: no bound is proven
+        self.assumed: list[str] = []  # rows and terms that are assumed to be convex: no bound is proven
         self.seconds = {"prepare": 0.0, "master": 0.0, "subproblem": 0.0}
-        self._busy: tuple[str, float] | None = None  # the step that is timed now, and its start
-        self.late = False  # whether the time limit was reached before the model was split
+        self._busy: tuple[str, float] | None = None  # the current step, and its start
+        self.late = False  # whether the time limit was reached during ``prepare``
         try:
             with self.timing("prepare"):
                 self.prepare()
@@ -137,14 +137,14 @@ class Driver:
 
     def _check_passed_options(self) -> None:
         """Check that options of the run can be passed to the solvers inside. Raises OptionError."""
-        given = {word: self.options.get(word) for word in ("threads", "seed", "time_limit")}
-        for slot in self.config.slots() if any(value is not None for value in given.values()) else ():
+        common = {name: self.options.get(name) for name in ("threads", "seed", "time_limit")}
+        for slot in self.config.slots() if any(value is not None for value in common.values()) else ():
             solver = getattr(self.config, f"{slot}_solver")
             if solver is not None and not (isinstance(solver, str) and solver in SOLVERS):
-                refuse_unpassed(entry(solver), given)
+                refuse_unpassed(entry(solver), common)
 
     def check_time(self, seconds: float = 0.0) -> None:
-        """End ``prepare`` where the run must stop, or a step of this length would pass the limit.
+        """End ``prepare`` if the run must stop, or if a step of ``seconds`` would exceed the time limit.
 
         Called before steps whose time grows with the model.
 
@@ -158,14 +158,14 @@ class Driver:
 
     @classmethod
     def kind_for(cls, model: Any, options: dict[str, Any]) -> type[Driver]:
-        """Return the class that runs under this name on a model, by the kind of its facts."""
+        """Return the driver class for a model: drivers with several classes choose by its facts."""
         return cls
 
     def sees(self, component: Any) -> bool:
         """Return whether the driver can handle a component that is neither row, objective nor variable."""
         return False
 
-    def _takes(self, component: Any) -> bool:
+    def _supports(self, component: Any) -> bool:
         written = self.reading.written
         return self.sees(component) or (written is not None and any(component is c for c in written.components))
 
@@ -174,15 +174,15 @@ class Driver:
         raise NotImplementedError
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Run; return why it stopped, and the status where the gap does not determine it."""
+        """Run; return the reason to stop, and the status if the gap does not determine it."""
         raise NotImplementedError
 
     def claim(self) -> SolutionStatus | None:
-        """Return the status of the incumbent, for a driver without a bound; None where the bound determines it."""
+        """Return the status of the incumbent, for a driver without a bound; None if the bound determines it."""
         return None
 
     def inside(self) -> list[str]:
-        """Return the solvers inside: HiGHS for linear programs, unless an option names another."""
+        """Return the names of the solvers inside: HiGHS for linear programs, unless an option names another."""
         options = vars(self.config)
         named = [called(value) for key, value in options.items() if key.endswith("_solver") and value is not None]
         return list(dict.fromkeys([*named, *([] if options.get("master_solver") else ["highs"])]))
@@ -193,26 +193,29 @@ class Driver:
 
     def solve(self) -> Result:
         """Run the driver; at a limit or Ctrl-C, or if a callback stops it, return the incumbent and the bound."""
-        with interrupt.run(), progress.doing(self.name, facts=self.standing, left=lambda: self.clock.left):
+        with interrupt.run(), progress.doing(self.name, facts=self.progress_text, left=lambda: self.clock.left):
             with progress.paused(bool(self.config.tee) and not self.config.shows(TABLE)):
-                stop, status = self._looped()
+                stop, status = self._run_loop()
             if stop is StopReason.TIME_LIMIT and not self.late and self.config.time_limit is None:
-                stop, words = StopReason.ITERATION_LIMIT, "A solver inside ended at an iteration limit in its options."
-                self.message = f"{self.message} {words}".strip()
+                stop, reason = (
+                    StopReason.ITERATION_LIMIT,
+                    "A solver inside stopped at an iteration limit in its options.",
+                )
+                self.message = f"{self.message} {reason}".strip()
             with interrupt.finishing(), progress.doing("reading the answer"):
                 return self._result(stop, status)
 
-    def standing(self) -> list[str]:
+    def progress_text(self) -> list[str]:
         """Return the state of the run as text; another thread may call it at any time."""
         return state_of_run(
-            self._signed(self.best), self._signed(self.bound), self.sign, self.counted(), self._busy, self.clock
+            self._signed(self.best), self._signed(self.bound), self.sign, self.work_text(), self._busy, self.clock
         )
 
-    def counted(self) -> list[str]:
-        """Return the work done so far as text; another thread may call it at any time."""
+    def work_text(self) -> list[str]:
+        """Return the amount of work so far as text; another thread may call it at any time."""
         return [f"{len(self.trace.rows)} rounds"] if self.trace.rows else []
 
-    def _looped(self) -> tuple[StopReason, SolutionStatus | None]:
+    def _run_loop(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the loop, then restore the values of the model."""
         c = self.config
         self.reading = ModelReading(self.model, self.reading.written)  # the model may have been edited since
@@ -250,10 +253,10 @@ class Driver:
         if status is None and objective is not None and not self.late and not self.at_start:
             status = self.claim()
         status = self._checked_claim(status, objective, facts)
-        judged = self._verdict(objective, status, error)
+        outcome = self._verdict(objective, status, error)
         if self.assumed:
-            judged = self._without_assumption(judged)
-        if judged.status is SolutionStatus.NO_SOLUTION:
+            outcome = self._without_assumption(outcome)
+        if outcome.status is SolutionStatus.NO_SOLUTION:
             objective = None
         selects = None if facts is None or objective is None else facts.selected
         details = self.details | {"seconds": dict(self.seconds), "inside": self.inside()}
@@ -261,14 +264,14 @@ class Driver:
             details["violation"] = error
         if self._kept is not None and getattr(self.config, "validation", None) is not None:
             details["validation_error"] = self._kept[0]
-            details["best_objective"] = self._signed(self.best)  # the bound is of this one
-        message = self._message(stop, status, judged, objective)
+            details["best_objective"] = self._signed(self.best)  # to which the bound refers
+        message = self._message(stop, status, outcome, objective)
         self.dropped.look_at(self.reading)
         return Result(
-            status=judged.status,
+            status=outcome.status,
             stop_reason=stop,
             objective=self._signed(objective),
-            bound=self._signed(judged.bound),
+            bound=self._signed(outcome.bound),
             minimize=self.sign > 0,
             selected=None if selects is None else selects(self.model),
             iterations=self.trace.table(),
@@ -291,22 +294,24 @@ class Driver:
         if put_on_bounds(self.reading.variables) and (facts is None or not facts.implicit):
             objective = self._objective_value()
         error = worst_violation(self.reading)
-        if error > ROUNDING and facts is not None and facts.certificate is not None:  # an edited subproblem's solver's
+        if error > ROUNDING and facts is not None and facts.certificate is not None:  # a point of a named solver
             facts.certificate.settle(self.reading, has_point=True)
             objective, error = self._objective_value(), worst_violation(self.reading)
         return objective, max(error, facts_violation(self.model))
 
     def _objective_value(self) -> float:
-        """Return the objective of the model's values, to be minimised."""
+        """Return the objective, to be minimised, at the values of the model."""
         return self.sign * float(pyo.value(single_objective(self.reading)))
 
     def _checked_claim(
         self, status: SolutionStatus | None, objective: float | None, facts: Facts | None
     ) -> SolutionStatus | None:
         """Return the status after a check of the claims that the model is unbounded or infeasible."""
-        if status is SolutionStatus.UNBOUNDED and (objective is None or abs(objective) < INFINITE):
-            status, words = verified(self.model, self.clock.left)
-            self.message = words or self.message
+        if status is SolutionStatus.UNBOUNDED:
+            reason = ""
+            if objective is None or abs(objective) < INFINITE:
+                status, reason = verified(self.model, self.clock.left)
+            self.message = reason or self.message or ENDLESS
         if status is not SolutionStatus.INFEASIBLE or objective is not None or self.assumed:
             return status
         if (facts is None or not facts.implicit) and point_exists(self.reading, self.clock.left):
@@ -314,35 +319,37 @@ class Driver:
             return SolutionStatus.NO_SOLUTION
         return status
 
-    def _message(self, stop: StopReason, claim: SolutionStatus | None, judged: Verdict, objective: float | None) -> str:
+    def _message(
+        self, stop: StopReason, claim: SolutionStatus | None, outcome: Verdict, objective: float | None
+    ) -> str:
         """Return the message of the result, without the facts that were not used."""
-        message = judged.message or self.message
-        if objective is not None and judged.status is not SolutionStatus.OPTIMAL:
+        message = outcome.message or self.message
+        if objective is not None and outcome.status is not SolutionStatus.OPTIMAL:
             parts = [LIMITS.get(stop, ""), AT_START if self.at_start else "", message]
             message = " ".join(part for part in parts if part)
-        if judged.status is SolutionStatus.INFEASIBLE and not judged.message:
+        if outcome.status is SolutionStatus.INFEASIBLE and not outcome.message:
             message = self.why_infeasible()
-        if judged.status is SolutionStatus.NO_SOLUTION and not message:
-            message = "Stopped before the first incumbent: give it more time or iterations."
-        unproven = stop is StopReason.CONVERGED and judged.status is SolutionStatus.FEASIBLE and claim is None
+        if outcome.status is SolutionStatus.NO_SOLUTION and not message:
+            message = "Stopped before the first incumbent: allow more time or iterations."
+        unproven = stop is StopReason.CONVERGED and outcome.status is SolutionStatus.FEASIBLE and claim is None
         if unproven and not message and self._kept == self._least():
             message = BELOW_TOLERANCES
         if objective is not None and dual_suffix(self.model) is not None:
-            message = f"{message} No multipliers in model.dual: {self.name} solves no single problem that has them."
-            message = f"{message.strip()} Fix its choice and solve the model whole for those there."
+            message = f"{message} No multipliers in model.dual: {self.name} does not solve the model as one problem."
+            message = f"{message.strip()} Fix its choice and solve the whole model to get multipliers at that choice."
         if self._kept is not None and getattr(self.config, "validation", None) is not None:
             best = f"the best objective is {self._signed(self.best):.9g}"
             message = f"Chosen by the validation error among all incumbents; {best}. {message}".strip()
         return message
 
     def start_value(self) -> float | None:
-        """Return the objective of the model's values, to be minimised; None if they are not feasible."""
+        """Return the objective, to be minimised, at the values of the model; None if they are infeasible."""
         return feasible_value(self.reading)
 
     def _offer_start(self) -> bool:
-        """Offer the point that the model held before the run, if it is better than the incumbent; return whether it is.
+        """Offer the point on the model before the run; return whether it is better than the incumbent.
 
-        Nothing is offered if incumbents are chosen by another score, or if the gap is closed.
+        It is not offered if incumbents are chosen by another score, or if the gap is closed.
         """
         if self._kept is None or getattr(self.config, "validation", None) or self.closed(self.config.gap):
             return False
@@ -394,30 +401,29 @@ class Driver:
         who = f'Driver "{self.name}"'
         return verdict(objective, bound, gap=c.gap, resolution=self.resolution, violation=error, claim=claim, who=who)
 
-    def _without_assumption(self, judged: Verdict) -> Verdict:
+    def _without_assumption(self, outcome: Verdict) -> Verdict:
         """Return what is proven without the assumption of convexity: no bound, and infeasibility by linear rows."""
         names = f"if convex, as assumed: {', '.join(self.assumed)}."
-        if judged.status is SolutionStatus.INFEASIBLE:
+        if outcome.status is SolutionStatus.INFEASIBLE:
             linear = [row for row in self.reading.rows if is_linear(row.body)]
             held = list({id(v): v for row in linear for v in variables(row.body)}.values())
-            highs = Runner(find("highs"), SolveOptions())
-            if words := clashing_rows(linear, held, highs, otherwise=""):
-                return Verdict(judged.status, None, words)
+            if reason := clashing_rows(linear, held, otherwise=""):
+                return Verdict(outcome.status, None, reason)
             return Verdict(SolutionStatus.NO_SOLUTION, None, f"Infeasible {names} Nothing is proven without that.")
-        if judged.bound is None:
-            return judged
-        self.details["bound_if_convex"] = bound = self._signed(judged.bound)
-        status = SolutionStatus.FEASIBLE if judged.status is SolutionStatus.OPTIMAL else judged.status
+        if outcome.bound is None:
+            return outcome
+        self.details["bound_if_convex"] = bound = self._signed(outcome.bound)
+        status = SolutionStatus.FEASIBLE if outcome.status is SolutionStatus.OPTIMAL else outcome.status
         side = "below" if self.sign > 0 else "above"
-        words = f"No objective is {side} {bound:.9g} {names} {judged.message} {self.message}"
-        return Verdict(status, None, " ".join(words.split()))
+        message = f"No objective is {side} {bound:.9g} {names} {outcome.message} {self.message}"
+        return Verdict(status, None, " ".join(message.split()))
 
     def _signed(self, x: float | None) -> float | None:
         return None if x is None else self.sign * x
 
     @contextmanager
     def timing(self, what: str) -> Iterator[None]:
-        """Add the seconds of a block of code to those of "master" or "subproblem"."""
+        """Add the time of a block of code to that of a step: "prepare", "master" or "subproblem"."""
         start = self.clock.elapsed
         self._busy = what, start
         try:
@@ -427,10 +433,10 @@ class Driver:
             self.seconds[what] += self.clock.elapsed - start
 
     def rounds(self, limit: float | None = None, done: Callable[[], int] | None = None) -> Iterator[int]:
-        """Count the rounds of a loop from 0, until the run must stop; ``stop`` is the reason.
+        """Yield the numbers of the rounds of a loop, from 0, until the run must stop; ``stop`` is the reason.
 
-        Checked before each round: callback, Ctrl-C, time limit, iteration limit, in this order. ``limit``: by default
-        the option ``iteration_limit``. ``done``: the count that it limits, where that is not the rounds.
+        Before each round the callback, Ctrl-C, the time limit and the iteration limit are checked, in this order.
+        ``limit``: by default the option ``iteration_limit``. ``done``: the count that it limits, by default the rounds.
         """
         limit, k, self.stop = self.config.iteration_limit if limit is None else limit, 0, StopReason.CONVERGED
         while (stop := self.stopped()) is None:
@@ -442,16 +448,16 @@ class Driver:
         self.stop = stop
 
     def raise_bound(self, bound: float | None, *, of_rest: bool = False) -> None:
-        """Raise the lower bound; record a contradiction if it is above the incumbent by more than rounding.
+        """Raise the lower bound; record a contradiction if it exceeds the incumbent by more than rounding.
 
-        ``of_rest``: it bounds only points that the incumbent has not excluded, and may be above the incumbent.
+        ``of_rest``: the bound holds only for points that the incumbent has not excluded, and may exceed the incumbent.
         """
         if bound is not None and math.isfinite(bound) and (self.bound is None or bound > self.bound):
             if not of_rest:
-                self._meet(self.best, bound)
+                self._check_contradiction(self.best, bound)
             self.bound = bound if self.best is None else min(bound, self.best)
 
-    def _meet(self, objective: float | None, bound: float | None) -> None:
+    def _check_contradiction(self, objective: float | None, bound: float | None) -> None:
         """Record the first objective and bound that contradict each other."""
         if self._contradiction is None and contradicts(objective, bound, self.config.gap, resolution=self.resolution):
             self._contradiction = (objective or 0.0, bound or 0.0)
@@ -459,11 +465,11 @@ class Driver:
     def offer(
         self, objective: float, variables: Sequence[Any], load: Callable[[], None], score: float | None = None
     ) -> bool:
-        """Offer the values of the model as incumbent; return whether they are the best so far, by score if given."""
+        """Offer the values of the model as incumbent; return True if they are the best so far, by ``score`` if given."""
         key = (0.0 if score is None else score, objective)
         if self.best is None or objective < self.best:
             self.best = objective
-            self._meet(objective, self.bound)
+            self._check_contradiction(objective, self.bound)
             if self.bound is not None:
                 self.bound = min(self.bound, objective)
         if self._kept is not None and key >= self._kept:
@@ -479,7 +485,7 @@ class Driver:
         return better
 
     def forget(self) -> None:
-        """Discard incumbent and bound, for a model without an optimum."""
+        """Discard the incumbent and the bound, for a model without an optimum."""
         self.best, self.bound, self._kept, self._contradiction = None, None, None, None
         self._load = lambda: None
 
@@ -488,7 +494,7 @@ class Driver:
         self.best, self._kept, self._load = None, None, lambda: None
 
     def record(self, step: str, objective: float | None, *, cuts: int, support: int | None) -> None:
-        """Add a row to the table, in the sense of the model's objective."""
+        """Add a row to the iteration table, in the sense of the model's objective."""
         self.trace.row(
             step,
             objective=self._signed(objective),
@@ -503,7 +509,7 @@ class Driver:
         return is_closed(self.best, self.bound, gap, self.resolution)
 
     def stopped(self) -> StopReason | None:
-        """Return the reason to stop now, if there is one."""
+        """Return the reason to stop now, or None."""
         if self.trace.stopped_by_callback:
             return StopReason.CALLBACK
         if interrupt.pressed():

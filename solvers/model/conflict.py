@@ -1,7 +1,7 @@
-"""Which rows of an infeasible master clash: a deletion filter.
+"""Rows without a common solution: a deletion filter.
 
-Drop one row at a time; a row without which the rest is still infeasible is not needed, any other stays. What stays is
-an irreducible infeasible set (Chinneck 2008, section 6.2), of rows together with the variables' bounds and fixings.
+Drop one row at a time. A row without which the rest is still infeasible is not needed; any other stays. The rows that
+stay are an irreducible infeasible set (Chinneck 2008, section 6.2) together with the bounds and fixed variables.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ from typing import Any
 import pyomo.environ as pyo
 
 from solvers.clock import Clock
-from solvers.interfaces.runner import Runner
+from solvers.interfaces.registry import find
+from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.expressions import variables
 from solvers.result import SolutionStatus
 
 SECONDS = 5.0  # of each trial; a trial without an answer keeps its row
-
-
 NO_CLASH = "The subproblem has no solution for any choice that the other rows allow."
 
 
 def clashing_rows(
     rows: Sequence[Any],
     variables_held: Sequence[Any],
-    runner: Runner,
+    runner: Runner | None = None,
     time_limit: float = 30.0,
     *,
     otherwise: str = NO_CLASH,
 ) -> str:
-    """Return a sentence that names the rows (and fixed variables) that cannot hold together, or ``otherwise``.
+    """Return a sentence that names rows and fixed variables without a common solution, or ``otherwise``.
 
-    ``rows``: of the infeasible model. ``variables_held``: their variables. ``runner``: a solver for them.
-    ``time_limit``: seconds; at the limit the set is still infeasible, but may be larger than it need be.
+    ``rows``: of the infeasible model. ``variables_held``: their variables. ``runner``: a solver for them, by default
+    HiGHS. ``time_limit``: seconds; at the limit the set is still infeasible, but may be larger than necessary.
     """
     clock = Clock(time_limit)
+    runner = Runner(find("highs"), SolveOptions()) if runner is None else runner
 
     def infeasible(tried: Sequence[Any]) -> bool:
         trial = pyo.ConcreteModel(name="clash")

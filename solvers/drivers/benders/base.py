@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from solvers.drivers.base import Driver
+from solvers.drivers.base import ENDLESS, Driver
 from solvers.drivers.benders.block_subproblem import BlockSubproblem
 from solvers.drivers.benders.declared import structure_of
 from solvers.drivers.benders.master import with_linear_products
@@ -116,7 +116,7 @@ class DecompositionDriver(Driver):
             if self._bound_at_hand() is not None:  # the data prove a bound
                 self.message = f"{error} The data prove that it has an end: its solver failed."
                 return StopReason.SOLVER_ERROR, None
-            self.message = f"{error} The objective has no end: a bound or a row is missing."
+            self.message = f"{error} {ENDLESS}"
         except SolverError as error:
             if self.best is None:
                 raise

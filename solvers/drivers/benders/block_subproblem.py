@@ -28,7 +28,7 @@ from solvers.lp.pyomo import linear_program
 from solvers.model.classes import needs
 from solvers.options import SolverObject
 from solvers.result import StopReason
-from solvers.values import bounds_of, fixed, give_values
+from solvers.values import bounds_of, fixed, give_values, put_back
 
 APART = 1e-9  # distance from feasible, in the complicating variables' units, that is none
 NEAR = 1e-8  # room for a point that is no farther off than that
@@ -166,8 +166,7 @@ class BlockSubproblem:
 
     def _load(self, y: np.ndarray) -> Callable[[], None]:
         def load() -> None:
-            for v, value in zip(self.variables, y.tolist(), strict=True):
-                v.set_value(value, skip_validation=True)
+            put_back(zip(self.variables, y.tolist(), strict=True))
             give_values(self._idle)
 
         return load

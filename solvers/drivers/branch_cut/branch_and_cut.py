@@ -49,11 +49,10 @@ from solvers.drivers.branch_cut.worker import TreeTask
 from solvers.drivers.slots import lp_words
 from solvers.errors import ModelError, OptionError
 from solvers.facts.structure import SubAnswer
-from solvers.interfaces.registry import find
-from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.conflict import clashing_rows
 from solvers.options import SolverObject
 from solvers.result import SolutionStatus, StopReason
+from solvers.values import put_back
 
 
 @dataclass
@@ -209,8 +208,8 @@ class BranchAndCut(DecompositionDriver):
             if self.visits.nodes:
                 self.details["nodes"] = self.visits.nodes
 
-    def counted(self) -> list[str]:
-        """Return the size of the tree in words."""
+    def work_text(self) -> list[str]:
+        """Return the numbers of open and processed nodes as text."""
         if not self._begun:
             return [f"{self.incumbents.solved} subproblems"] if self.incumbents.solved else []
         open_ = len(self._tree) + (0 if self._coordinator is None else self._coordinator.open)
@@ -233,8 +232,7 @@ class BranchAndCut(DecompositionDriver):
 
     def take(self, point: np.ndarray, objective: float, answer: SubAnswer) -> None:
         """Offer a point of the master as incumbent."""
-        for v, x in zip(self._lp.variables, point.tolist(), strict=True):
-            v.set_value(x, skip_validation=True)
+        put_back(zip(self._lp.variables, point.tolist(), strict=True))
         self.offer(objective, self._lp.variables, answer.load, self.score_of(answer))
 
     def _make_coordinator(self) -> Coordinator | None:
@@ -278,4 +276,4 @@ class BranchAndCut(DecompositionDriver):
 
     def why_infeasible(self) -> str:
         """Return the rows that have no solution together, in words."""
-        return clashing_rows(self.parts.master_rows, self.parts.master_variables, Runner(find("highs"), SolveOptions()))
+        return clashing_rows(self.parts.master_rows, self.parts.master_variables)

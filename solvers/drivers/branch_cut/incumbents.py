@@ -22,6 +22,7 @@ from solvers.drivers.branch_cut.master import MasterLP
 from solvers.drivers.branch_cut.memory import Memory
 from solvers.facts.structure import Cut, SubAnswer
 from solvers.result import StopReason
+from solvers.values import put_back
 
 
 @dataclass(frozen=True)
@@ -345,6 +346,5 @@ class IncumbentSearch:
 
 
 def _load(variables: list[Any], point: np.ndarray, answer: SubAnswer) -> None:
-    for v, x in zip(variables, point.tolist(), strict=True):
-        v.set_value(x, skip_validation=True)
+    put_back(zip(variables, point.tolist(), strict=True))
     answer.load()

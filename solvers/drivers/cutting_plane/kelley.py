@@ -42,8 +42,7 @@ from solvers.facts.base import facts_of
 from solvers.facts.certificate import Certificate
 from solvers.facts.separable import Cuts, Separable, no_cuts, stacked
 from solvers.facts.snapshot import data_of
-from solvers.interfaces.registry import called, find, for_cones
-from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.interfaces.registry import called, for_cones
 from solvers.lp.highs import LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program, require_lp_solver
 from solvers.model.classes import single_objective, used_variables
@@ -51,7 +50,7 @@ from solvers.model.conflict import clashing_rows
 from solvers.model.function import SmoothFunction
 from solvers.options import Config, SolverObject
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
-from solvers.values import bounds_of
+from solvers.values import bounds_of, put_back
 
 BOXES = [1e2, 1e4, 1e6]
 IN_BOX = 20  # rounds in one box, besides two for each column
@@ -347,9 +346,7 @@ class CuttingPlane(Driver):
             return
         if self.certificate is None and self.best is not None and value >= self.best:
             return
-        for v, number in zip(self.parts.variables, x.tolist(), strict=True):
-            if not v.fixed:
-                v.set_value(number, skip_validation=True)
+        put_back((v, value) for v, value in zip(self.parts.variables, x.tolist(), strict=True) if not v.fixed)
         if self.facts is not None:
             self.facts.separator.load(x[: self.facts.columns()[0].shape[0]])
         if self.certificate is not None and self.certificate.settle(self.reading, has_point=True) is not None:
@@ -385,11 +382,9 @@ class CuttingPlane(Driver):
         if answer.status is LpStatus.LIMIT or self.clock.over:
             over = self._spent and not self.clock.over
             return StopReason.ITERATION_LIMIT if over else StopReason.TIME_LIMIT, None
-        if answer.status is LpStatus.INFEASIBLE:
-            return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
-        if answer.status is LpStatus.UNBOUNDED:
-            self.message = "The objective has no end: a bound or a row is missing."
-            return StopReason.CONVERGED, SolutionStatus.UNBOUNDED
+        if answer.status in (LpStatus.INFEASIBLE, LpStatus.UNBOUNDED):
+            infeasible = answer.status is LpStatus.INFEASIBLE
+            return StopReason.CONVERGED, SolutionStatus.INFEASIBLE if infeasible else SolutionStatus.UNBOUNDED
         name = called(self.config.lp_solver)
         raise SolverFailure(f"{name} failed on linear program {self._solved}.", name)
 
@@ -400,7 +395,7 @@ class CuttingPlane(Driver):
         if r.rows:
             alone.add_rows(r.matrix, r.lower, r.upper)
         if alone.solve(self.clock.left).status is LpStatus.INFEASIBLE:
-            return clashing_rows(r.rows, variables, Runner(find("highs"), SolveOptions()))
+            return clashing_rows(r.rows, variables)
         convex = ", ".join([g.name for g in self.parts.convex])
         if self.facts is not None:
             names = [c.name for c in self.facts.rows]

@@ -44,7 +44,7 @@ from solvers.interfaces.spec import describe
 from solvers.model.classes import has_integers, needs, single_objective
 from solvers.options import Config, SolverObject
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
-from solvers.values import fixed
+from solvers.values import fixed, put_back
 
 AHEAD = 0.1  # of the way from the best point to the last: where rows are taken too
 MISSED = 1e-8  # by how much, relative to its side or to 1, a row may be missed
@@ -223,16 +223,12 @@ class RowGeneration(Driver):
         Integers become whole first, and what they switch off 0: at sigma = d = 1e-7 a cone w^2 <= d t lets pass a
         weight of 3e-4.
         """
-        for v in self._integers():
-            v.set_value(round(v.value), skip_validation=True)
-        for v in self._switched_off():
-            v.set_value(0.0, skip_validation=True)
+        put_back((v, round(v.value)) for v in self._integers())
+        put_back((v, 0.0) for v in self._switched_off())
         point = np.array([v.value for v in self.visible], dtype=float)
         repaired = self.facts.separator.repair(point)
         if repaired is not None:
-            for v, x in zip(self.visible, repaired.tolist(), strict=True):
-                if not v.fixed:
-                    v.set_value(x, skip_validation=True)
+            put_back((v, x) for v, x in zip(self.visible, repaired.tolist(), strict=True) if not v.fixed)
         certificate = self.facts.certificate
         if certificate is not None and certificate.settle(self.reading, has_point=True) is None:
             return None

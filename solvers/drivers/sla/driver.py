@@ -45,8 +45,8 @@ from solvers.drivers.starts import Start, StartsConfig, random_points, spread, t
 from solvers.errors import ModelError, OptionError, SolverFailure
 from solvers.facts.base import facts_of
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.registry import called, either, find, require
-from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.interfaces.registry import called, either, require
+from solvers.interfaces.runner import Runner
 from solvers.lp.highs import LpStatus
 from solvers.lp.pyomo import LinearProgram, linear_program
 from solvers.model.classes import has_integers, single_objective, used_variables, violation
@@ -347,7 +347,6 @@ class SuccessiveLinearization(Driver):
             raise Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
         if answer.status is LpStatus.UNBOUNDED:
             if not len(self.objective.curved):
-                self.message = "The objective has no end: a bound or a row is missing."
                 raise Ended(StopReason.CONVERGED, SolutionStatus.UNBOUNDED)
             if run.objective is None:
                 raise ModelError("The linear program of this start has no end: bound the variables of the objective.")
@@ -362,8 +361,7 @@ class SuccessiveLinearization(Driver):
         """Record a feasible point and offer it as incumbent."""
         run.objective = value
         if self.best is None or value < self.best:
-            for v, number in zip(self.variables, x.tolist(), strict=True):
-                v.set_value(number, skip_validation=True)
+            put_back(zip(self.variables, x.tolist(), strict=True))
             self.offer(value, self.variables, lambda: None)
             self._best_run = run
         self.record(run.start, value, cuts=0, support=None)
@@ -371,7 +369,7 @@ class SuccessiveLinearization(Driver):
 
     def why_infeasible(self) -> str:
         """Return rows that have no solution together, in words."""
-        return clashing_rows(self.rows.rows, self.variables, Runner(find("highs"), SolveOptions()))
+        return clashing_rows(self.rows.rows, self.variables)
 
     def _settle_choice(self, pieces: Pieces) -> None:
         """Put the integers that the objective does not see at their least sum, and the point on its rows."""
@@ -381,16 +379,14 @@ class SuccessiveLinearization(Driver):
         seen = f.linear != 0
         seen[f.curved] = True
         seen[~pieces.beside_integers] = True
-        least = None
+        first, chosen, least = [(v, v.value) for v in self.variables], False, None
+        value, missed = self.sign * pyo.value(cost), violation(self.reading)
         with suppress(SolverFailure):  # the point that was found stays as it is
             least = pieces.least(x, np.flatnonzero(seen), self.clock.left)
-        first, chosen = [(v, v.value) for v in self.variables], False
-        value, missed = self.sign * pyo.value(cost), violation(self.reading)
         if least is not None:
             piece = pieces.around(least, np.zeros(len(x)))
             least[piece.columns] = piece.values
-            for v, number in zip(self.variables, np.where(seen, x, least).tolist(), strict=True):
-                v.set_value(number, skip_validation=True)
+            put_back(zip(self.variables, np.where(seen, x, least).tolist(), strict=True))
             chosen = violation(self.reading) <= max(FEASIBLE, missed)
         if not chosen:
             put_back(first)

@@ -58,7 +58,7 @@ class Pieces:
     """
 
     def __init__(self, rows: LinearRows, sets: Sequence[np.ndarray], runner: Runner, seconds: float) -> None:
-        self.rows, self.sets, self._seconds = rows, list(sets), seconds
+        self.rows, self.sets, self._seconds, self._x = rows, list(sets), seconds, rows.variables
         self.integers = np.array([k for k, v in enumerate(rows.variables) if not v.is_continuous()], dtype=int)
         self._tied = _tied(rows, self.integers)
         self._runner = runner
@@ -150,24 +150,9 @@ class Pieces:
         return answer.status is SolutionStatus.INFEASIBLE
 
     def _build(self) -> None:
-        rows = self.rows
         model = self._model = pyo.ConcreteModel(name="pieces")
-        integer = set(self.integers.tolist())
-        model.x = pyo.Var(range(len(rows.variables)))
-        for k, v in model.x.items():
-            low, high = float(rows.x_lower[k]), float(rows.x_upper[k])
-            v.domain = pyo.Integers if k in integer else pyo.Reals
-            v.setlb(low if np.isfinite(low) else None)
-            v.setub(high if np.isfinite(high) else None)
-        self._x = list(model.x.values())
-        model.rows = pyo.Constraint(pyo.RangeSet(0, len(rows.rows) - 1))
-        for r in range(len(rows.rows)):
-            here = slice(rows.matrix.indptr[r], rows.matrix.indptr[r + 1])
-            if here.start == here.stop:
-                continue
-            body = _linear(self._x, rows.matrix.indices[here], rows.matrix.data[here])
-            sides = [float(side) if np.isfinite(side) else None for side in (rows.lower[r], rows.upper[r])]
-            model.rows[r] = (body, sides[0]) if sides[0] == sides[1] else (sides[0], body, sides[1])
+        model.x = pyo.Reference(dict(enumerate(self._x)), ctype=pyo.Var)
+        model.rows = pyo.Reference(dict(enumerate(self.rows.rows)), ctype=pyo.Constraint)
         model.most = pyo.Param(initialize=self._most, mutable=True, doc="M")
         places = [(s, k) for s, members in enumerate(self.sets) for k in members.tolist()]
         model.open = pyo.Var(places, domain=pyo.Binary, doc="whether a member of a set may be nonzero")

@@ -160,7 +160,7 @@ def test_a_linear_model_is_proven_infeasible_by_name_and_unbounded(textbook):
     model.first.deactivate(), model.second.deactivate()
     result = MultiStart(model).solve()
     assert result.status is SolutionStatus.UNBOUNDED
-    assert result.message == "The objective has no end: a bound or a row is missing."
+    assert result.message == "The objective is unbounded: a bound or a row is missing."
 
 
 def test_a_model_whose_variables_are_all_fixed():
