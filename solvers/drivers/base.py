@@ -73,7 +73,7 @@ def configure(config: type[Config], options: dict[str, Any], name: str) -> Any:
     known = [f.name for f in dataclasses.fields(config)]
     for option in options:
         if option in config.renamed:
-            raise OptionError(f'"{name}" does not accept {option}: {config.renamed[option]}.')
+            raise OptionError(f'"{name}" takes no {option} here: {config.renamed[option]}.')
         if option not in known:
             raise OptionError(f'Option "{option}" is not one of {name}.{nearest(option, known)} {listed(config)}')
     check_types(config, options)
@@ -465,7 +465,7 @@ class Driver:
     def offer(
         self, objective: float, variables: Sequence[Any], load: Callable[[], None], score: float | None = None
     ) -> bool:
-        """Offer the values of the model as incumbent; return True if they are the best so far, by ``score`` if given."""
+        """Offer the values of the model as incumbent; return True for the best so far, by ``score`` if given."""
         key = (0.0 if score is None else score, objective)
         if self.best is None or objective < self.best:
             self.best = objective

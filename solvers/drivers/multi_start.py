@@ -263,7 +263,7 @@ class MultiStart(Driver):
 
     def why_infeasible(self) -> str:
         """Return a sentence with rows that have no common solution, if the model is linear."""
-        return clashing_rows(self.reading.rows, used_variables(self.reading)) if self.linear else self.message
+        return clashing_rows(self.reading.rows, [*used_variables(self.reading)]) if self.linear else self.message
 
     def _feasible_objective(self, run: LocalStart) -> float | None:
         """Return the objective of a start if its point satisfies the rows."""

@@ -1,4 +1,4 @@
-"""What the Benders drivers share: the model in two parts, and the subproblem by oracle or by name."""
+"""Base class of the Benders drivers: it splits the model and chooses the solver of the subproblem."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from solvers.drivers.base import ENDLESS, Driver
 from solvers.drivers.benders.block_subproblem import BlockSubproblem
 from solvers.drivers.benders.declared import structure_of
 from solvers.drivers.benders.master import with_linear_products
-from solvers.drivers.benders.relaxation import Endless, relax_whole
+from solvers.drivers.benders.relaxation import UnboundedProblem, relax_whole
 from solvers.drivers.benders.split import SplitModel, adapted, floor_of, is_declared, split
 from solvers.drivers.benders.switched import SwitchedSubproblem
 from solvers.drivers.slots import slot_words
@@ -26,26 +26,25 @@ from solvers.interfaces.runner import Runner
 from solvers.options import Config, SolverObject
 from solvers.result import SolutionStatus, StopReason
 
-FASTER = "many times faster"  # than the subproblem by rows
-
 
 @dataclass
 class DecompositionConfig(Config):
-    """Options of every Benders driver, besides those of every driver.
+    """Options of every Benders driver, in addition to those of every driver.
 
-    - ``sub_solver``, ``sub_options``: solver of the declarative subproblem, and its own options; giving either
-      means ``oracle="pyomo"``.
-    - ``oracle``: "pyomo" solves the declarative subproblem even where there is a fast oracle.
-    - ``choose_by``: the point to keep: that with the least objective, or that with the least error on ``validation``.
-    - ``validation``: data the model's structure can score, for ``choose_by="validation"``.
-    - ``complicating``, ``subproblem``, ``coupling``: for a model without a structure: the variables of the master,
-      those of the subproblem, and the rows that may hold both (default: the Suffix ``stage`` of the model, or its
-      integers; all others; any row).
-    - ``blocks``: lists of variables, or Pyomo blocks, that are independent once the master is fixed; other variables
-      are the master's, unless ``complicating`` is given. Blocks without common rows are found without a declaration.
-    - ``assume_convex``: assume that the subproblem's rows (g(y, x) <= upper, or g(y, x) >= lower with -g) and its
-      part of the objective are convex, where they are not quadratic. No bound and no infeasibility is proven then: the
-      status is ``feasible`` or ``no_solution``, and ``details["bound_if_convex"]`` is the bound under the assumption.
+    - ``sub_solver``, ``sub_options``: solver of the subproblem by its rows, and its own options; either of them implies
+      ``oracle="pyomo"``.
+    - ``oracle``: "pyomo" solves the subproblem by its rows even if the model has a fast oracle.
+    - ``choose_by``: the point to keep, "objective" for the least objective or "validation" for the least error on
+      ``validation``.
+    - ``validation``: data that the structure of the model can score, for ``choose_by="validation"``.
+    - ``complicating``, ``subproblem``, ``coupling``: for a model without a structure, the variables of the master,
+      those of the subproblem, and the rows that may contain both. Defaults: the Suffix ``stage`` of the model, or its
+      integers; all other variables; all rows.
+    - ``blocks``: lists of variables, or Pyomo blocks, that are independent once the master is fixed. Other variables
+      belong to the master unless ``complicating`` is given. Blocks without common rows are found automatically.
+    - ``assume_convex``: assume that nonquadratic rows of the subproblem (g(y, x) <= upper, or g(y, x) >= lower with -g)
+      and nonquadratic terms of its objective are convex. Then no bound and no infeasibility is proven: the status is
+      ``feasible`` or ``no_solution``, and ``details["bound_if_convex"]`` is the bound under the assumption.
     """
 
     sub_solver: str | SolverObject | None = None
@@ -71,8 +70,8 @@ class DecompositionDriver(Driver):
     def sees(self, component: Any) -> bool:
         """Return whether a component is a disjunction or ordered set that a builder declared as coupling."""
         facts = facts_of(self.model)
-        stated = self.config.complicating is not None or self.config.blocks is not None
-        return not stated and isinstance(facts, Structure) and is_declared(facts, component)
+        by_options = self.config.complicating is not None or self.config.blocks is not None
+        return not by_options and isinstance(facts, Structure) and is_declared(facts, component)
 
     def prepare(self) -> None:
         """Split the model, choose the subproblem and build the master."""
@@ -84,8 +83,8 @@ class DecompositionDriver(Driver):
         if (c.choose_by == "validation") != (c.validation is not None):
             missing = "validation=DATA" if c.validation is None else 'choose_by="validation"'
             raise OptionError(
-                'choose_by="validation" keeps what errs least on validation=DATA and not the best objective: give '
-                f"{missing} too, or neither."
+                'choose_by="validation" keeps the point with the least error on validation=DATA instead of the best '
+                f"objective: give {missing} too, or neither."
             )
         structure = structure_of(
             self.reading,
@@ -96,7 +95,7 @@ class DecompositionDriver(Driver):
             coupling=c.coupling,
         )
         if c.validation is not None and structure.score is None:
-            raise OptionError("validation= needs a model that can score data; this one has no structure that does.")
+            raise OptionError("validation= needs a model whose structure can score data; this model has none.")
         self.parts = with_linear_products(split(self.reading, structure))
         self.parts, why_slow = adapted(self.parts)
         self.parts.check_facts()
@@ -109,12 +108,12 @@ class DecompositionDriver(Driver):
         self.prepare_master(floor_of(self.parts))
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Run; where a problem inside is unbounded, claim that the model is: ``solve`` verifies the claim."""
+        """Run; if a problem inside is unbounded, claim that the model is: ``solve`` verifies the claim."""
         try:
             return self.run()
-        except Endless as error:
+        except UnboundedProblem as error:
             if self._bound_at_hand() is not None:  # the data prove a bound
-                self.message = f"{error} The data prove that it has an end: its solver failed."
+                self.message = f"{error} The data prove a bound: its solver failed."
                 return StopReason.SOLVER_ERROR, None
             self.message = f"{error} {ENDLESS}"
         except SolverError as error:
@@ -126,7 +125,7 @@ class DecompositionDriver(Driver):
         return StopReason.CONVERGED, SolutionStatus.UNBOUNDED
 
     def run(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Run; return why it stopped, and the status where the gap does not determine it."""
+        """Run; return the reason to stop, and the status if the gap does not determine it."""
         raise NotImplementedError
 
     def find_floor(self) -> tuple[float, np.ndarray | None]:
@@ -134,14 +133,14 @@ class DecompositionDriver(Driver):
 
         Raises
         ------
-        Endless
-            If there is none.
+        UnboundedProblem
+            If there is no bound.
         """
         inside = self._subproblem
         x, every = self.structure.complicating, self.parts.master_variables
         if not isinstance(inside, BlockSubproblem) and _boxed(x) and not _boxed(every):
-            # Over bounded x one cut bounds the subproblem from below: the ray is one of the master's own variables.
-            raise Endless("The master is unbounded.")
+            # Over bounded x one cut bounds the subproblem from below: the ray is in the master's other variables.
+            raise UnboundedProblem("The master is unbounded.")
         if not isinstance(inside, BlockSubproblem | SwitchedSubproblem):
             return -np.inf, None
         with self.timing("master"):
@@ -160,12 +159,12 @@ class DecompositionDriver(Driver):
         return float(self.structure.score(self.model, self.config.validation))
 
     def prepare_master(self, floor: float | None) -> None:
-        """Build the master; ``floor`` is a lower bound of the subproblem's value, where one is known."""
+        """Build the master; ``floor`` is a lower bound of the subproblem's value, if one is known."""
         raise NotImplementedError
 
     @property
     def subproblem(self) -> pyo.ConcreteModel | None:
-        """The declarative subproblem; None where an oracle or linear programs over arrays are used instead."""
+        """The subproblem as a Pyomo model; None if an oracle or linear programs over arrays are used instead."""
         return self._subproblem.model if isinstance(self._subproblem, SwitchedSubproblem) else None
 
     @property
@@ -174,12 +173,12 @@ class DecompositionDriver(Driver):
         return self._subproblem is self.structure.oracle
 
     def _note_edits(self, why_slow: str) -> None:
-        """Record which facts of the builder no longer hold after edits; ``why_slow``: edits that no oracle handles."""
+        """Record which facts of the builder do not hold after edits; ``why_slow``: the edit that no oracle handles."""
         structure, edits = self.structure, [*self.parts.edits, *self.parts.mixed]
         if structure.built is None:
             return
         if structure.oracle is not None and self.config.oracle == "auto" and not self.parts.taken:
-            self.dropped.add(f"the builder's oracle, which is {FASTER}", [why_slow] if why_slow else edits)
+            self.dropped.add("the builder's oracle, which is many times faster", [why_slow] if why_slow else edits)
         if structure.starts:
             self.dropped.add("the builder's starting points", edits, quiet=True)
         if structure.suggest is not None:
@@ -193,7 +192,7 @@ class DecompositionDriver(Driver):
         if structure.oracle is not None and by_oracle and c.oracle == "auto" and not chosen:
             return structure.oracle
         edits = [*self.parts.edits, *self.parts.mixed]
-        structure.check_stated(f"{edits[0]} is edited" if edits else "a declarative subproblem is asked for")
+        structure.check_stated(f"{edits[0]} is edited" if edits else "a subproblem by rows is requested")
         if structure.switches and structure.cut is None:
             edited = f" ({edits[0]} edits it)" if edits else ""
             on = structure.complicating[0].parent_component().name

@@ -1,19 +1,21 @@
-r"""Linear blocks in persistent linear programs: at each point new sides, the last basis, and all cuts at once.
+r"""Blocks of a subproblem in one persistent linear program, with tangents of their convex rows and terms.
 
-Blocks that share a linear program share its solve and nothing else: its matrix is block-diagonal. A thousand scenarios
-of ten columns each cost one call and a thousand small pivots, where a thousand calls would cost a second.
+Linear blocks
+    All blocks share one linear program with a block-diagonal matrix. At each point only the sides change; the solve
+    starts from the last basis and returns the cuts of all blocks. For a thousand scenarios with ten columns each this
+    is one call and a thousand small pivots; a thousand calls would take a second.
 
-Convex blocks in a linear program that learns their tangents: generalised Benders with cuts proven by duality.
+Convex blocks
+    A block  q(x) = min { c.y + f(y) : linear rows, g(y, x) <= 0 }  with convex f and g lies above the linear program
+    with
 
-A block  q(x) = min { c.y + f(y) : linear rows, g(y, x) <= 0 }  with f, g convex lies above the linear program with
+        theta >= f(y_k) + f'(y_k)(y - y_k),   g(y_k, x_k) + g'(y_k, x_k)((y, x) - (y_k, x_k)) <= 0
 
-    theta >= f(y_k) + f'(y_k)(y - y_k),   g(y_k, x_k) + g'(y_k, x_k)((y, x) - (y_k, x_k)) <= 0
-
-for any points k, at every x: its cuts are valid however few tangents there are, and from multipliers of whatever
-accuracy. They are tight at x-bar once the tangents are exact at an optimum there, which is what makes Geoffrion's
-algorithm of Benders'. Tangents come from the linear program's own points, by Kelley's method, until those miss no curve
-by more than the tolerance; and first of all from an optimum by the solver that the user has named, where one is named,
-or by one for such problems where Kelley's method is slow. They stay: at the next x-bar most are there already.
+    for any points k, at every x. Its cuts are valid for any number of tangents and for inexact multipliers. They are
+    tight at x-bar once the tangents are exact at an optimum there; this is generalised Benders decomposition
+    (Geoffrion). Tangents are added at optima of the linear program (Kelley's method) until these violate no curve by
+    more than the tolerance. If the user has named a solver, the first tangents are at its optimum; otherwise the
+    default solver of the class is called if Kelley's method is slow. Tangents are kept for the next x-bar.
 """
 
 from __future__ import annotations
@@ -45,14 +47,14 @@ class BlockSolution:
 
 
 class BlockLP:
-    """Several blocks in one linear program that is built once."""
+    """Several blocks in one linear program, which is built once."""
 
     def __init__(self, rows: BlockRows, make: MakeLP, x_bounds: tuple[np.ndarray, np.ndarray]) -> None:
         self._make, self._x_bounds = make, x_bounds
         self.rows = rows
-        self._follow()
+        self._update_moving()
 
-    def _follow(self) -> None:
+    def _update_moving(self) -> None:
         self._moving = self.rows.moving
         self._coupling = self.rows.coupling[self._moving]
 
@@ -69,12 +71,12 @@ class BlockLP:
         lp = self.lp
         self.rows = self.rows.plus(matrix, coupling, upper, row_block)
         lp.add_rows(matrix, np.full(len(upper), -np.inf), upper)
-        self._follow()
+        self._update_moving()
         self._distance = None
 
     @property
     def distance(self) -> BlockLP:
-        """Distances of the blocks from feasibility."""
+        """The linear program of the distances of the blocks from feasibility."""
         if self._distance is None:
             self._distance = BlockLP(self.rows.elastic(*self._x_bounds), self._make, self._x_bounds)
         return self._distance
@@ -83,14 +85,14 @@ class BlockLP:
     _vertex: BlockLP | None = None
 
     def solve(self, point: np.ndarray, time_limit: float | None, room: float = 0.0) -> BlockSolution | LpStatus:
-        """Solve at a point of the complicating variables; return a status where there is no optimum.
+        """Solve at a point of the complicating variables; return a status if there is no optimum.
 
-        ``room``: by how much the point may violate the rows. The cuts are those of the rows without this tolerance.
+        ``room``: tolerance for violated rows. The cuts are those of the rows without this tolerance.
         """
         rows, moving = self.rows, self._moving
         shift = self._coupling @ point
-        give = room * (1.0 + abs(self._coupling).sum(axis=1)) if room else 0.0
-        self.lp.set_sides(moving, rows.lower[moving] - shift - give, rows.upper[moving] - shift + give)
+        slack = room * (1.0 + abs(self._coupling).sum(axis=1)) if room else 0.0
+        self.lp.set_sides(moving, rows.lower[moving] - shift - slack, rows.upper[moving] - shift + slack)
         answer = self.lp.solve(time_limit)
         if answer.status is not LpStatus.OPTIMAL:
             return answer.status
@@ -101,21 +103,24 @@ class BlockLP:
         return self._by_vertex(point, time_limit)
 
     def _by_vertex(self, point: np.ndarray, time_limit: float | None) -> BlockSolution | LpStatus:
-        """Solve by HiGHS, for multipliers at a vertex, where those of interior points prove no bound."""
+        """Solve with HiGHS for the multipliers of a vertex, if those of an interior point prove no bound."""
         if self._vertex is None:
             self._vertex = BlockLP(self.rows, partial(HighsLP, tolerance=FINEST), self._x_bounds)
         return self._vertex.solve(point, time_limit)
 
 
-SLOW, MOST = 12, 400  # rounds of Kelley's method before an optimum is asked for, and in all
+SLOW, MOST = 12, 400  # rounds of Kelley's method before a solver is called for an optimum, and in total
 BOXES = (1e2, 1e4, 1e6)
-MISSED = 1e-8  # by how much a point may miss a convex row
+MISSED = 1e-8  # tolerance for a violated convex row
 
-AskOptimum = Callable[[np.ndarray, float | None], np.ndarray | None]  # (x, time limit) -> y
+FindOptimum = Callable[[np.ndarray, float | None], np.ndarray | None]  # (x, time limit) -> y
 
 
 class CurvedLP(BlockLP):
-    """All blocks, some of them convex, in one linear program with tangents."""
+    """All blocks, some of them convex, in one linear program with tangents.
+
+    ``find_optimum``: returns an optimum of the blocks at a point. ``at_once``: call it before the first round.
+    """
 
     def __init__(
         self,
@@ -124,12 +129,12 @@ class CurvedLP(BlockLP):
         x_bounds: tuple[np.ndarray, np.ndarray],
         curves: list[BlockCurve],
         start: np.ndarray,
-        ask: AskOptimum,
+        find_optimum: FindOptimum,
         *,
         at_once: bool,
     ) -> None:
         super().__init__(rows, make, x_bounds)
-        self._curves, self._ask, self._at_once = curves, ask, at_once
+        self._curves, self._find_optimum, self._at_once = curves, find_optimum, at_once
         self._objective = [k for k, curve in enumerate(curves) if curve.of_objective]
         self._y = len(rows.cost) - len(self._objective)  # columns before theta
         self._theta = {k: self._y + i for i, k in enumerate(self._objective)}
@@ -137,17 +142,14 @@ class CurvedLP(BlockLP):
         self._add_tangents(np.clip(start, rows.y_lower[: self._y], rows.y_upper[: self._y]), None)
 
     def solve(self, point: np.ndarray, time_limit: float | None, room: float = 0.0) -> BlockSolution | LpStatus:
-        """Solve at a point; the values are attained within the tolerances, the cuts proven."""
-        asked = not self._at_once
-        if self._at_once:
-            self._lead(point, time_limit)
+        """Solve at a point; the values are attained within the tolerances, and the cuts are proven."""
         boxed = 0
         for k in range(MOST):
-            if k == SLOW and asked:
-                self._lead(point, time_limit)
+            if k == (0 if self._at_once else SLOW):
+                self._add_tangents_at_optimum(point, time_limit)
             found = super().solve(point, time_limit, room)
             if found is LpStatus.UNBOUNDED and boxed < len(BOXES) and self._from_boxes(point, time_limit):
-                boxed += 1  # tangents that end nothing after that many rounds are those of a block without an end
+                boxed += 1  # if it is still unbounded after these rounds, a block is unbounded
                 continue
             if isinstance(found, LpStatus):
                 return found
@@ -163,16 +165,16 @@ class CurvedLP(BlockLP):
                 return BlockSolution(y, values, found.cuts)
             if self._add_tangents(z, missed) == 0:
                 break
-        raise SolverFailure("The tangents of convex blocks did not come near enough to an optimum.", "highs")
+        raise SolverFailure("The tangents of convex blocks did not reach the accuracy of an optimum.", "highs")
 
-    def _lead(self, point: np.ndarray, time_limit: float | None) -> None:
+    def _add_tangents_at_optimum(self, point: np.ndarray, time_limit: float | None) -> None:
         """Add the tangents at an optimum of all blocks."""
-        y = self._ask(point, time_limit)
+        y = self._find_optimum(point, time_limit)
         if y is not None:
             self._add_tangents(np.concatenate([y, point]), None)
 
     def _from_boxes(self, point: np.ndarray, time_limit: float | None) -> bool:
-        """Add tangents at optima within boxes, where the linear program is unbounded; return whether any were added."""
+        """Add tangents at optima within boxes if the linear program is unbounded; return whether any were added."""
         rows, every = self.rows, np.arange(len(self.rows.cost))
         added = 0
         for size in BOXES:

@@ -1,26 +1,26 @@
-r"""The blocks of a subproblem as one set of arrays, read once, and cuts that any multipliers prove.
+r"""The blocks of a subproblem as arrays, and the cuts that multipliers of their rows prove.
 
-A block b is  q_b(x) = min { c.y : lower <= A y + B x <= upper, y in [y_lower, y_upper] }, its rows and columns its own.
-For any multipliers p of the rows, with their part above 0 on finite lower sides and that below 0 on finite upper sides,
+A block b is  q_b(x) = min { c.y : lower <= A y + B x <= upper, y in [y_lower, y_upper] }; no two blocks share rows or
+columns. For any multipliers p of the rows, positive only on finite lower sides and negative only on finite upper sides,
 
     q_b(x) >= p+ . lower - p- . upper + sum_j min { d_j y_j : y_j in its bounds } - p . B x,    d = c - A' p
 
-at every x: weak duality, so the cut holds however inexact p is. It is tight at x-bar if p is optimal there. A reduced
-cost that points to a bound that is not there counts as 0 up to rounding, and makes the cut worthless beyond.
+at every x. This is weak duality, so that the cut is valid for inexact p. It is tight at x-bar if p is optimal there. A
+reduced cost with the sign of an infinite bound counts as 0 if it is within rounding; otherwise the cut is worthless.
 
-``with_linking_rows`` adds rows that a 0/1 first stage implies, and that make a weak subproblem strong. A row  sum_j
-a_j y_j <= S x_i,  a, S > 0, y >= 0, x_i in {0, 1}, lets y_j up to S/a_j. Where y_j <= u_j < S/a_j anyway,
+``with_linking_rows`` adds rows that a 0/1 first stage implies and that strengthen a weak subproblem. A row  sum_j
+a_j y_j <= S x_i  with a, S > 0, y >= 0, x_i in {0, 1} allows y_j up to S/a_j. If y_j <= u_j < S/a_j anyway, then
 
     y_j <= u_j x_i
 
-holds at x_i = 0, where all are 0, and at x_i = 1. Between the two it cuts: the linear program of capacitated facility
-location without such rows is far below the one with them, and Benders cuts are as good as the linear program that they
-come from. They are valid at 0/1 points, which is all that the master has in the end.
+is valid at x_i = 0, where all y_j are 0, and at x_i = 1. It cuts off fractional x_i: the linear relaxation of
+capacitated facility location is far weaker without such rows, and Benders cuts are as strong as the linear program
+from which they are derived. The rows are valid at 0/1 points only, which is sufficient for the master.
 
-u_j may be a bound; or what a row  sum_k b_k y_k <= r, b > 0, leaves to y_j; or what an optimum needs of y_j: where
-y_j costs, c_j >= 0, and one row alone,  sum_k b_k y_k >= r, asks for more of it, some optimum has y_j <= max(r, 0)/b_j.
-(From one with more, y_j can be lowered: that row has slack, no other minds, and the cost does not rise; one variable
-after another.) Neither row may hold x.
+u_j is a bound of y_j; or the bound that a row  sum_k b_k y_k <= r, b > 0, implies; or a bound that holds in some
+optimum: if c_j >= 0 and only one row,  sum_k b_k y_k >= r, becomes violated when y_j decreases, then some optimum has
+y_j <= max(r, 0)/b_j. (A larger y_j can be reduced: that row has slack, the other rows stay satisfied, and the cost does
+not increase; repeat for each variable.) Neither row may contain x.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ from solvers.drivers.benders.split import SplitModel
 from solvers.facts.structure import Cut
 from solvers.model.linear import LinearRows
 
-NOTHING = 1e-9  # relative: what of a reduced cost is rounding
+NOTHING = 1e-9  # relative size of a reduced cost that counts as rounding
 
 
 @dataclass(frozen=True)
 class BlockCuts:
-    """Cuts, one for each block or group: ``constants`` (cuts,) and ``slopes``, csr (cuts, complicating)."""
+    """Cuts, one for each block or group: ``constants`` (cuts,) and ``slopes``, csr (cuts, complicating variables)."""
 
     constants: np.ndarray
     slopes: Any
 
     def at(self, point: np.ndarray) -> np.ndarray:
-        """Return the cuts' values at a point of shape (n,)."""
+        """Return the values of the cuts at a point of shape (n,)."""
         return np.asarray(self.constants + self.slopes @ point)
 
     def total(self) -> Cut:
-        """Return the cut on the sum of the blocks' values."""
+        """Return the cut for the sum of the values of all blocks."""
         return Cut(float(self.constants.sum()), np.asarray(self.slopes.sum(axis=0)).ravel())
 
     def grouped(self, groups: Any) -> BlockCuts:
-        """Return the cuts on sums of blocks' values; ``groups``: csr (groups, blocks) of ones."""
+        """Return the cuts for the sums of the values of groups of blocks; ``groups``: csr (groups, blocks) of ones."""
         return BlockCuts(groups @ self.constants, sparse.csr_array(groups @ self.slopes))
 
     def single(self, k: int) -> Cut:
-        """Return one of them."""
+        """Return cut k."""
         return Cut(float(self.constants[k]), self.slopes[[k]].toarray().ravel())
 
 
@@ -68,8 +68,8 @@ class BlockCuts:
 class BlockRows:
     """Rows and costs of blocks over their own variables y and the complicating variables x.
 
-    ``row_block``, ``column_block``: the block, of ``count``, of each row and column. ``constants``: those of the
-    blocks' objectives.
+    ``row_block``, ``column_block``: number of the block of each row and column. ``constants``: constant terms of the
+    objectives of the blocks.
     """
 
     matrix: Any
@@ -92,9 +92,9 @@ class BlockRows:
         terms: Sequence[Any],
         curved: Sequence[int] = (),
     ) -> BlockRows:
-        """Read the linear ``rows`` of each block, and the linear ``terms`` of the objective.
+        """Return the arrays of the linear ``rows`` of each block and of the linear ``terms`` of the objective.
 
-        ``curved``: the blocks of convex terms, for each of which a free column of cost 1 comes last.
+        ``curved``: the blocks of the convex terms; each term gets a free column with cost 1, after all others.
         """
         x = parts.structure.complicating
         open_x = [k for k, v in enumerate(x) if not v.fixed]
@@ -105,7 +105,7 @@ class BlockRows:
         matrix = read.matrix.tocsc()
         spread = sparse.csr_array(
             (np.ones(len(open_x)), (np.arange(len(open_x)), open_x)), shape=(len(open_x), len(x))
-        )  # fixed ones have no column
+        )  # fixed variables have no column
         constants = np.zeros(len(blocks))
         if len(blocks):
             constants[0] = read.constant
@@ -133,17 +133,17 @@ class BlockRows:
 
     @property
     def moving(self) -> np.ndarray:
-        """The rows whose sides depend on x."""
+        """The positions of the rows whose sides depend on x."""
         return np.flatnonzero(np.diff(self.coupling.indptr))
 
     def elastic(self, x_lower: np.ndarray, x_upper: np.ndarray) -> BlockRows:
-        """Return the distances of the blocks from feasibility, min { |z - x| : the rows at z, z in the bounds of x }.
+        """Return the blocks of the distances from feasibility, min { |z - x| : the rows at z, z in the bounds of x }.
 
-        Each block has a copy z of the complicating variables in its rows, whose columns come after its own. Convex in
-        x, and 0 exactly where the block has a point: cuts on them are feasibility cuts.
+        Each block has a copy z of the complicating variables in its rows; their columns follow its own. The distance is
+        convex in x, and 0 if and only if the block is feasible, so that its cuts are feasibility cuts.
         """
         owner, x = self.coupling.tocoo(), self.coupling.shape[1]
-        keys = self.row_block[owner.row] * x + owner.col  # block and complicating variable as one number
+        keys = self.row_block[owner.row] * x + owner.col  # block and complicating variable in one number
         copies, place = np.unique(keys, return_inverse=True)
         block, k = copies // max(x, 1), copies % max(x, 1)
         count, rows, columns = len(k), len(self.lower), len(self.cost)
@@ -184,30 +184,30 @@ class BlockRows:
         )
 
     def values(self, y: np.ndarray) -> np.ndarray:
-        """Return the blocks' objectives at their variables' values."""
+        """Return the objectives of the blocks at values of their variables."""
         return self.constants + np.bincount(self.column_block, weights=self.cost * y, minlength=self.count)
 
     def cuts(self, multipliers: np.ndarray) -> BlockCuts:
-        """Return the cuts of multipliers by weak duality; a constant is -inf where they prove no bound."""
+        """Return the cuts of multipliers by weak duality; a constant is -inf if they prove no bound."""
         p = np.where(np.isfinite(self.lower), multipliers, np.minimum(multipliers, 0.0))
         p = np.where(np.isfinite(self.upper), p, np.maximum(p, 0.0))
         side = np.where(p > 0, self.lower, np.where(p < 0, self.upper, 0.0))
         d = self.cost - self.matrix.T @ p
         size = 1.0 + np.abs(self.cost) + abs(self.matrix).T @ np.abs(p)
         bound = np.where(d > 0, self.y_lower, self.y_upper)
-        there = np.isfinite(bound)
-        at = np.where(there, d * np.where(there, bound, 0.0), np.where(np.abs(d) > NOTHING * size, -np.inf, 0.0))
+        finite = np.isfinite(bound)
+        at = np.where(finite, d * np.where(finite, bound, 0.0), np.where(np.abs(d) > NOTHING * size, -np.inf, 0.0))
         constants = self.constants + np.bincount(self.row_block, weights=p * side, minlength=self.count)
         constants += np.bincount(self.column_block, weights=at, minlength=self.count)
         owner = sparse.csr_array((-p, (self.row_block, np.arange(len(p)))), shape=(self.count, len(p)))
         return BlockCuts(constants, sparse.csr_array(owner @ self.coupling))
 
 
-LESS = 1e-6  # relative: by how much u_j must be the smaller
+LESS = 1e-6  # relative: u_j must be smaller by at least this
 
 
 def with_linking_rows(rows: BlockRows, binary: np.ndarray) -> BlockRows:
-    """Return blocks of linear rows with implied rows; ``binary`` (n,): whether a complicating variable is 0/1."""
+    """Return the blocks with the implied rows; ``binary`` (n,): whether a complicating variable is 0/1."""
     switched = _switched(rows, binary)
     if not len(switched):
         return rows
@@ -232,7 +232,7 @@ def with_linking_rows(rows: BlockRows, binary: np.ndarray) -> BlockRows:
 
 
 def _switched(rows: BlockRows, binary: np.ndarray) -> list[tuple[int, int, float]]:
-    """Return row, x and S of the rows ``sum a y <= S x`` of one 0/1 variable."""
+    """Return the row, x and S of each row ``sum a y <= S x`` with one 0/1 variable."""
     b, a, found = rows.coupling, rows.matrix, []
     single = np.flatnonzero((np.diff(b.indptr) == 1) & (rows.upper == 0.0) & np.isneginf(rows.lower))
     for r in single.tolist():
@@ -250,10 +250,10 @@ def _most(rows: BlockRows) -> np.ndarray:
     a, free = rows.matrix.tocoo(), np.diff(rows.coupling.indptr) == 0
     bad = (a.data < 0) | (rows.y_lower[a.col] != 0.0)
     plain = free & (np.bincount(a.row[bad], minlength=len(rows.lower)) == 0)  # b > 0 and y >= 0
-    leaves = plain[a.row] & np.isfinite(rows.upper[a.row])
-    np.minimum.at(u, a.col[leaves], rows.upper[a.row[leaves]] / a.data[leaves])
-    asks = ((a.data > 0) & np.isfinite(rows.lower[a.row])) | ((a.data < 0) & np.isfinite(rows.upper[a.row]))
-    alone = np.bincount(a.col[asks], minlength=len(u)) == 1
-    needed = asks & plain[a.row] & np.isposinf(rows.upper[a.row]) & alone[a.col] & (rows.cost[a.col] >= 0)
+    limited = plain[a.row] & np.isfinite(rows.upper[a.row])
+    np.minimum.at(u, a.col[limited], rows.upper[a.row[limited]] / a.data[limited])
+    demand = ((a.data > 0) & np.isfinite(rows.lower[a.row])) | ((a.data < 0) & np.isfinite(rows.upper[a.row]))
+    alone = np.bincount(a.col[demand], minlength=len(u)) == 1
+    needed = demand & plain[a.row] & np.isposinf(rows.upper[a.row]) & alone[a.col] & (rows.cost[a.col] >= 0)
     np.minimum.at(u, a.col[needed], np.maximum(rows.lower[a.row[needed]], 0.0) / a.data[needed])
     return np.maximum(u, 0.0)

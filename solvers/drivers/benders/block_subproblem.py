@@ -1,7 +1,7 @@
-"""The subproblem of a model by its blocks: one value and one cut for each, at any point of the complicating variables.
+"""The subproblem in blocks: a value and a cut for each block at any point of the complicating variables.
 
-Rows are read once; all blocks share a linear program, which keeps its basis from point to point. Where a block has no
-point, the cut on its distance from one is a feasibility cut. Convex blocks add tangents to it (``CurvedLP``).
+Rows are read once. All blocks share a linear program, which keeps its basis between points. If a block is infeasible,
+the cut of its distance from feasibility is a feasibility cut. Convex blocks add tangents (``CurvedLP``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyomo.environ as pyo
 from solvers.drivers.benders.block_lp import BlockLP, CurvedLP
 from solvers.drivers.benders.block_rows import BlockCuts, BlockRows, with_linking_rows
 from solvers.drivers.benders.blocks import Curves, blocks_of
-from solvers.drivers.benders.relaxation import EndlessSubproblem
+from solvers.drivers.benders.relaxation import UnboundedSubproblem
 from solvers.drivers.benders.split import SplitModel
 from solvers.errors import ModelError, OptionError, SolverFailure
 from solvers.facts.structure import Cut, SubAnswer
@@ -30,8 +30,8 @@ from solvers.options import SolverObject
 from solvers.result import StopReason
 from solvers.values import bounds_of, fixed, give_values, put_back
 
-APART = 1e-9  # distance from feasible, in the complicating variables' units, that is none
-NEAR = 1e-8  # room for a point that is no farther off than that
+APART = 1e-9  # distance from feasibility, in units of the complicating variables, that counts as 0
+NEAR = 1e-8  # tolerance of the rows at such a point
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class BlockAnswer(SubAnswer):
 
 
 class BlockSubproblem:
-    """Blocks of any kind, solved by linear programs, or by a named solver where these are not enough."""
+    """Blocks of any kind, solved by linear programs, and by another solver for curved blocks if necessary."""
 
     def __init__(
         self,
         parts: SplitModel,
         solver: str | SolverObject | None,
-        words: SolveOptions,
+        options: SolveOptions,
         *,
         assume_convex: bool = False,
     ) -> None:
@@ -62,7 +62,7 @@ class BlockSubproblem:
         self.rows = BlockRows.of(parts, self.blocks, curves.linear_rows, curves.terms, curved)
         self.variables = [v for block in self.blocks for v in block.variables]
         here = {id(v) for v in self.variables}
-        self._idle = [v for v in parts.structure.variables() if id(v) not in here]
+        self._unused = [v for v in parts.structure.variables() if id(v) not in here]
         bounds = np.array([(v.value, v.value) if v.fixed else bounds_of(v) for v in parts.structure.complicating])
         low, up = bounds.reshape(-1, 2).T
         if not curves.curves:
@@ -72,24 +72,25 @@ class BlockSubproblem:
             )
         spec = self._spec(solver, curved=bool(curves.curves))
         linear = not curves.curves and not spec.local
-        if words.own and curves.curves and solver is None:
+        if options.own and curves.curves and solver is None:
             raise OptionError(
-                f"sub_options={words.own} are for one solver, and curved blocks are solved by linear programs and by "
-                f'another where these do not end: name it, sub_solver="{spec.name}".'
+                f"sub_options={options.own} need the name of their solver, because curved blocks are solved by linear "
+                f'programs and by another solver: sub_solver="{spec.name}".'
             )
-        self.runner = Runner(spec, words if linear or solver is not None else SolveOptions())
-        own = SolveOptions(threads=1, tee=words.tee, own=words.own) if linear else SolveOptions(threads=1)
+        self.runner = Runner(spec, options if linear or solver is not None else SolveOptions())
+        own = SolveOptions(threads=1, tee=options.tee, own=options.own) if linear else SolveOptions(threads=1)
         make = partial(linear_program, (solver or "highs") if linear else "highs", options=own, tolerance=FINEST)
         self._lp: BlockLP
         if curves.curves or spec.local:
             start = np.array([v.value if v.value is not None else 0.0 for v in self.variables], dtype=float)
-            ask = partial(self._optimum, self._whole())
-            self._lp = CurvedLP(self.rows, make, (low, up), curves.curves, start, ask, at_once=solver is not None)
+            find_optimum = partial(self._optimum, self._whole())
+            at_once = solver is not None
+            self._lp = CurvedLP(self.rows, make, (low, up), curves.curves, start, find_optimum, at_once=at_once)
         else:
             self._lp = BlockLP(self.rows, make, (low, up))
 
     def _spec(self, solver: str | SolverObject | None, *, curved: bool) -> SolverSpec:
-        """Return the entry of the named solver, or that of the LP solver where linear programs are enough."""
+        """Return the entry of the named solver; by default the LP solver, or that of the class of curved blocks."""
         if not curved:
             return require(solver or "highs", C.LP | C.LP_DUALS)
         needed = needs(self._whole())
@@ -106,14 +107,14 @@ class BlockSubproblem:
         return model
 
     def _optimum(self, model: pyo.ConcreteModel, point: np.ndarray, time_limit: float | None) -> np.ndarray | None:
-        """Return an optimum of the blocks at a point by the named solver; None where it finds none."""
+        """Return an optimum of the blocks at a point by the runner's solver; None if it finds none."""
         try:
             with fixed(list(zip(self.parts.structure.complicating, point.tolist(), strict=True))):
                 answer = self.runner.solve(model, time_limit=time_limit)
         except SolverFailure:
             return None
         if answer.stop_reason is StopReason.INTERRUPTED:
-            raise KeyboardInterrupt  # which the solver swallowed
+            raise KeyboardInterrupt  # the solver has caught it
         give_values(self.variables)
         y, within = np.array([v.value for v in self.variables], dtype=float), slice(0, len(self.variables))
         return np.clip(y, self.rows.y_lower[within], self.rows.y_upper[within]) if answer.has_point else None
@@ -136,16 +137,16 @@ class BlockSubproblem:
             raise self._failure("did not solve the subproblem")
         if isinstance(found, LpStatus):
             if room:  # the blocks have a point
-                raise EndlessSubproblem("The subproblem is unbounded below: no cut exists.")
+                raise UnboundedSubproblem("The subproblem is unbounded below: no cut exists.")
             return self._apart(point, time_limit)
         cuts, total = found.cuts, found.cuts.total()
         if not np.all(np.isfinite(cuts.constants)):
-            raise self._failure("gave multipliers that prove nothing")
+            raise self._failure("returned multipliers that prove no bound")
         value = float(found.values.sum())
         return BlockAnswer(value, min(value, total.at(point)), total, self._load(found.y), cuts=cuts)
 
     def _apart(self, point: np.ndarray, time_limit: float | None) -> BlockAnswer | None:
-        """Return the answer where a block is infeasible or unbounded."""
+        """Return the answer if a block is infeasible or unbounded."""
         found = self._lp.distance.solve(point, time_limit)
         if found is LpStatus.LIMIT:
             return None
@@ -155,7 +156,7 @@ class BlockSubproblem:
             raise self._failure("did not solve the subproblem")
         else:
             cuts = [found.cuts.single(k) for k in np.flatnonzero(found.cuts.at(point) > APART).tolist()]
-        if not cuts:  # it is unbounded, or infeasible by a rounding of the master's that is too small for a cut
+        if not cuts:  # it is unbounded, or infeasible by a rounding error of the master that is too small for a cut
             return self._within(point, time_limit, NEAR)
         return BlockAnswer(None, np.inf, cuts[0], lambda: None, infeasible=tuple(cuts))
 
@@ -167,6 +168,6 @@ class BlockSubproblem:
     def _load(self, y: np.ndarray) -> Callable[[], None]:
         def load() -> None:
             put_back(zip(self.variables, y.tolist(), strict=True))
-            give_values(self._idle)
+            give_values(self._unused)
 
         return load

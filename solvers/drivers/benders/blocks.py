@@ -1,7 +1,7 @@
-"""The blocks of a subproblem, which no row or term connects, and their convex rows and terms.
+"""Independent blocks of a subproblem, and their convex rows and terms.
 
-Each block is a subproblem of its own, with a value and a cut. ``Curves`` separates what is linear in a block from what
-is convex, and lists the rows, terms and variables for which no cut is known.
+No row or term connects two blocks, so each has its own value and cut. ``Curves`` separates the linear rows and terms of
+the blocks from the convex ones, and lists the rows, terms and variables for which no cut is known.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from solvers.model.function import SmoothFunction, is_linear
 
 @dataclass
 class SubBlock:
-    """Connected variables, their rows and terms, and the master's variables in these.
+    """Connected variables with their rows and terms, and the master's variables in these.
 
-    ``coupling``: rows with variables of the master. ``first``: positions of those among the complicating variables.
+    ``coupling``: rows with variables of the master. ``first``: positions of these among the complicating variables.
     """
 
     variables: list[Any] = field(default_factory=list)
@@ -37,16 +37,17 @@ class SubBlock:
 
 
 def blocks_of(parts: SplitModel) -> list[SubBlock]:
-    """Return the connected parts of a subproblem whose rows were walked, in the order of their first variables.
+    """Return the connected blocks of a subproblem, in the order of their first variables.
 
-    A variable in no row is a block of its own if it has a cost or is declared as a block, else it is in none. Raises
-    ModelError if a row connects two declared blocks; the message names it.
+    A variable in no row is a separate block if it has a cost or is declared as a block, and in no block otherwise.
+    Raises ModelError if a row connects two declared blocks; the message names it.
     """
     declared = [{id(v) for v in group} for group in parts.structure.blocks]
     inside = [v for v in parts.structure.variables() if not v.fixed]
     place = {id(v): k for k, v in enumerate(inside)}
     master = {id(v): k for k, v in enumerate(parts.structure.complicating)}
-    rows = [*parts.subproblem_rows, *parts.coupling_rows, *parts.subproblem_terms]
+    kinds = {"rows": parts.subproblem_rows, "coupling": parts.coupling_rows, "terms": parts.subproblem_terms}
+    rows = [row for part in kinds.values() for row in part]
     members = [[place[id(v)] for v in parts.variables_of(row) if id(v) in place] for row in rows]
     members += [[place[key] for key in group if key in place] for group in declared]
     ends = np.cumsum([0, *map(len, members)])
@@ -54,7 +55,7 @@ def blocks_of(parts: SplitModel) -> list[SubBlock]:
     graph = sparse.csr_array((np.ones(len(columns), dtype=np.int8), columns, ends), shape=(len(members), len(inside)))
     full = sparse.block_array([[None, graph], [graph.T, None]], format="csr")
     _, label = csgraph.connected_components(full, directed=False)
-    _refuse_tied(parts, rows, inside, full, label)
+    _refuse_connected(parts, rows, inside, full, label)
     used = np.zeros(len(inside), dtype=bool)
     used[columns] = True
     label_of = label[len(members) :]
@@ -64,23 +65,19 @@ def blocks_of(parts: SplitModel) -> list[SubBlock]:
     blocks = [SubBlock() for _ in number]
     for k in np.flatnonzero(used).tolist():
         blocks[number[int(label_of[k])]].variables.append(inside[k])
-    kinds = [*("rows" for _ in parts.subproblem_rows), *("coupling" for _ in parts.coupling_rows)]
-    kinds += ["terms" for _ in parts.subproblem_terms]
-    first: list[dict[int, None]] = [{} for _ in blocks]
-    for r, (row, kind) in enumerate(zip(rows, kinds, strict=True)):
-        if not members[r] and not blocks:
-            blocks, first = [SubBlock()], [{}]
-        k = number[int(label[r])] if members[r] else 0  # all its variables are fixed: any block will do
+    if rows and not blocks:
+        blocks = [SubBlock()]
+    for r, (kind, row) in enumerate((kind, row) for kind, part in kinds.items() for row in part):
+        k = number[int(label[r])] if members[r] else 0  # all its variables are fixed: it can be in any block
         getattr(blocks[k], kind).append(row)
-        if kind == "coupling":
-            first[k].update((master[id(v)], None) for v in parts.variables_of(row) if id(v) in master)
-    for block, held in zip(blocks, first, strict=True):
-        block.first = sorted(held)
+    for block in blocks:
+        held = (v for row in block.coupling for v in parts.variables_of(row))
+        block.first = sorted({master[id(v)] for v in held if id(v) in master})
     return blocks
 
 
-def _refuse_tied(parts: SplitModel, rows: list[Any], inside: list[Any], graph: Any, label: np.ndarray) -> None:
-    """Raise for two declared blocks that are connected, with the first row on a path between them."""
+def _refuse_connected(parts: SplitModel, rows: list[Any], inside: list[Any], graph: Any, label: np.ndarray) -> None:
+    """Raise ModelError for two declared blocks that are connected, with the first row on a path between them."""
     count, groups = len(rows), parts.structure.blocks
     owner: dict[int, int] = {}
     for g in range(len(groups)):
@@ -88,16 +85,16 @@ def _refuse_tied(parts: SplitModel, rows: list[Any], inside: list[Any], graph: A
         if other == g:
             continue
         _, before = csgraph.breadth_first_order(graph, count + g, directed=False)
-        way, node = [], count + other
+        path, node = [], count + other
         while node != count + g:
-            way.append(node)
+            path.append(node)
             node = int(before[node])
-        tie = next(k for k in way if k < count)
-        what = f'Row "{rows[tie].name}"' if tie < count - len(parts.subproblem_terms) else f"Objective term {rows[tie]}"
-        through = [inside[k - count - len(groups)].name for k in way if k >= count + len(groups)]
+        r = next(k for k in path if k < count)
+        what = f'Row "{rows[r].name}"' if r < count - len(parts.subproblem_terms) else f"Objective term {rows[r]}"
+        through = [inside[k - count - len(groups)].name for k in path if k >= count + len(groups)]
         raise ModelError(
-            f"{what} ties block {other + 1} to block {g + 1} (by {', '.join(through[:3])}): give what ties them to the "
-            "master, or declare them as one block."
+            f"{what} connects block {other + 1} and block {g + 1} (by {', '.join(through[:3])}): give these variables "
+            "to the master, or declare the two as one block."
         )
 
 
@@ -111,16 +108,16 @@ class BlockCurve:
     of_objective: bool
 
     def at(self, z: np.ndarray) -> float:
-        """Return its value at a point (y, x): of a row as a share of its side, where that is above 1."""
+        """Return the value at a point (y, x); for a row with a side above 1, relative to that side."""
         return self.function.at(z[self.places])
 
     def tangent(self, z: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return a, b of the tangent row a . z <= b, and of the tangent term a . z - b."""
+        """Return a, b of the tangent row a . z <= b, or of the tangent term a . z - b."""
         return self.function.cut(z[self.places], bounds_only=self.of_objective)
 
 
 def integers(variables: Iterable[Any]) -> Iterator[str]:
-    """Yield a message for each integer variable of a subproblem: multipliers bound only its relaxation."""
+    """Yield a message for each integer variable of a subproblem: multipliers bound its relaxation only."""
     for v in variables:
         if not v.is_continuous() and not v.fixed:
             yield (
@@ -131,10 +128,10 @@ def integers(variables: Iterable[Any]) -> Iterator[str]:
 
 @dataclass
 class Curves:
-    """The curves of blocks, and their other, linear rows and terms.
+    """The convex rows and terms of blocks, and the linear ones.
 
-    ``refused``: messages on integer variables, and on rows and terms that are not proven convex: no cut is known for
-    these. ``assumed``: rows and terms whose convexity the user has stated.
+    ``refused``: messages for integer variables, and for rows and terms that are not proven convex: no cut is known for
+    these. ``assumed``: rows and terms that are convex by assumption of the user.
     """
 
     curves: list[BlockCurve]
@@ -177,7 +174,7 @@ class Curves:
             self.curves.append(BlockCurve(b, function, np.array([place[id(v)] for v in free], dtype=int), False))
 
     def _add_terms(self, b: int, terms: list[Any], parts: SplitModel, place: dict[int, int], assume: bool) -> None:
-        """Add the terms one by one where each is convex, for better tangents, else their sum."""
+        """Add the terms one by one if each is convex, for better tangents, otherwise their sum."""
 
         def curve(group: list[Any]) -> BlockCurve:
             free = _free(v for term in group for v in parts.variables_of(term))
@@ -191,7 +188,7 @@ class Curves:
             self.curves += curves
 
     def _convex(self, proven: bool | None, name: str, assume: bool) -> bool:
-        """Return whether it is convex, or assumed to be; record it otherwise."""
+        """Return True if a row or term is convex or assumed to be; record a message otherwise."""
         if proven:
             return True
         if proven is None and assume:

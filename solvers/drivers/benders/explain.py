@@ -1,4 +1,4 @@
-"""What a Benders driver would make of a model, before it runs: master, blocks, couplings, and what is refused."""
+"""Preview of the decomposition of a model by the Benders drivers: master, blocks, couplings, and obstacles."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from solvers.model.function import is_linear
 from solvers.model.rewriting import others, written_rows
 from solvers.reading import ModelReading
 
-SHOWN = 6  # reasons, and blocks at either end of the table, that are printed
+SHOWN = 6  # printed reasons, and printed blocks at each end of the table
 
 
 @dataclass(frozen=True)
 class SplitPart:
-    """A master or a block: the names of its variables and rows, and of its terms of the objective.
+    """A master or a block: the names of its variables, rows and objective terms.
 
-    ``coupling``: rows of a block with variables of the master; ``tied_to``: those variables. ``cuts``: the source of a
-    block's cuts.
+    ``coupling``: rows of a block that contain variables of the master; ``tied_to``: these variables. ``cuts``: the
+    source of the cuts of a block.
     """
 
     variables: list[str] = field(default_factory=list)
@@ -43,8 +43,8 @@ class SplitPart:
 class ExplainedSplit:
     """A decomposed model; printing it shows ``table`` and the obstacles.
 
-    ``told_by``: the source of the decomposition. ``refused``: the reasons why no Benders driver solves the model, in
-    words; empty where one does.
+    ``told_by``: the source of the decomposition. ``refused``: the reasons why no Benders driver can solve the model, as
+    sentences; empty if one can.
     """
 
     model: str
@@ -55,12 +55,12 @@ class ExplainedSplit:
 
     @property
     def couplings(self) -> list[str]:
-        """The names of all rows that hold variables of the master and of a block."""
+        """The names of all rows that contain variables of the master and of a block."""
         return [name for block in self.blocks for name in block.coupling]
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row for the master and each block: numbers of variables, rows and terms, and the source of the cuts."""
+        """One row for the master and each block: numbers of variables, rows and terms, and the source of the cuts."""
         parts = [self.master, *self.blocks]
         counts = [[len(p.variables), len(p.rows), len(p.coupling), len(p.terms), p.cuts or "-"] for p in parts]
         index = ["master", *(f"block {k}" for k in range(1, len(parts)))]
@@ -83,15 +83,15 @@ def explain_split(
     coupling: Any = None,
     assume_convex: bool = False,
 ) -> ExplainedSplit:
-    """Return how the Benders drivers would decompose a model, without solving anything.
+    """Return the decomposition of a model by the Benders drivers, without a solve.
 
     Parameters
     ----------
     model : pyo.ConcreteModel
     complicating, blocks, subproblem, coupling, assume_convex
-        As options of the drivers. Without them a Suffix ``stage`` on the model counts (0: the master, k: block k), then
-        the structure of its builder; else the integer variables are the master's, and the blocks the connected parts
-        of the rest.
+        As options of the drivers. Without them the Suffix ``stage`` of the model decides (0: the master, k: block k),
+        then the structure of its builder. Otherwise the master has the integer variables, and the blocks are the
+        connected parts of the rest.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def explain_split(
     Raises
     ------
     OptionError
-        If the variables of the master are unknown, or an option holds a wrong variable.
+        If the variables of the master cannot be determined, or an option contains a wrong variable.
 
     Examples
     --------
@@ -129,10 +129,10 @@ def explain_split(
     try:
         if (written := written_rows(reading, sees)) is not None:  # as the drivers do
             reading = ModelReading(model, written)
-        mine = [] if written is None else written.components
+        logic = [] if written is None else written.components
         refused += [
-            f"{name} is not seen: write it as rows, or deactivate it"
-            for name in others(reading, lambda c: sees(c) or any(c is part for part in mine))
+            f"{name} is not supported: write it as rows, or deactivate it"
+            for name in others(reading, lambda c: sees(c) or any(c is part for part in logic))
         ]
         parts, _ = adapted(split(reading, structure))
         parts.check_facts()
@@ -146,7 +146,7 @@ def explain_split(
     try:
         parts.check_separable(either(C.MIQCP))
     except ModelError as error:
-        refused += [str(error), *(f"{name} is mixed too" for name in parts.mixed[1:])]
+        refused += [str(error), *(f"{name} is mixed, too" for name in parts.mixed[1:])]
     if structure.switches:
         refused += [reason for block in found for reason in integers(block.variables)]
     else:

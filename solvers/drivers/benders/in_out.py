@@ -1,20 +1,20 @@
-r"""The first phase of Benders with blocks: the relaxed master by in-out separation.
+r"""The first phase of Benders decomposition with blocks: the relaxed master by in-out separation.
 
-Where the master has no integer variable it is the whole algorithm: each point asked is a solution.
-
-The master's continuous relaxation with block cuts, solved by in-out separation before any integer master is.
+The continuous relaxation of the master is solved with block cuts before the integer master. If the master has no
+integer variable, this is the whole algorithm: each point is a solution.
 
     min { c.z + sum_g eta_g : the master's rows, eta_g >= every cut of group g },  z = (x, u)
 
-    a. z-in: a point inside the rows and bounds (the largest slack that they all can have), and cuts there.
-    b. Solve the linear program -> z-out; its bound, by weak duality from its multipliers.
-    c. Ask half-way between z-in and z-out. What is better there than at z-in becomes z-in.
-    d. Add the cuts that z-out violates there. None, and not at z-out itself: solved. Else back to b.
+    a. z-in: the point with the largest common slack in rows and bounds. Add the cuts there.
+    b. Solve the linear program -> z-out. Its bound follows from its multipliers by weak duality.
+    c. Solve the subproblem half-way between z-in and z-out. If the value is lower than at z-in, this point is z-in.
+    d. Add the cuts from there that z-out violates. If there are none, solve the subproblem at z-out; if there are none
+       again, stop. Otherwise go to b.
 
-At z-out, a vertex, a subproblem has many optimal multipliers, and what a solver returns makes cuts that touch and say
-little: facility location needs hundreds of them, and interior-point solvers' are worse. Inside the domain optimal
-multipliers are few and the cuts facets, or close to them (Magnanti and Wong 1981, whose core point z-in is; Ben-Ameur
-and Neto 2007; Fischetti, Ljubic and Sinnl 2017).
+At the vertex z-out a subproblem has many optimal multipliers, and those that a solver returns often give weak cuts:
+facility location needs hundreds of them, and more with an interior-point solver. At interior points the optimal
+multipliers are nearly unique and the cuts are facets, or close to facets (Magnanti and Wong 1981, with z-in as core
+point; Ben-Ameur and Neto 2007; Fischetti, Ljubic and Sinnl 2017).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from solvers.drivers.benders.base import DecompositionDriver
 from solvers.drivers.benders.block_rows import BlockCuts
 from solvers.drivers.benders.block_subproblem import BlockAnswer
 from solvers.drivers.benders.master import MISSED, Master
-from solvers.drivers.benders.relaxation import EndlessSubproblem
+from solvers.drivers.benders.relaxation import UnboundedSubproblem
 from solvers.drivers.benders.split import SplitModel
 from solvers.facts.row_cut import lagrangian_bound
 from solvers.facts.structure import Cut
@@ -36,12 +36,12 @@ from solvers.lp.highs import FINEST, HighsLP, LpStatus
 from solvers.model.linear import LinearRows
 from solvers.values import put_back
 
-FAR = 100.0  # the most slack that counts, of rows and bounds without another side
+FAR = 100.0  # limit of the slack of rows and bounds with one side
 
 
 @dataclass(frozen=True)
 class RelaxedOptimum:
-    """An optimum of the relaxed master: z, eta of each group, and a proven bound."""
+    """An optimum of the relaxed master: z, the eta of each group, and a proven bound."""
 
     point: np.ndarray
     eta: np.ndarray
@@ -55,7 +55,7 @@ class RelaxedMaster:
         rows = LinearRows.of(parts.master_rows, parts.master_variables, parts.master_terms, parts.sign).scaled()
         self.size, self.n, self.groups = len(parts.master_variables), len(parts.structure.complicating), groups
         self.rows, free = rows, np.full(groups, np.inf)
-        self._program = replace(  # the master's rows, and after them the cuts
+        self._program = replace(  # the rows of the master, then the cuts
             rows,
             matrix=sparse.hstack([rows.matrix, sparse.csr_array((len(rows.rows), groups))], format="csr"),
             x_lower=np.concatenate([rows.x_lower, -free]),
@@ -68,7 +68,7 @@ class RelaxedMaster:
         self._solved = False
 
     def inside(self, time_limit: float | None = None) -> np.ndarray | None:
-        """Return a point with the largest slack to all rows and bounds; None where none was found."""
+        """Return a point with the largest common slack in rows and bounds; None if none was found."""
         rows, size = self.rows, self.size
         norm = np.sqrt(np.asarray((rows.matrix.multiply(rows.matrix)).sum(axis=1)).ravel())
         equal = rows.lower == rows.upper
@@ -85,7 +85,7 @@ class RelaxedMaster:
         lp.add_rows(below, rows.lower, infinite)
         lp.add_rows(above, -infinite, rows.upper)
         apart = np.where(rows.x_lower == rows.x_upper, 0.0, 1.0)
-        # A share of the room between two bounds, so that wide boxes do not crowd out narrow ones.
+        # A share of the distance of two bounds, so that narrow boxes get slack as well as wide ones.
         room = rows.x_upper - rows.x_lower
         share = sparse.csr_array((apart * np.where(np.isfinite(room), np.minimum(room, 1.0), 1.0))[:, None])
         unit, far = sparse.eye_array(size, format="csr"), np.full(size, np.inf)
@@ -102,14 +102,14 @@ class RelaxedMaster:
         slopes = cuts.slopes[which]
         gap = sparse.csr_array((count, self.size - self.n))
         eta = sparse.csr_array((np.ones(count), (np.arange(count), which)), shape=(count, self.groups))
-        self._enter(sparse.hstack([-slopes, gap, eta], format="csr"), cuts.constants[which])
+        self._add_rows(sparse.hstack([-slopes, gap, eta], format="csr"), cuts.constants[which])
 
     def add_feasibility(self, cut: Cut) -> None:
         """Add ``0 >= cut``."""
         row = np.concatenate([-cut.coefficients, np.zeros(self.size - self.n + self.groups)])
-        self._enter(sparse.csr_array(row[None]), np.array([cut.constant]))
+        self._add_rows(sparse.csr_array(row[None]), np.array([cut.constant]))
 
-    def _enter(self, matrix: sparse.csr_array, sides: np.ndarray) -> None:
+    def _add_rows(self, matrix: sparse.csr_array, sides: np.ndarray) -> None:
         now, free = self._program, np.full(len(sides), np.inf)
         self._lp.add_rows(matrix, sides, free)
         self._program = replace(
@@ -120,7 +120,7 @@ class RelaxedMaster:
         )
 
     def solve(self, time_limit: float | None) -> RelaxedOptimum | LpStatus:
-        """Solve; return a status where there is no optimum."""
+        """Solve; return a status if there is no optimum."""
         answer = self._lp.solve(time_limit)
         if answer.status is not LpStatus.OPTIMAL:
             return answer.status
@@ -129,7 +129,7 @@ class RelaxedMaster:
         return RelaxedOptimum(point, answer.point[self.size :], self._proven(answer.multipliers))
 
     def _proven(self, multipliers: np.ndarray) -> float:
-        """Return the Lagrangian bound of the multipliers, after scaling those of each group's cuts to sum 1."""
+        """Return the Lagrangian bound of the multipliers; those of the cuts of each group are scaled to sum 1."""
         count = len(self.rows.rows)
         cuts, etas = np.maximum(multipliers[count:], 0.0), self._program.matrix[count:, self.size :]
         share = etas.T @ cuts
@@ -145,23 +145,23 @@ class RelaxedMaster:
         return self._lp.rows - len(self.rows.rows)
 
     def binding(self) -> np.ndarray:
-        """Return for each cut, oldest first, whether it is binding at the last optimum."""
+        """Return a mask of the cuts, oldest first, that are binding at the last optimum."""
         if not self._solved:
             return np.ones(self.cuts, dtype=bool)
         return ~self._lp.slack_rows()[len(self.rows.rows) :]
 
     def cost_at(self, point: np.ndarray) -> float:
-        """Return the master's own cost at a point."""
+        """Return the cost of the master at a point, without eta."""
         return float(self.rows.cost @ point) + self.rows.constant
 
 
-MOST = 200  # cuts a point: more make linear programs large, and say little more
-CLOSE = 1e-5  # relative distance of value and bound that ends the phase before an integer master
-PATIENCE, GAIN = 12, 1e-4  # rounds in which the bound must gain this share of itself
+MOST = 200  # cuts for each point: with more the linear programs grow and the bounds hardly improve
+CLOSE = 1e-5  # relative gap that ends the phase before an integer master
+PATIENCE, GAIN = 12, 1e-4  # number of rounds in which the bound must rise by this share of itself
 
 
 def grouping(cuts: str | int, count: int) -> sparse.csr_array:
-    """Return which blocks share a cut, csr (cuts, blocks): neighbours, in groups of equal size."""
+    """Return the blocks that share a cut, csr (cuts, blocks): neighbours, in groups of equal size."""
     most = {"multi": MOST, "single": 1}.get(str(cuts)) or int(cuts)
     groups = max(1, min(most, count))
     of = np.arange(count) * groups // max(count, 1)
@@ -169,10 +169,10 @@ def grouping(cuts: str | int, count: int) -> sparse.csr_array:
 
 
 class InOut:
-    """In-out separation for a driver with blocks. ``centre``: z-in, once known; ``asked``: subproblems solved."""
+    """In-out separation for a driver with blocks. ``centre``: z-in; ``solved``: number of solved subproblems."""
 
     def __init__(self, driver: DecompositionDriver, master: Master, groups: sparse.csr_array) -> None:
-        self.driver, self.master, self.groups, self.queried = driver, master, groups, 0
+        self.driver, self.master, self.groups, self.solved = driver, master, groups, 0
         self.lp = RelaxedMaster(driver.parts, groups.shape[0], driver.config.seed or 0)
         self.centre: np.ndarray | None = None
         self._value = np.inf  # at the centre
@@ -181,18 +181,18 @@ class InOut:
         self.integer = any(not v.is_continuous() and not v.fixed for v in variables)
 
     def run(self, tolerance: float) -> None:
-        """Run, and add the cuts that bind at the end to an integer master; ``driver.stop`` is the reason it ended."""
+        """Run, and add the binding cuts to an integer master; ``driver.stop`` is the reason to stop."""
         driver, lp = self.driver, self.lp
-        queried, at_out = lp.inside(driver.clock.left), True  # a
+        point, at_out = lp.inside(driver.clock.left), True  # a
         out: RelaxedOptimum | None = None
         best, stale = -np.inf, 0
-        for _ in driver.rounds(done=lambda: self.queried):
-            if queried is None or (answer := self._ask(queried, tolerance)) is None:  # c
+        for _ in driver.rounds(done=lambda: self.solved):
+            if point is None or (answer := self._solve_subproblem(point, tolerance)) is None:  # c
                 break
-            added = self._take(queried, answer, out)  # d
-            value = None if answer.value is None else lp.cost_at(queried) + answer.value
+            added = self._add_violated(point, answer, out)  # d
+            value = None if answer.value is None else lp.cost_at(point) + answer.value
             driver.record("relaxed", value, cuts=lp.cuts, support=None)
-            if self._solved(best, stale) or (at_out and not added and out is not None):
+            if self._converged(best, stale) or (at_out and not added and out is not None):
                 break
             if added or out is None:
                 with driver.timing("master"):
@@ -204,22 +204,22 @@ class InOut:
                 gained = not np.isfinite(best) or out.bound > best + GAIN * abs(best)
                 best, stale = max(best, out.bound), 0 if gained else stale + 1
             at_out = not added or self.centre is None
-            queried = out.point if at_out else 0.5 * (self.centre + out.point)
+            point = out.point if at_out else 0.5 * (self.centre + out.point)
         if self.integer:
-            self._hand_on()
+            self._add_binding_to_master()
 
-    def _ask(self, point: np.ndarray, tolerance: float) -> BlockAnswer | None:
-        """Solve the subproblem at a point; return None where it is unbounded and the master has integers."""
-        self.queried += 1
+    def _solve_subproblem(self, point: np.ndarray, tolerance: float) -> BlockAnswer | None:
+        """Solve the subproblem at a point; return None if it is unbounded and the master has integers."""
+        self.solved += 1
         try:
             answer = self.driver.solve_subproblem(point[: self.lp.n], tolerance)
-        except EndlessSubproblem:
+        except UnboundedSubproblem:
             if self.integer:
                 return None
             raise
         return answer if isinstance(answer, BlockAnswer) else None
 
-    def _take(self, queried: np.ndarray, answer: BlockAnswer, out: RelaxedOptimum | None) -> int:
+    def _add_violated(self, point: np.ndarray, answer: BlockAnswer, out: RelaxedOptimum | None) -> int:
         """Add the cuts of a point that z-out violates (d); return their number."""
         lp = self.lp
         if answer.value is None or answer.cuts is None:
@@ -227,13 +227,13 @@ class InOut:
             for cut in answer.infeasible:
                 lp.add_feasibility(cut)
             return len(answer.infeasible)
-        value = lp.cost_at(queried) + answer.value
+        value = lp.cost_at(point) + answer.value
         if not self.integer:
             variables = self.driver.parts.master_variables
-            put_back((v, x) for v, x in zip(variables, queried.tolist(), strict=True) if not v.fixed)
+            put_back((v, x) for v, x in zip(variables, point.tolist(), strict=True) if not v.fixed)
             self.driver.offer(value, variables, answer.load)
         if value < self._value:
-            self.centre, self._value = queried, value
+            self.centre, self._value = point, value
         cuts = answer.cuts.grouped(self.groups)
         which = np.arange(self.groups.shape[0])
         if out is not None:
@@ -242,13 +242,12 @@ class InOut:
         self._cuts.append((cuts, which))
         return len(which)
 
-    def _solved(self, best: float, stale: int) -> bool:
+    def _converged(self, best: float, stale: int) -> bool:
         if not self.integer:
             return self.driver.closed(self.driver.config.gap)
         return stale >= PATIENCE or self._value - best <= CLOSE * abs(self._value)
 
-    def _hand_on(self) -> None:
-        """Add the binding cuts to the integer master."""
+    def _add_binding_to_master(self) -> None:
         bind, at = self.lp.binding(), 0
         for cuts in self._cuts:
             if isinstance(cuts, BlockAnswer):

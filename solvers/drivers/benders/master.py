@@ -1,11 +1,11 @@
-r"""The master as a model: references to the user's rows and variables, ``eta``, and the cuts on it, in fit units.
+r"""The master as a Pyomo model: references to the user's rows and variables, ``eta``, and the cuts, in suitable units.
 
-``with_linear_products`` writes products with a binary as linear rows. At every binary x and L <= y <= U, z = x y says
+``with_linear_products`` writes products with a binary as linear rows. For binary x and L <= y <= U, z = x y means
 
 .. math:: L x \le z \le U x, \quad y - U (1 - x) \le z \le y - L (1 - x)
 
-(Glover 1975; for two binaries McCormick's rows). The square of a binary is the binary. What has
-another product in it, or one with a variable without bounds, stays as it is, for master solvers that take it.
+(Glover 1975; for two binaries these are McCormick's rows). The square of a binary is the binary. Rows and terms with
+other products, or with a product of an unbounded variable, are left unchanged for master solvers that support them.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from solvers.model.function import is_linear
 from solvers.model.linear import LinearRows, power_of_two
 from solvers.values import bounds_of, give_values
 
-IN_SCALE = (10.0, 1e5)  # objectives beside which tolerances of 1e-6 are small, and which are no large numbers
-REDUCED_COSTS = 1e-9  # what they may miss in ``tight`` solvers
-PRINTED = 1e-7  # relative: what is lost where numbers are printed (cbc: eight digits)
-MISSED = 1e-9  # relative: by how much a cut is violated that is worth a row
-MOST = 1e6  # of the master's units: cuts that say more are lowered, lest 1e-9 off the integers hide the objective
+IN_SCALE = (10.0, 1e5)  # range of objectives that suits absolute tolerances of 1e-6
+REDUCED_COSTS = 1e-9  # tolerance of reduced costs in solvers with ``tight_options``
+PRINTED = 1e-7  # relative error of printed numbers (cbc: eight digits)
+MISSED = 1e-9  # relative: least violation of a cut that is added
+MOST = 1e6  # in the master's units: larger values of cuts are lowered, so that errors of 1e-9 do not hide the objective
 
 
 class Master:
     """The master as a separate model: references to the user's rows and variables, ``eta``, and the cuts.
 
-    ``model.eta`` is a lower bound of the subproblem's value; ``model.cuts`` grow. With several blocks ``model.part``
-    bounds the value of each block or group, and ``eta`` their sum. Objective, ``eta``, ``part`` and the cuts on them
-    are in units of ``unit``, a power of two, because solvers satisfy rows to an absolute 1e-6 and stop at absolute
-    gaps.
+    ``model.eta`` is a lower bound of the subproblem's value, and ``model.cuts`` grow. With several blocks
+    ``model.part`` bounds the value of each block or group, and ``eta`` their sum. Objective, ``eta``, ``part`` and
+    their cuts are in units of ``unit``, a power of two, because the tolerances of solvers for rows and gaps are
+    absolute.
     """
 
     def __init__(self, parts: SplitModel, floor: float | None, groups: int = 1) -> None:
@@ -48,30 +48,30 @@ class Master:
         model = self.model = pyo.ConcreteModel(name="master")
         model.variables = pyo.Reference(dict(enumerate(parts.master_variables)), ctype=pyo.Var)
         model.rows = pyo.Reference(dict(enumerate(self._well_scaled())), ctype=pyo.Constraint)
-        model.eta = pyo.Var(doc="value of the subproblem, at least, in the master's units")
+        model.eta = pyo.Var(doc="lower bound of the subproblem's value, in the master's units")
         if groups > 1:
-            model.part = pyo.Var(range(groups), doc="value of a block or group of blocks, at least")
+            model.part = pyo.Var(range(groups), doc="lower bound of the value of a block or group of blocks")
             model.part.fix(0.0)
         model.cuts = pyo.ConstraintList(doc="optimality and feasibility cuts")
         self._cost = parts.sign * pyo.quicksum(parts.master_terms) if parts.master_terms else 0.0
         model.objective = pyo.Objective(expr=model.eta + self._cost)
         self._bound_below = floor
         model.eta.setlb(floor)
-        self.bounded = floor is not None  # whether the master's optimum is a bound of the model's
+        self.bounded = floor is not None  # whether the optimum of the master bounds that of the model
         self._floor = floor if all(v.is_binary() for v in self.point_variables) else None
         self._objective_floor: float | None = None
-        # Reduced costs of the wrong sign, each up to the tolerance, raise an LP's optimum by that times their range.
+        # Reduced costs may have the wrong sign within the tolerance, which raises the optimum by up to this much.
         ranges = [v.ub - v.lb for v in parts.master_variables if not v.fixed and None not in v.bounds]
         self.hidden = REDUCED_COSTS * (1.0 + sum(ranges))
-        # In the subproblem's units, by position in ``model.cuts``, with what each bounds: None for a feasibility cut.
+        # In the subproblem's units, in the order of ``model.cuts``, with the bounded variable; None: a feasibility cut.
         self._added: list[tuple[Cut, Any]] = []
         if floor is None:
-            model.eta.fix(0.0)  # nothing bounds eta before the first cut
+            model.eta.fix(0.0)  # eta is unbounded before the first cut
 
     def _well_scaled(self) -> list[Any]:
         """Return the user's rows, with ill-scaled rows in other units.
 
-        Raises ModelError, with the name of a row that no units make solvable.
+        Raises ModelError with the name of a row that no units make solvable.
         """
         rows, model = list(self.parts.master_rows), self.model
         linear = [k for k, row in enumerate(rows) if row.body.polynomial_degree() in (0, 1)]
@@ -88,15 +88,15 @@ class Master:
         return rows
 
     def ill_scaled(self, objective: float, value: float, room: float = 1.0) -> bool:
-        """Return whether an objective, with this value of the subproblem, is too large or small for tolerances.
+        """Return whether an objective, with this value of the subproblem, is too large or small for the tolerances.
 
-        ``room`` widens the accepted range, where another unit is expensive.
+        ``room`` widens the accepted range if a change of units is expensive.
         """
         size = self._size(objective, value) / self.unit
         return size > 0.0 and not IN_SCALE[0] / room <= size <= IN_SCALE[1] * room
 
     def rescale(self, objective: float, value: float) -> None:
-        """Choose units in which this objective is about 64, and write all cuts again."""
+        """Choose units in which this objective is about 64, and rewrite all cuts."""
         model, self.unit = self.model, power_of_two(self._size(objective, value) / 64.0)
         model.eta.setlb(None if self._bound_below is None else self._bound_below / self.unit)
         model.objective.set_value(model.eta + self._cost / self.unit)
@@ -107,15 +107,15 @@ class Master:
             model.cuts[k + 1].set_value(self._row(cut, bounded))
 
     def _size(self, objective: float, value: float) -> float:
-        """Return the size that tolerances are relative to: at least the rounding error of terms and cuts."""
-        steep = 0.0
+        """Return the size to which tolerances are relative: at least the rounding error of terms and cuts."""
+        steepest = 0.0
         if self._floor is None:  # no cut can be lowered
             sizes = (np.abs(c.coefficients).max(initial=0.0) for c, bounded in self._added if bounded is not None)
-            steep = float(max(sizes, default=0.0))
-        return max(abs(objective), 1e-6 * abs(value), 1e-6 * steep)
+            steepest = float(max(sizes, default=0.0))
+        return max(abs(objective), 1e-6 * abs(value), 1e-6 * steepest)
 
     def proven(self, bound: float | None, *, of_point: bool = False) -> float | None:
-        """Return the bound of the objective that a solver's bound proves, after subtracting its tolerances.
+        """Return the bound of the objective that a solver's bound proves, less the solver's tolerances.
 
         ``of_point``: the bound is the objective at the values on the model, which were read from a file.
         """
@@ -132,7 +132,7 @@ class Master:
         self._free_eta()
         self._objective_floor = floor
         row = self.model.eta + self._cost / self.unit >= floor / self.unit
-        self.model.floor = pyo.Constraint(expr=row, doc="proven for every solution")
+        self.model.floor = pyo.Constraint(expr=row, doc="lower bound of every solution")
 
     def _free_eta(self) -> None:
         if not self.bounded:
@@ -141,7 +141,7 @@ class Master:
 
     @property
     def linear(self) -> bool:
-        """Whether the user's rows and the master's cost are linear."""
+        """Whether the rows and costs of the master are linear."""
         parts = self.parts
         bodies = [*(row.body for row in parts.master_rows), *parts.master_terms]
         return all(is_linear(body) for body in bodies if hasattr(body, "polynomial_degree"))
@@ -151,13 +151,13 @@ class Master:
         return float(pyo.value(self._cost))
 
     def clear_values(self) -> None:
-        """Clear the values of the variables: one that no solver sees would keep an old value."""
+        """Clear the values of the variables: a variable that no solver sees would keep an old value."""
         for v in self.parts.master_variables:
             if not v.fixed:
                 v.set_value(None)
 
     def point(self) -> np.ndarray:
-        """Return the values of the complicating variables, and round the discrete ones on the model."""
+        """Return the values of the complicating variables; round the integers on the model."""
         give_values(self.parts.master_variables)
         for v in self.parts.master_variables:
             if not v.is_continuous() and not v.fixed:
@@ -170,7 +170,7 @@ class Master:
         return self._add(cut, self.model.eta)
 
     def add_block_cuts(self, cuts: BlockCuts, which: np.ndarray | None = None) -> None:
-        """Add cuts on the values of groups of blocks, for those in ``which`` or those that are violated."""
+        """Add cuts for the values of groups of blocks: those in ``which``, by default those that are violated."""
         model, parts = self.model, self.model.component("part")
         levels = [model.eta] if parts is None else list(parts.values())
         if which is None and self.bounded:
@@ -180,15 +180,15 @@ class Master:
         if parts is not None and model.component("total") is None:
             parts.unfix()
             model.total = pyo.Constraint(expr=model.eta >= pyo.quicksum(levels))
-            which = None  # the first time for all
+            which = None  # the first cuts are for all groups
         for g in range(len(levels)) if which is None else which.tolist():
             self._free_eta()
             self._add(cuts.single(g), levels[g])
 
     def add_feasibility_cut(self, cut: Cut) -> Any:
-        """Add ``0 >= constant + coefficients . x``, a condition of the subproblem's feasibility; return the row.
+        """Add the feasibility cut ``0 >= constant + coefficients . x``; return the row.
 
-        The row is scaled so that it excludes the point on the model by more than a solver's tolerance.
+        The row is scaled so that it excludes the point on the model by more than the tolerance of a solver.
         """
         held = [v for v, c in zip(self.point_variables, cut.coefficients, strict=True) if c]
         if all(v.is_binary() and v.value is not None for v in held):
@@ -202,17 +202,18 @@ class Master:
     def _row(self, cut: Cut, bounded: Any) -> Any:
         if bounded is self.model.eta and self._floor is not None:
             cut = cut.lowered(self._floor, self._floor + MOST * self.unit).clipped(self._floor)
-        on = bounded is not None
-        unit = self.unit if on else power_of_two(float(np.abs(cut.coefficients).max(initial=0.0)) or 1.0)
+        optimality = bounded is not None
+        largest = float(np.abs(cut.coefficients).max(initial=0.0)) or 1.0
+        unit = self.unit if optimality else power_of_two(largest)
         where = np.flatnonzero(cut.coefficients)
         held = [self.point_variables[k] for k in where.tolist()]
         bounds = np.array([[np.nan if x is None else x for x in v.bounds] for v in held], dtype=float).reshape(-1, 2)
         cut = Cut(cut.constant, cut.coefficients[where]).over(unit).without_tiny(bounds[:, 0], bounds[:, 1])
         where = np.flatnonzero(cut.coefficients)
         coefs, held = (-cut.coefficients[where]).tolist(), [held[k] for k in where.tolist()]
-        if on:
+        if optimality:
             coefs, held = [1.0, *coefs], [bounded, *held]
-        if not held:  # no choice has a solution: a row that no point satisfies
+        if not held:  # the subproblem is always infeasible: a row that no point satisfies
             coefs, held = [0.0], [self.model.eta]
         return (float(cut.constant), LinearExpression(linear_coefs=coefs, linear_vars=held), None)
 
@@ -225,40 +226,40 @@ def with_linear_products(parts: SplitModel) -> SplitModel:
     products = _Products()
     model = products.model
     model.rows = pyo.Constraint(pyo.Any)
-    stated = []
+    written = []
     for row in rows:
         body = products.linear(row.body)
         if body is row.body:
-            stated.append(row)
+            written.append(row)
         else:
             model.rows[row.name] = (body, row.upper) if row.equality else (row.lower, body, row.upper)
-            stated.append(model.rows[row.name])
+            written.append(model.rows[row.name])
     costs = [products.linear(term) for term in terms]
     return replace(
         parts,
-        master_rows=[*stated, *model.known.values()],
+        master_rows=[*written, *model.definition.values()],
         master_terms=costs,
-        master_variables=[*parts.master_variables, *products.made.values()],
+        master_variables=[*parts.master_variables, *products.variables.values()],
         links=[parts.links, model],
     )
 
 
 class _Products:
-    """The products replaced so far: a variable and four rows each, on a separate model."""
+    """The products that were replaced: one variable and four rows each, on a separate model."""
 
     def __init__(self) -> None:
         self.model = pyo.ConcreteModel(name="products")
         self.model.z = pyo.Var(pyo.Any, dense=False)
-        self.model.known = pyo.ConstraintList()
-        self.made: dict[tuple[int, int], Any] = {}
+        self.model.definition = pyo.ConstraintList()
+        self.variables: dict[tuple[int, int], Any] = {}
 
     def linear(self, expression: Any) -> Any:
-        """Return an expression with linear terms in place of its products; unchanged where one cannot be replaced."""
+        """Return an expression with linear terms in place of its products; unchanged if one cannot be replaced."""
         if is_linear(expression):
             return expression
         parts = generate_standard_repn(expression, compute_values=True, quadratic=True)
         pairs = [(v, w) if v.is_binary() else (w, v) for v, w in parts.quadratic_vars]
-        if parts.nonlinear_expr is not None or not all(_is_written(v, w) for v, w in pairs):
+        if parts.nonlinear_expr is not None or not all(_can_be_linear(v, w) for v, w in pairs):
             return expression
         held = [*parts.linear_vars, *(v if v is w else self._product(v, w) for v, w in pairs)]
         coefs = [float(c) for c in (*parts.linear_coefs, *parts.quadratic_coefs)]
@@ -266,15 +267,15 @@ class _Products:
 
     def _product(self, x: Any, y: Any) -> Any:
         key = (id(x), id(y)) if id(x) < id(y) or not y.is_binary() else (id(y), id(x))
-        if key not in self.made:
-            z = self.made[key] = self.model.z[f"{x.name} {y.name}"]
+        if key not in self.variables:
+            z = self.variables[key] = self.model.z[f"{x.name} {y.name}"]
             low, up = bounds_of(y)
             z.setlb(min(low, 0.0)), z.setub(max(up, 0.0))
             for row in (z >= low * x, z <= up * x, z >= y - up * (1 - x), z <= y - low * (1 - x)):
-                self.model.known.add(row)
-        return self.made[key]
+                self.model.definition.add(row)
+        return self.variables[key]
 
 
-def _is_written(x: Any, y: Any) -> bool:
+def _can_be_linear(x: Any, y: Any) -> bool:
     """Return whether the product of two free variables can be written as linear rows."""
     return x.is_binary() and all(abs(side) < float("inf") for side in bounds_of(y))

@@ -1,18 +1,18 @@
-"""What bounds a master that nothing bounds yet: the continuous relaxation of the whole model.
+"""Lower bound for an unbounded master: the continuous relaxation of the whole model.
 
-Without cuts a master may be unbounded though the model is not: min 2y - x, y >= max(0, x), before the first cut is
-min -x. The relaxation decides, with one solve of the size of the whole model:
+Without cuts a master may be unbounded although the model is bounded: min 2y - x, y >= max(0, x), is min -x before the
+first cut. One solve of the relaxation, which has the size of the whole model, decides:
 
 infeasible
-    So is the model.
-optimal, v
-    Every solution costs v at least: the row ``cost + eta >= v - slack`` bounds the master. It is no cut to prove an
-    optimum by, so slack can be what no tolerance of a solver makes up.
+    The model is infeasible.
+optimal with value v
+    Every solution costs at least v. The row ``cost + eta >= v - slack`` bounds the master. It is not used to prove an
+    optimum, so slack is larger than any tolerance of a solver.
 unbounded
-    The model is unbounded or infeasible. With rational data a ray of the relaxation is one of the convex hull of the
-    integer points, where there are any (Meyer 1974, theorem 2.1), so any solution decides (``drivers.unbounded``). The
-    same holds for a subproblem that is unbounded at one point: by duality of linear and of convex quadratic programs it
-    is unbounded wherever it is feasible.
+    The model is unbounded or infeasible. With rational data a ray of the relaxation is a ray of the convex hull of the
+    integer points, if there are any (Meyer 1974, theorem 2.1), so that any solution decides (``drivers.unbounded``).
+    The same holds for a subproblem that is unbounded at one point: by duality of linear and of convex quadratic
+    programs it is unbounded wherever it is feasible.
 """
 
 from __future__ import annotations
@@ -34,21 +34,22 @@ from solvers.result import SolutionStatus, StopReason
 from solvers.values import give_values
 
 SLACK = 0.01  # relative to 1 + |v|
-CONVEX = ("highs", "clarabel")  # in this order, where the subproblem's own solver cannot
+CONVEX = ("highs", "clarabel")  # in this order, after the subproblem's own solver
 
 
-class Endless(SolverError):
+class UnboundedProblem(SolverError):
     """A problem inside is unbounded: the model is unbounded or infeasible."""
 
 
-class EndlessSubproblem(Endless):
+class UnboundedSubproblem(UnboundedProblem):
     """The subproblem is unbounded at one point."""
 
 
 def relax_whole(parts: SplitModel, runner: Runner, time_limit: float | None) -> tuple[float, np.ndarray | None]:
     """Solve the continuous relaxation of the whole model; return a lower bound and the complicating variables.
 
-    The bound is infinite if the model is infeasible, -inf if no solver decides. Raises Endless if it is unbounded.
+    The bound is infinite if the model is infeasible, and -inf if no solver decides. Raises UnboundedProblem if the
+    relaxation is unbounded.
     """
     model, keys = pyo.ConcreteModel(name="relaxation"), range(len(parts.master_variables))
     model.inside = pyo.Reference(dict(enumerate(parts.structure.variables())), ctype=pyo.Var)
@@ -66,13 +67,13 @@ def relax_whole(parts: SplitModel, runner: Runner, time_limit: float | None) -> 
     model.objective = pyo.Objective(expr=parts.sign * replace_expressions(cost, copies))
     needed = needs(model)[0]
     able = [s for s in (runner.spec, *map(find, CONVEX)) if needed in s.capabilities and not s.local]
-    for spec in able:  # until one decides
+    for spec in able:
         options = runner.options if spec is runner.spec else replace(runner.options, own={})
         answer = Runner(spec, options).solve(model, time_limit=time_limit)
         if answer.stop_reason is StopReason.INTERRUPTED:
             raise KeyboardInterrupt  # which the solver swallowed
         if answer.status is SolutionStatus.UNBOUNDED and not parts.structure.switches:
-            raise Endless("The continuous relaxation is unbounded.")
+            raise UnboundedProblem("The continuous relaxation is unbounded.")
         if answer.status is SolutionStatus.INFEASIBLE:
             return np.inf, None
         if answer.status is SolutionStatus.OPTIMAL and answer.has_point:

@@ -1,26 +1,27 @@
-r"""Generalised Benders decomposition in one tree of a MILP solver: the cuts are its lazy constraints.
+r"""Generalised Benders decomposition in one tree of a MILP solver: the cuts are lazy constraints.
 
 For min { c(x, u) + q(x) }, q(x) = min { f(y, x) : y in Y(x) } convex in x, some of x integer: a MILP solver runs
-branch-and-bound on the master min { c(x, u) + eta : the user's rows, eta >= every cut }, and asks at each integer point
-(x-bar, u-bar, eta-bar) that it finds, before that counts as its incumbent:
+branch-and-bound on the master min { c(x, u) + eta : the user's rows, eta >= every cut }, with a callback for each
+integer point (x-bar, u-bar, eta-bar) before it becomes the incumbent of the tree:
 
-    0. Once, before the tree: cuts at the structure's starting points, if it has any; of a subproblem in linear blocks,
+    0. Before the tree: add cuts at the structure's starting points, if it has any. If the subproblem has blocks, solve
        the relaxed master by in-out separation, as in ``benders``.
-    1. Round x-bar; solve the subproblem there -> q(x-bar) and a cut tight there. A point met before is not asked again.
-    2. Offer c + q(x-bar) as incumbent, to the tree as well (with ``choose_by="validation"``, keep the least
-       validation error).
-    3. eta-bar below q(x-bar): the lazy constraint eta >= cut. No y at x-bar: 0 >= the feasibility cut. Both hold at
-       every x, and so in the whole tree. Otherwise the tree has found a solution.
-    4. Stop when the tree's bound meets the incumbent.
-    5. The tree has ended with its bounds apart: ask at its optimum, add the cut to the master and start another tree.
+    1. Round x-bar. Solve the subproblem there -> q(x-bar) and a cut that is tight there. Answers are kept.
+    2. Offer c + q(x-bar) as incumbent, also to the tree (with ``choose_by="validation"``, keep the least validation
+       error).
+    3. If eta-bar is below q(x-bar), add the lazy constraint eta >= cut. If the subproblem is infeasible, add 0 >= the
+       feasibility cut. Both are valid at every x and so in the whole tree. Otherwise the tree has found a solution.
+    4. Stop if the bound of the tree meets the incumbent.
+    5. If the tree ends and the bounds differ, solve the subproblem at its optimum, add the cut to the master and start
+       another tree.
 
-Step 5 is what remains of the multi-tree algorithm: where nothing bounds eta before the first optimality cut, a first
-tree finds a point that has a value, and only bounds of later trees count; where the master has no integer variable,
-each tree is one LP. The bound is that of a relaxation, valid whatever cuts are still missing. Finite for integer x in a
-bounded set: each point is asked once, and its cut is tight there (Geoffrion 1972, theorem 2.4).
+Step 5 is the multi-tree algorithm. If eta is unbounded before the first optimality cut, the first tree finds a feasible
+point, and only the bounds of later trees are used. If the master has no integer variable, each tree is one LP. The
+bound is that of a relaxation and valid for any set of cuts. The method is finite for integer x in a bounded set,
+because each point is evaluated once and its cut is tight there (Geoffrion 1972, theorem 2.4).
 
-Fischetti, Ljubic and Sinnl 2017, "Redesigning Benders decomposition for large-scale facility location", for lazy
-Benders cuts in one tree. Their cuts at fractional points are not here: ``branch-and-cut`` has them.
+Source: Fischetti, Ljubic and Sinnl 2017, "Redesigning Benders decomposition for large-scale facility location", for
+lazy Benders cuts in one tree. Their cuts at fractional points are implemented in ``branch-and-cut`` only.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.core.expr.numvalue import is_fixed
 
-from solvers.drivers.benders.lazy_tree import Judgement, LazyTree
+from solvers.drivers.benders.lazy_tree import CandidateReply, LazyTree
 from solvers.drivers.benders.multi_tree import Benders, BendersConfig
 from solvers.drivers.slots import master_words
 from solvers.errors import SolverError
@@ -46,8 +47,8 @@ from solvers.model.classes import needs
 from solvers.options import SolverObject
 from solvers.result import SolutionStatus, StopReason
 
-NODES = 1000  # of the tree between two rows of the table, where no new point is found
-ROOM = 100.0  # of the units in which a tree goes on: another begins anew
+NODES = 1000  # nodes of the tree between two rows of the table if no new point is found
+ROOM = 100.0  # factor by which the units of a tree may be too large or small before another tree starts
 
 
 @dataclass
@@ -79,15 +80,15 @@ class SingleTree(Benders):
         try:
             spec = require(c.master_solver, C.MILP | C.LAZY_CUTS | needs(model)[0])
         except SolverError as error:
-            raise SolverError(f'{error} Drivers that do without: "branch-and-cut", "benders".') from None
-        # The solver knows only what is in a row or has a cost, and a lazy cut may hold no other variable.
+            raise SolverError(f'{error} Drivers without this need: "branch-and-cut", "benders".') from None
+        # The solver knows only variables in rows or with a cost, and a lazy cut may contain no other variable.
         nothing = LinearExpression(linear_coefs=[0.0] * (len(points) + 1), linear_vars=[model.eta, *points])
         model.known = pyo.Constraint(expr=(-1.0, nothing, None), doc="no restriction: the variables of all cuts")
-        # 1e-5 off the integers a cut with large coefficients says nothing: the tree would keep a point against it.
+        # At an error of 1e-5 in an integer a cut with large coefficients is weak: the tree could keep a violated point.
         self._master_runner = Runner(spec, master_words(c, spec, needed={"LazyConstraints": 1}))
-        self._value = 0.0  # of the subproblem, at the best point
+        self._value = 0.0  # of the subproblem at the best point
         self._answers: dict[bytes, SubAnswer] = {}
-        self._rows: dict[bytes, Any] = {}  # of the master: the cut of each point asked
+        self._rows: dict[bytes, Any] = {}  # rows of the master: the cut of each evaluated point
         self._calls = self._stale = 0
 
     def run(self) -> tuple[StopReason, SolutionStatus | None]:
@@ -95,7 +96,7 @@ class SingleTree(Benders):
         self._begin()  # 0
         if self._relax():
             return self.stop, None
-        for _ in self.rounds(math.inf):  # the limit is of points asked
+        for _ in self.rounds(math.inf):  # ``iteration_limit`` counts evaluated points
             proposal = self._tree()  # 1 to 4
             if self._stop is not None:
                 return self._stop, None
@@ -126,8 +127,8 @@ class SingleTree(Benders):
     def _tree(self) -> Answer:
         """Run one tree."""
         self._stop: StopReason | None = None
-        self._again = False  # the next tree needs a cut among its rows that this one cannot take
-        self._bounded = self._master.bounded  # as this tree sees the master
+        self._again = False  # whether another tree is needed, with a cut that this one cannot accept
+        self._bounded = self._master.bounded  # at the start of this tree
         self._nodes, inside = 0.0, self.seconds["subproblem"]
         try:
             with self.timing("master"):
@@ -140,7 +141,7 @@ class SingleTree(Benders):
         return answer
 
     def _progress(self, bound: float, nodes: float) -> bool:
-        """Use the tree's bound; return whether to stop."""
+        """Raise the bound by that of the tree; return True to stop."""
         if self._bounded:
             self.raise_bound(self.proven(bound))
         if nodes >= self._nodes + NODES:
@@ -149,25 +150,25 @@ class SingleTree(Benders):
         self._stop = StopReason.CONVERGED if self.closed(self.config.gap) else self.stopped()  # 4
         return self._stop is not None
 
-    def _candidate(self, bound: float) -> Judgement:
-        """Return the verdict on an integer point of the tree."""
+    def _candidate(self, bound: float) -> CandidateReply:
+        """Return the reply on an integer point of the tree."""
         if self._progress(bound, 0.0):
-            return Judgement(stop=True)
+            return CandidateReply(stop=True)
         before = self.best
         row, value = self._visit()
-        # A cut that frees eta, or whose variables are all fixed, is none that the solver takes inside a tree.
+        # The solver accepts no cut in a tree that frees eta, or whose variables are all fixed.
         self._again = row is not None and (self._bounded != self._master.bounded or is_fixed(row.body))
         self._again |= self.best is not None and self._master.ill_scaled(self.best, self._value, ROOM)
         if self._again:
-            return Judgement(stop=True)
+            return CandidateReply(stop=True)
         unit = self._master.unit
         instead = (
             [(self.master.eta, value / unit)] if row is not None and value is not None and self.best != before else None
         )
-        return Judgement(self._stop is not None, row, instead)
+        return CandidateReply(self._stop is not None, row, instead)
 
     def _visit(self) -> tuple[Any, float | None]:
-        """Solve the subproblem at the master's point; return a violated cut, if any, and the value."""
+        """Solve the subproblem at the point of the master; return a violated cut, if any, and the value."""
         c, eta = self.config, self._master.unit * self.master.eta.value
         point, cost = self._master.point(), self._master.cost()
         key = _key(point)
@@ -188,8 +189,8 @@ class SingleTree(Benders):
             self.record("candidate", objective, cuts=len(self.master.cuts), support=int(np.sum(point > 0.5)))
         if new:
             self._calls, self._stale = self._calls + 1, 0 if better else self._stale + 1
-        tired = c.validation is not None and c.patience is not None and self._stale >= c.patience
-        if self.closed(c.gap) or tired:
+        out_of_patience = c.validation is not None and c.patience is not None and self._stale >= c.patience
+        if self.closed(c.gap) or out_of_patience:
             self._stop = StopReason.CONVERGED
         elif new and self._calls == c.iteration_limit:
             self._stop = StopReason.ITERATION_LIMIT
@@ -198,7 +199,7 @@ class SingleTree(Benders):
         return row, answer.value
 
     def _row(self, point: np.ndarray, answer: SubAnswer) -> Any:
-        """Return the cut of a point as a row of the master, without duplicates."""
+        """Return the cut of a point as a row of the master; each point has one row."""
         key = _key(point)
         if key not in self._rows:
             assert answer.cut is not None

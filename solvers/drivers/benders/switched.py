@@ -28,7 +28,7 @@ from pyomo.core.expr import replace_expressions
 from scipy import sparse
 
 from solvers.drivers.benders.blocks import integers
-from solvers.drivers.benders.relaxation import EndlessSubproblem
+from solvers.drivers.benders.relaxation import UnboundedSubproblem
 from solvers.drivers.benders.split import SplitModel, floor_of
 from solvers.errors import ModelError, SolverError, SolverFailure
 from solvers.facts.change import Changed
@@ -198,7 +198,7 @@ class SwitchedSubproblem:
 
     def _failure(self, answer: Answer) -> SolverError:
         if answer.status is SolutionStatus.UNBOUNDED and not self.runner.spec.local:
-            return EndlessSubproblem("The subproblem is unbounded below: no cut exists.")
+            return UnboundedSubproblem("The subproblem is unbounded below: no cut exists.")
         name = self.runner.spec.name
         words = f'sub_solver="{name}" did not solve the subproblem ({answer.message}). Try {self._others()}.'
         return SolverFailure(words, name)

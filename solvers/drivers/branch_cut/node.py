@@ -67,8 +67,8 @@ class NodeBounds:
     def add_floor(self, centre: np.ndarray) -> np.ndarray | None:
         """Bound the LP from below; return a point of the master near the relaxation's optimum, None if infeasible.
 
-        Raises Endless if the model is unbounded or infeasible. Raises SolverError if no bound
-        of the LP is found.
+        Raises UnboundedProblem if the model is unbounded or infeasible. Raises SolverError if no bound of the LP is
+        found.
         """
         floor, point = self.driver.find_floor()
         if floor == np.inf:

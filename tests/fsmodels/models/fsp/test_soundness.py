@@ -16,7 +16,7 @@ import solvers
 from fsmodels.errors import ModelError
 from fsmodels.models.fsp.oracle import SvmOracle
 from solvers import SolutionStatus, StopReason
-from solvers.drivers.benders.relaxation import EndlessSubproblem
+from solvers.drivers.benders.relaxation import UnboundedSubproblem
 from solvers.drivers.benders.split import split
 from solvers.drivers.benders.switched import SwitchedSubproblem
 from solvers.drivers.branch_cut.master import MasterLP
@@ -624,7 +624,7 @@ def test_what_is_proven_to_have_an_end_is_not_unbounded(driver, monkeypatch):
     """Clarabel said so of a subproblem with C = 1e6 on columns of 1e6, whose cost is never below 0."""
 
     def endless(*_, **__):
-        raise EndlessSubproblem("The subproblem is unbounded below: no cut exists.")
+        raise UnboundedSubproblem("The subproblem is unbounded below: no cut exists.")
 
     monkeypatch.setattr(SwitchedSubproblem, "solve", endless)
     data = larger(20, 3, seed=1, noise=0.5)

@@ -306,7 +306,7 @@ def test_refusals_name_the_remedy():
     m = oracle([0, 1], remedy='build it with form="rows"')
     with pytest.raises(ModelError, match='Use "alternating", or build it with form="rows" to edit or to solve'):
         solve(m, "pounce")
-    with pytest.raises(OptionError, match=r'"alternating" does not accept blocks: .*leave blocks= out'):
+    with pytest.raises(OptionError, match=r'"alternating" takes no blocks here: .*leave blocks= out'):
         solve(m, blocks=[[m.x]])
     m.e = pyo.Constraint(expr=m.x[0] <= 1)
     with pytest.raises(ModelError, match='Build it with form="rows" to edit it'):
