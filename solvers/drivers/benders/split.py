@@ -1,24 +1,23 @@
-"""Taking a model apart into a master and a subproblem, afresh at each solve.
+"""Decomposition of a model into a master and a subproblem, at each solve.
 
-The user edits one ordinary model. Rows and objective terms without subproblem variables go to the master, with
-whatever variables they hold; the rest goes to the subproblem. Of a builder's model, variables of the user's own that
-share rows with the subproblem's go there too (``widened``), and rows may be on both parts. Without a builder a row
-that mixes both is refused by name unless it is a declared coupling, and so is any term. Nothing of the user's model is
-copied: master and subproblem are separate models that hold references to its variables and rows.
+The user edits one ordinary model. Rows and objective terms without subproblem variables belong to the master, with all
+their variables; the others belong to the subproblem. In a model of a builder, variables that the user has added belong
+to the subproblem if they share rows with it (``widened``), and linear rows may contain variables of both parts. Without
+a builder a row with variables of both parts is rejected by name unless it is a declared coupling, and so is any such
+term. Nothing of the user's model is copied: master and subproblem are models with references to its variables and rows.
 
-``floor_of`` gives a bound below the subproblem's value, for a model as it stands, edited or not. A row, or a narrower
-bound, can only raise the value, so that what a builder knows of its own model goes on to hold, and so can a term that
-is at least 0 by the bounds of its variables. Where the builder's terms are no longer there, or rows are gone, the
-bounds of the variables may still say as much. A floor far below the builder's would be worse than none: units and
-tolerances are made for values near it.
+``floor_of`` returns a lower bound of the subproblem's value, also for an edited model. Additional rows and narrower
+bounds can only raise the value, and so can terms that are nonnegative by the bounds of their variables, so that the
+builder's floor remains valid. If terms or rows of the builder are missing, the bounds of the variables may still imply
+the floor. A floor far below that of the builder would be worse than none, since units and tolerances are chosen for
+values near it.
 
-``widened`` finds variables of the user's own that belong to the subproblem, or must be decided before it. A continuous
-variable that shares a row or an objective term with one of the subproblem's is solved with it, and so is any that
-shares a row with that one in turn. An integer one among them is decided in the master, and the subproblem sees its
-value: w_j <= 5 g.
+``widened`` adds the user's variables to the subproblem or to the master. A continuous variable that shares a row or an
+objective term with the subproblem is solved with it, and so are the variables that share rows with this one. An integer
+variable among them is decided in the master, and its value is a constant of the subproblem: w_j <= 5 g.
 
-``adapted`` reads the edits of a subproblem as numbers and offers them to the builder's oracle. What it cannot take is
-solved from rows, as any other subproblem, and the message says for which edit.
+``adapted`` passes the edits of a subproblem as arrays to the builder's oracle. If the oracle does not support them, the
+subproblem is solved by its rows, and the message names the edit.
 """
 
 from __future__ import annotations
@@ -47,12 +46,13 @@ from solvers.reading import ModelReading, read
 class SplitModel:
     """A model in two parts, with the edits of its subproblem.
 
-    ``sign`` is -1 for a model that maximises: both parts then minimise the negative. ``edits`` are the changes of the
-    subproblem since it was built, in words, and ``coupling_edits`` those of the coupling. It is ``restricted`` where
-    only rows, terms and narrower bounds were added. ``linking_rows`` are linear rows of the user on both parts of a
-    structure with switches. ``mixed`` are rows and terms that hold both kinds of variables without being declared.
-    ``taken``: whether the structure's oracle handles the edits. ``structure``: that of the model, with adopted
-    variables.
+    - ``sign``: -1 for a model that maximises; both parts then minimise the negative.
+    - ``edits``, ``coupling_edits``: names of the changes of the subproblem and of its coupling since they were built.
+    - ``restricted``: whether only rows, terms and narrower bounds were added.
+    - ``linking_rows``: linear rows of the user with variables of both parts, of a structure with switches.
+    - ``mixed``: rows and terms with variables of both parts that are not declared as coupling.
+    - ``taken``: whether the structure's oracle handles the edits.
+    - ``structure``: the structure of the model, with the added variables.
     """
 
     structure: Structure
@@ -69,8 +69,8 @@ class SplitModel:
     mixed: list[str] = field(default_factory=list)
     restricted: bool = False
     taken: bool = False
-    links: Any = None  # holds the rows that stand for disjunctions in the master
-    held: dict[int, list[Any]] = field(default_factory=dict)  # of the subproblem's rows and terms that were walked
+    links: Any = None  # the models with the rows for disjunctions and products in the master
+    held: dict[int, list[Any]] = field(default_factory=dict)  # variables of the subproblem's rows and terms, by id
 
     @property
     def as_built(self) -> bool:
@@ -101,19 +101,19 @@ class SplitModel:
             names = ", ".join({v.parent_component().name: None for v in self.structure.variables()})
             raise ModelError(
                 f"{self.mixed[0]} holds variables of the subproblem ({names}) together with others, and is not a "
-                f"declared coupling: no decomposition driver can take it. Solve the whole model by name: {solvers}."
+                f"declared coupling: no decomposition driver supports it. Solve the whole model by name: {solvers}."
             )
         for binary, _ in self.structure.switches:
             low, up = (binary.value, binary.value) if binary.fixed else binary.bounds
             if not ((binary.fixed or binary.is_integer()) and {low, up} <= {0, 1}):
                 raise ModelError(
-                    f'Variable "{binary.name}" is not binary: what it selects is all or nothing. Solve the relaxed '
-                    "model whole, with clarabel where it is convex."
+                    f'Variable "{binary.name}" must be binary, because it switches a variable on or off. Solve the '
+                    "relaxed model whole, with clarabel if it is convex."
                 )
 
 
 def is_declared(structure: Structure, component: Any) -> bool:
-    """Return whether a component belongs to the coupling that a builder declared, or holds its disjuncts."""
+    """Return whether a component belongs to the coupling that a builder declared, or contains its disjuncts."""
     coupling = structure.coupling or () if structure.built is not None else ()
     choices = [choice for c in coupling if c.ctype is Disjunction for choice in c.values()]
     own = {*map(id, coupling), *(id(d.parent_component()) for choice in choices for d in choice.disjuncts)}
@@ -121,10 +121,10 @@ def is_declared(structure: Structure, component: Any) -> bool:
 
 
 def split(model: Any, structure: Structure) -> SplitModel:
-    """Sort the active rows and objective terms of a model.
+    """Split the active rows and objective terms of a model.
 
-    Rows that are still the builder's own objects are not walked, however dense. Raises ModelError if the model has no
-    single active objective.
+    Rows that are still the builder's own objects are not walked, which saves time if they are dense. Raises ModelError
+    if the model does not have exactly one active objective.
     """
     model = read(model)
     objective = single_objective(model)
@@ -143,21 +143,14 @@ def split(model: Any, structure: Structure) -> SplitModel:
     intact = built is not None and len(atoms) == len(structure.terms)
     own = {id(t) for t in structure.built_terms} if intact else set()
     found = [(t, [] if id(t) in own else list(variables(t))) for t in terms(objective.expr, atoms)]
-    strangers = [*walked.values(), *(held for _, held in found)] if built else []
-    if not built and model.written is not None:  # its binaries are nobody's yet
-        strangers = [walked[id(row)] for row in model.written.rows]
-    structure = widened(structure, strangers)
+    added = [*walked.values(), *(held for _, held in found)] if built else []
+    if not built and model.written is not None:  # its binaries belong to no part yet
+        added = [walked[id(row)] for row in model.written.rows]
+    structure = widened(structure, added)
     inside = {id(v) for v in structure.variables()}
     complicating = {id(v) for v in structure.complicating}
     parts = SplitModel(structure, 1.0 if objective.sense == pyo.minimize else -1.0)
-    parts.master_variables = list(structure.complicating)
-    seen = set(complicating)
-
-    def to_master(held: list[Any]) -> None:
-        fresh = {id(v): v for v in held if id(v) not in seen}
-        seen.update(fresh)
-        parts.master_variables.extend(fresh.values())
-
+    of_master = [structure.complicating]  # variables of its rows and terms
     coupling = {id(c) for c in structure.coupling or ()}
     alive = set()
 
@@ -167,7 +160,7 @@ def split(model: Any, structure: Structure) -> SplitModel:
             alive.add(key)
             parts.subproblem_rows.append(row)
             continue
-        if key in written:  # says the same as its disjunction, which the switches cover
+        if key in written:  # equivalent to its disjunction, which the switches cover
             continue
         if key in known_coupling and row.expr is known_coupling[key]:
             alive.add(key)
@@ -183,7 +176,7 @@ def split(model: Any, structure: Structure) -> SplitModel:
             parts.edits.append(f'row "{row.name}"')
         elif True not in kind:
             parts.master_rows.append(row)
-            to_master(held)
+            of_master.append(held)
         elif outside <= complicating and (structure.coupling is None or id(row.parent_component()) in coupling):
             parts.coupling_rows.append(row)
         elif outside <= complicating and built and is_linear(row.body):
@@ -199,7 +192,7 @@ def split(model: Any, structure: Structure) -> SplitModel:
             parts.subproblem_terms.append(term)
         elif True not in kind:
             parts.master_terms.append(term)
-            to_master(held)
+            of_master.append(held)
         else:
             parts.mixed.append(f"Objective term {term}")
 
@@ -215,12 +208,13 @@ def split(model: Any, structure: Structure) -> SplitModel:
     parts.links = _links([d for d in choices if d.active])
     for row in parts.links.disjunction.values():
         parts.master_rows.append(row)
-        to_master(list(variables(row.body)))
+        of_master.append(list(variables(row.body)))
+    parts.master_variables = list({id(v): v for held in of_master for v in held}.values())
     return parts
 
 
 def _edits(built: AsBuilt, alive: set[int]) -> Iterator[str]:
-    """Yield the removed and changed parts of the builder's subproblem, in words, without the coupling."""
+    """Yield the names of the removed and changed parts of the builder's subproblem, without the coupling."""
     for row in built.rows:
         if id(row) not in alive:
             yield f'row "{row.name}" (changed, deactivated, deleted or replaced)'
@@ -229,7 +223,7 @@ def _edits(built: AsBuilt, alive: set[int]) -> Iterator[str]:
 
 
 def _coupling_edits(built: AsBuilt, choices: list[Any], alive: set[int]) -> Iterator[str]:
-    """Yield the removed and changed parts of the builder's coupling, and rows added to its disjuncts, in words."""
+    """Yield the names of the removed and changed parts of the builder's coupling, and of rows added to disjuncts."""
     own = set(map(id, built.rows))
     for choice in choices:
         switched_off = not choice.active and choice.algebraic_constraint is None
@@ -243,7 +237,7 @@ def _coupling_edits(built: AsBuilt, choices: list[Any], alive: set[int]) -> Iter
         disjunct = row.parent_block()
         if disjunct is None or disjunct.ctype is not Disjunct:
             same = id(row) in alive
-        else:  # a transformation deactivates what it has written as rows
+        else:  # a transformation deactivates the rows that it has rewritten
             block = disjunct.transformation_block
             rows = () if block is None else block.component_data_objects(pyo.Constraint)
             same = row.expr is expression and (row.active or any(True for _ in rows))
@@ -252,7 +246,7 @@ def _coupling_edits(built: AsBuilt, choices: list[Any], alive: set[int]) -> Iter
 
 
 def _set_edits(model: ModelReading, structure: Structure) -> Iterator[str]:
-    """Yield the removed, changed and new ordered sets of the coupling, in words."""
+    """Yield the names of the removed, changed and new ordered sets of the coupling."""
     built = structure.built_coupling
     if built is None or not any(c.ctype is pyo.SOSConstraint for c in structure.coupling or ()):
         return
@@ -269,7 +263,7 @@ def _written(choice: Any) -> list[Any]:
 
 
 def _links(choices: list[Any]) -> Any:
-    """Return a model with one row for each disjunction: exactly one of its indicators, or at least one, is 1."""
+    """Return a model with a row for each disjunction: exactly one of its indicators is 1, or at least one."""
     links = pyo.ConcreteModel()
     links.disjunction = pyo.Constraint(pyo.Any)
     for choice in choices:
@@ -279,7 +273,7 @@ def _links(choices: list[Any]) -> Any:
 
 
 def floor_of(parts: SplitModel) -> float | None:
-    """Return a lower bound of the subproblem's value at every point; None where none is known."""
+    """Return a lower bound of the subproblem's value at every point; None if none is known."""
     floor, terms = parts.structure.floor, parts.subproblem_terms
     if floor is None:
         return None
@@ -332,7 +326,7 @@ def widened(structure: Structure, held: Iterable[Sequence[Any]]) -> Structure:
 
 
 def adapted(parts: SplitModel) -> tuple[SplitModel, str]:
-    """Return the parts with an oracle that handles the edits, or unchanged with the reason why there is none."""
+    """Return the parts with an oracle that handles the edits; without one the same parts, and the reason."""
     structure = parts.structure
     if structure.adapt is None or parts.as_built:
         return parts, ""

@@ -1,18 +1,19 @@
-r"""The subproblem of a structure with switches: a weight is 0 while its binary is 0.
+r"""The subproblem of a structure with switches: a variable is 0 while its binary is 0.
 
-The binaries are fixed at 1 in the coupling rows and the switched variables are fixed at 0 where the binary is 0, so the
-compiled rows never change. Rows of the user's own that hold both parts see the point as parameters. Rows and terms may
-be linear or convex quadratic; the cut comes from their multipliers through ``structure.cut`` (``facts.row_cut``), never
-from multipliers of fixing rows: those are worthless at the apex of a cone.
+In the coupling rows the binaries are fixed at 1, and the switched variables are fixed at 0 where the binary is 0, so
+that the compiled rows never change. In the user's rows with variables of both parts, the point is a parameter. Rows and
+terms may be linear or convex quadratic. The cut follows from their multipliers by ``structure.cut``
+(``facts.row_cut``); multipliers of fixings are not used, because they are worthless at the apex of a cone.
 
-Where a point x-bar has no solution, the least sum of what the linear rows are missed by tells which points have none
-either. With its multipliers r, d = -A'r, and h_j the least of d_j w_j over the bounds of w_j, -inf where it has none,
+If a point x-bar is infeasible, the least total violation of the linear rows gives a cut. With its multipliers r,
+d = -A'r, and h_j the least value of d_j w_j over the bounds of w_j (-inf if it is unbounded),
 
 .. math:: \ell^\top r^+ - u^\top r^- - r^\top B x + \sum_{z_k} \min_{z_k} d_k z_k + \sum_j x_j h_j
 
-is above 0 at x-bar, and at most 0 wherever there is a solution. A coefficient of -inf is as good as one that is lower
-than all the rest can add up to; over binaries, so is any larger one, of either sign. Where no row of the user's own
-holds both parts, more selected features never hurt, and the choice and all smaller ones are cut off.
+is positive at x-bar and at most 0 at every feasible point. A coefficient of -inf can be replaced by one below the
+negative of the largest value of the other terms; over binaries any large coefficient can be reduced in this way. If no
+row of the user has variables of both parts, selecting more features keeps a feasible point feasible, and x-bar is cut
+off together with all of its subsets.
 """
 
 from __future__ import annotations
@@ -43,15 +44,15 @@ from solvers.model.linear import LinearRows
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.values import INSIDE, fixed, give_values, may_be_zero, put_back
 
-TIGHT = 1e-5  # relative: what a cut may miss at its own point
-APART = 1e-7  # what linear rows are missed by, in sum, where they surely have no point
+TIGHT = 1e-5  # relative tolerance of a cut at its own point
+APART = 1e-7  # total violation from which the linear rows are infeasible
 
 
 @dataclass(frozen=True)
-class _Read:
-    """The subproblem as arrays: linear rows with the columns of both parts, and curved rows in their order.
+class _Arrays:
+    """The subproblem as arrays: the linear rows, and the curved rows in their order.
 
-    ``links``: B, None where no row holds both parts. ``curves``: (curved row, function, sign of its multiplier).
+    ``links``: B, None if no row has variables of both parts. ``curves``: (curved row, function, multiplier sign).
     """
 
     rows: LinearRows
@@ -70,8 +71,8 @@ class SwitchedSubproblem:
             raise ModelError(reason)
         if parts.coupling_edits:
             raise ModelError(
-                f"{parts.coupling_edits[0]} changes how selection is written, which no cut covers: state what you want "
-                f"on other rows, or solve the whole model by name: {', '.join(names(C.MIQCP))}."
+                f"{parts.coupling_edits[0]} changes how selection is written, which no cut covers: state the condition "
+                f"in other rows, or solve the whole model by name: {', '.join(names(C.MIQCP))}."
             )
         model, complicating = pyo.ConcreteModel(name="subproblem"), parts.structure.complicating
         self.model = model
@@ -81,8 +82,8 @@ class SwitchedSubproblem:
         model.coupling = pyo.Reference(dict(enumerate(parts.coupling_rows)), ctype=pyo.Constraint)
         model.level = pyo.Param(range(len(complicating)), initialize=0.0, mutable=True)
         levels = {id(v): model.level[k] for k, v in enumerate(complicating)}
-        model.linking = pyo.Constraint(range(len(parts.linking_rows)), doc="rows of both parts")
-        for k, row in enumerate(parts.linking_rows):  # side by side: Pyomo would move the parameters, and turn the row
+        model.linking = pyo.Constraint(range(len(parts.linking_rows)), doc="rows with variables of both parts")
+        for k, row in enumerate(parts.linking_rows):  # as tuples: Pyomo would move the parameters to the other side
             body = replace_expressions(row.body, levels)
             model.linking[k] = (body, row.upper) if row.equality else (row.lower, body, row.upper)
         model.objective = pyo.Objective(expr=parts.sign * pyo.quicksum(parts.subproblem_terms))
@@ -92,31 +93,36 @@ class SwitchedSubproblem:
 
     def check_cut(self) -> None:
         """Raise ModelError for rows and terms without a known cut."""
-        _ = self._known
+        _ = self._arrays
 
     @cached_property
-    def _known(self) -> _Read:
+    def _arrays(self) -> _Arrays:
         """The rows and terms as arrays."""
         parts = self.parts
-        straight = [row for row in parts.subproblem_rows if is_linear(row.body)]
+        linear = [row for row in parts.subproblem_rows if is_linear(row.body)]
         curved = [row for row in parts.subproblem_rows if not is_linear(row.body)]
-        plain = [term for term in parts.subproblem_terms if is_linear(term)]
-        bent = [term for term in parts.subproblem_terms if not is_linear(term)]
+        linear_terms = [term for term in parts.subproblem_terms if is_linear(term)]
+        curved_terms = [term for term in parts.subproblem_terms if not is_linear(term)]
         both = [*self.variables, *parts.structure.complicating]
-        rows = LinearRows.of([*straight, *parts.linking_rows], both, plain, parts.sign)
+        rows = LinearRows.of([*linear, *parts.linking_rows], both, linear_terms, parts.sign)
         n, links = len(self.variables), rows.matrix[:, len(self.variables) :]
         rows = replace(
             rows, variables=self.variables, matrix=rows.matrix[:, :n], x_lower=rows.x_lower[:n],
             x_upper=rows.x_upper[:n], cost=rows.cost[:n],
         )  # fmt: skip
         curves = [(row, *Curve.of_row(row, self.variables)) for row in curved]
-        what = f"Objective term {bent[0]}" if len(bent) == 1 else f"The sum of the objective's terms {bent[:1]}"
-        cost = Curve.of(pyo.quicksum(bent), what, self.variables, parts.sign) if bent else None
-        return _Read(rows, links if parts.linking_rows else None, curves, cost)
+        cost = None
+        if curved_terms:
+            first = curved_terms[0]
+            name = (
+                f"Objective term {first}" if len(curved_terms) == 1 else f"The sum of the objective's terms {[first]}"
+            )
+            cost = Curve.of(pyo.quicksum(curved_terms), name, self.variables, parts.sign)
+        return _Arrays(rows, links if parts.linking_rows else None, curves, cost)
 
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer | None:
-        """Answer at a binary point of shape (n,)."""
-        known, structure = self._known, self.parts.structure
+        """Solve at a binary point of shape (n,)."""
+        known, structure = self._arrays, self.parts.structure
         assert structure.cut is not None
         count = len(known.rows.rows) - len(self.parts.linking_rows)
         wanted = [*known.rows.rows[:count], *self.model.linking.values(), *(row for row, _, _ in known.curves)]
@@ -132,7 +138,7 @@ class SwitchedSubproblem:
         if slack > TIGHT * max(1.0, abs(answer.value)):
             name = self.runner.spec.name
             raise SolverFailure(
-                f'sub_solver="{name}" gave multipliers of too little accuracy: their cut misses the '
+                f'sub_solver="{name}" returned multipliers of low accuracy: their cut misses the '
                 f"subproblem's value {answer.value:.6g} by {slack:.1e}. Try {self._others()}.",
                 name,
             )
@@ -140,24 +146,24 @@ class SwitchedSubproblem:
 
     def _finite(self, cut: Cut, point: np.ndarray) -> Cut:
         """Return the cut with infinite coefficients replaced by finite ones that reach the floor."""
-        endless = ~np.isfinite(cut.coefficients)
-        if not endless.any():
+        infinite = ~np.isfinite(cut.coefficients)
+        if not infinite.any():
             return cut
         top = self._top(cut)
-        if self._floor is None or np.any(endless & (point > 0.5)) or not np.isfinite(top):
-            k = int(np.argmax(endless))
+        if self._floor is None or np.any(infinite & (point > 0.5)) or not np.isfinite(top):
+            k = int(np.argmax(infinite))
             raise ModelError(
                 f"No cut is known where {self._switched_by(k)} has no square in the objective and no bound: bound it, "
                 f"or solve the whole model by name: {either(C.MIQCP)}."
             )
-        return Cut(cut.constant, np.where(endless, min(0.0, self._floor - top), cut.coefficients))
+        return Cut(cut.constant, np.where(infinite, min(0.0, self._floor - top), cut.coefficients))
 
     def _switched_by(self, k: int) -> str:
         binary = self.parts.structure.complicating[k]
         return next((f'"{v.name}"' for b, v in self.parts.structure.switches if b is binary), f'"{binary.name}"')
 
     def _top(self, cut: Cut) -> float:
-        """Return the largest value of a cut within the bounds of the complicating variables, without infinite parts."""
+        """Return the largest value of a cut over the bounds of the complicating variables, without infinite terms."""
         c = np.where(np.isfinite(cut.coefficients), cut.coefficients, 0.0)
         bounds = [(v.value, v.value) if v.fixed else v.bounds for v in self.parts.structure.complicating]
         low = np.array([-np.inf if lo is None else lo for lo, _ in bounds])
@@ -166,48 +172,48 @@ class SwitchedSubproblem:
         return cut.constant + float(c @ end)
 
     def evaluate(self, point: np.ndarray, time_limit: float | None, duals: Sequence[Any] = ()) -> SubAnswer | None:
-        """Return the value at a binary point and the multipliers of ``values``, without a cut."""
+        """Return the value at a binary point without a cut; ``values`` are the multipliers of the rows ``duals``."""
         structure, nothing = self.parts.structure, lambda: None
         index = {id(v): k for k, v in enumerate(structure.complicating)}
         off = [(v, index[id(binary)]) for binary, v in structure.switches if point[index[id(binary)]] < 0.5]
         for v, k in off:
-            if id(v) in self._never_off:  # wherever its binary is 0
+            if id(v) in self._never_off:  # infeasible at every point with this binary at 0
                 return SubAnswer(None, np.inf, Cut(1.0, -1.0 * (np.arange(len(point)) == k)), nothing)
         for k, x in enumerate(point.tolist()):
             self.model.level[k] = x
         with fixed([(v, 1.0) for v in structure.complicating]), fixed([(v, 0.0) for v, _ in off]):
             answer = self._in_units(time_limit, list(duals))
             if answer.stop_reason is StopReason.INTERRUPTED:
-                raise KeyboardInterrupt  # which the solver swallowed
+                raise KeyboardInterrupt  # the solver has caught it
             if answer.stop_reason is StopReason.TIME_LIMIT:
                 return None
             if answer.status is not SolutionStatus.INFEASIBLE:
                 give_values(self.variables)
                 if not answer.has_point or (duals and not answer.duals):
                     raise self._failure(answer)
-                self._mend()
+                self._repair()
                 value = float(pyo.value(self.model.objective))
                 self._at = np.array([v.value for v in self.variables], dtype=float)
-                # A row that the solver did not see, because all its variables are fixed, has the multiplier 0.
+                # The solver does not see a row with fixed variables only: its multiplier is 0.
                 multipliers = np.array([answer.duals.get(row, 0.0) for row in duals])
                 values = [(v, v.value) for v in self.variables]
                 return SubAnswer(value, -np.inf, None, partial(put_back, values), multipliers)
             if self._has_trivial_point():
-                raise self._failure(replace(answer, message="infeasible, which it is not"))
-        return SubAnswer(None, np.inf, self._apart(point), nothing)  # here the bounds are those of the model again
+                raise self._failure(replace(answer, message="reported as infeasible, although it has a point"))
+        return SubAnswer(None, np.inf, self._feasibility_cut(point), nothing)  # with the bounds of the model
 
     def _failure(self, answer: Answer) -> SolverError:
         if answer.status is SolutionStatus.UNBOUNDED and not self.runner.spec.local:
             return UnboundedSubproblem("The subproblem is unbounded below: no cut exists.")
         name = self.runner.spec.name
-        words = f'sub_solver="{name}" did not solve the subproblem ({answer.message}). Try {self._others()}.'
-        return SolverFailure(words, name)
+        message = f'sub_solver="{name}" did not solve the subproblem ({answer.message}). Try {self._others()}.'
+        return SolverFailure(message, name)
 
     def _others(self) -> str:
         return " or ".join(n for n in names(C.QP | C.QP_DUALS) if n != self.runner.spec.name)
 
     def _in_units(self, time_limit: float | None, rows: list[Any]) -> Answer:
-        """Solve in the units of the structure's change of variables, so that no column is below the tolerances."""
+        """Solve in the units of the structure's change of variables, in which no column is below the tolerances."""
         change = self.parts.structure.change
         if change is None:
             return self.runner.solve(self.model, time_limit=time_limit, duals=rows)
@@ -217,13 +223,13 @@ class SwitchedSubproblem:
             view.bring_back()
         return replace(answer, bound=view.bound_of(answer.bound), duals=view.duals_of(rows, answer.duals))
 
-    def _mend(self) -> None:
+    def _repair(self) -> None:
         """Repair the point to satisfy its rows exactly, where the builder supports it."""
         certificate = self.parts.structure.certificate
         if certificate is None:
             return
-        mine = {id(v) for v in self.variables}
-        others = [(v, x) for v, x in self._values() if id(v) not in mine]
+        own = {id(v) for v in self.variables}
+        others = [(v, x) for v, x in self._values() if id(v) not in own]
         certificate.mend(self._whole, self.model, tempting=False)  # the choice is fixed
         put_back(others)
 
@@ -245,21 +251,21 @@ class SwitchedSubproblem:
     def _values(self) -> list[tuple[Any, float | None]]:
         return [(v, v.value) for v in self._whole.component_data_objects(pyo.Var, descend_into=INSIDE)]
 
-    def _apart(self, point: np.ndarray) -> Cut:
+    def _feasibility_cut(self, point: np.ndarray) -> Cut:
         """Return a feasibility cut: valid where the subproblem is feasible, and violated here."""
-        if not self.parts.linking_rows:  # the choice and every smaller one: they fix even more variables at 0
+        if not self.parts.linking_rows:  # subsets of the choice are infeasible, too: they fix more variables at 0
             return Cut(1.0, np.where(point < 0.5, -1.0, 0.0))
         cut = self._by_linear_rows(point)
         if cut is None and not all(v.is_binary() for v in self.parts.structure.complicating):
             raise ModelError(
-                f'Row "{self.parts.linking_rows[0].name}" holds variables of both parts, and no cut is known where '
-                f"the curved rows have no point. Solve the whole model by name: {either(C.MIQCP)}."
+                f'Row "{self.parts.linking_rows[0].name}" holds variables of both parts, and no cut is known if '
+                f"the curved rows are infeasible. Solve the whole model by name: {either(C.MIQCP)}."
             )
         return cut or Cut(1.0 - float(np.sum(point > 0.5)), np.where(point > 0.5, 1.0, -1.0))
 
     def _by_linear_rows(self, point: np.ndarray) -> Cut | None:
-        """Return the feasibility cut of the linear rows (module docstring); None where they are feasible alone."""
-        known, structure = self._known, self.parts.structure
+        """Return the feasibility cut of the linear rows (module docstring); None if these are feasible."""
+        known, structure = self._arrays, self.parts.structure
         assert structure.cut is not None
         rows, count = known.rows, len(known.rows.rows)
         column = {id(v): k for k, v in enumerate(self.variables)}
@@ -279,13 +285,13 @@ class SwitchedSubproblem:
             cut = structure.cut(nothing, answer.multipliers, (), None, known.links)
         except ModelError:
             return None
-        endless = ~np.isfinite(cut.coefficients)
+        infinite = ~np.isfinite(cut.coefficients)
         top = self._top(cut)
-        if not np.isfinite(top) and endless.any():
+        if not np.isfinite(top) and infinite.any():
             return None
-        if all(v.is_binary() for v in structure.complicating):  # lest a large one hides how far above 0 it is
+        if all(v.is_binary() for v in structure.complicating):  # a large coefficient could hide the violation
             up, size = cut.coefficients > 0, np.minimum(np.abs(cut.coefficients), max(top, 0.0))
             cut = Cut(top - float(size[up].sum()), np.where(up, size, -size))
-        elif endless.any():
-            cut = Cut(cut.constant, np.where(endless, -max(top, 0.0), cut.coefficients))
+        elif infinite.any():
+            cut = Cut(cut.constant, np.where(infinite, -max(top, 0.0), cut.coefficients))
         return cut if cut.at(point) > 0.5 * answer.objective else None

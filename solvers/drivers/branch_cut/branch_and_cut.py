@@ -1,30 +1,33 @@
-r"""Branch-and-cut over relaxations: the structure's own where it has one, generalised Benders cuts where not.
+r"""Branch-and-cut over relaxations: the relaxation of the structure if it has one, otherwise generalised Benders cuts.
 
 For min { c.z + q(x) : z = (x, u) in P, some of z integer }, q convex, given by values and cuts:
 
-    0. Root: the continuous relaxation, by the structure at once or by cutting planes; incumbents by rounding and by
-       exchanges, which the cuts seen so far rule out where they can; fixing by reduced cost. With a ``memory``
-       the cuts, answers and best choices of earlier runs are used.
-    1. Take the child just made while its bound is near the least, else the open node with the least bound.
-    2. Solve its relaxation. Prune where the bound is within the gap of the incumbent; fix by reduced cost below it.
-       Where the structure cannot, by cuts, over one persistent LP:
-       a. Solve the LP, with cuts dropped earlier that it violates.
-       b. Integral point: solve the subproblem there. If its value is above the LP's eta, add its cut and go to a; else
-          the node is solved.
+    0. Root: solve the continuous relaxation, by the structure or by cutting planes. Find incumbents by rounding and by
+       exchanges, unless the known cuts exclude them. Fix variables by reduced costs. With a ``memory``, use the cuts,
+       answers and best choices of earlier runs.
+    1. Take the newest child if its bound is near the least bound, otherwise the open node with the least bound.
+    2. Solve its relaxation. Prune it if the bound is within the gap of the incumbent; fix variables of the subtree by
+       reduced costs. If the structure has no relaxation, solve the node by cuts, over one persistent LP:
+       a. Solve the LP. Restore dropped cuts that are violated.
+       b. Integral point: solve the subproblem there. If its value exceeds the LP's eta, add its cut and go to a;
+          otherwise the node is solved.
        c. Fractional point: once per node, solve the subproblem at a point between it and the root's solution. If the
           cut is violated, add it and go to a.
-    3. Where at most one more choice may be switched on, evaluate the few that the cuts leave (``Leaves``); else branch
-       on the variable with the best pseudo-costs. Wider exchanges use up to a fifth of all subproblems.
+    3. If at most one more choice can be switched on, evaluate the few choices that the cuts do not exclude
+       (``Leaves``); otherwise branch on the variable with the best pseudo-costs. Wider exchanges use up to a fifth of
+       all subproblems.
 
-With ``threads`` above 1 and an oracle, that many processes do 1 to 3, each on its part of the tree (``coordinator``).
-An LP that is unbounded gets its floor from the relaxation of the whole model (``relaxation``). Finite for integer x in
-a bounded set: by cuts, each point is asked once and its cut is tight there; by relaxations, a node without an open
-variable goes to the cuts. The bound is the least of the open nodes and of what was pruned or fixed; each is proven by
-weak duality, and a node without one counts as -inf. Naoum-Sawaya and Elhedhli 2013 for cuts in a single tree;
-Achterberg, Koch and Martin 2005 for pseudo-costs; c is in-out separation (Ben-Ameur and Neto 2007).
+With ``threads`` above 1 and an oracle, as many processes perform steps 1 to 3, each in a part of the tree
+(``coordinator``). An unbounded LP gets a floor from the relaxation of the whole model (``relaxation``). The method is
+finite for integer x in a bounded set: by cuts, each point is evaluated once and its cut is tight there; by relaxations,
+a node without open variables is solved by cuts. The bound is the least bound of the open, pruned and fixed nodes; each
+is proven by weak duality, and a node without a bound has -inf.
 
-On SVM data (1000 x 100, M = 20, C = 1) the tree over relaxations proves in 5 to 30 s what the tree
-over cuts leaves at 1 to 2 % after 60 s: a node's LP is 2 % below its relaxation.
+Sources: Naoum-Sawaya and Elhedhli 2013 for cuts in a single tree; Achterberg, Koch and Martin 2005 for pseudo-costs;
+Ben-Ameur and Neto 2007 for c (in-out separation).
+
+On SVM data (1000 x 100, M = 20, C = 1) the tree over relaxations proves in 5 to 30 s optima for which the tree over
+cuts has a gap of 1 to 2% after 60 s: the LP of a node is 2% below its relaxation.
 """
 
 from __future__ import annotations
@@ -43,7 +46,7 @@ from solvers.drivers.branch_cut.coordinator import Coordinator
 from solvers.drivers.branch_cut.incumbents import IncumbentSearch, SolutionPool
 from solvers.drivers.branch_cut.master import MasterLP
 from solvers.drivers.branch_cut.memory import Memory
-from solvers.drivers.branch_cut.node import SEARCHES, NodeBounds, Visits
+from solvers.drivers.branch_cut.node import SEARCHES, NodeBounds, NodeSearch
 from solvers.drivers.branch_cut.root import RootSearch
 from solvers.drivers.branch_cut.worker import TreeTask
 from solvers.drivers.slots import lp_words
@@ -57,28 +60,28 @@ from solvers.values import put_back
 
 @dataclass
 class BranchAndCutConfig(DecompositionConfig):
-    """Options of ``branch-and-cut``, besides those of every Benders driver; ``iteration_limit`` counts nodes.
+    """Options of ``branch-and-cut``, in addition to those of every Benders driver; ``iteration_limit`` counts nodes.
 
     Attributes
     ----------
     root_limit : int
-        Most cuts at the root.
+        Maximum number of cuts at the root.
     lp_solver : str
-        Solver of the tree's LPs: "highs" runs directly; any other with LP duals that is no local solver ("gurobi",
-        "glpk", "clarabel") through Pyomo, at half the nodes a second or fewer; see ``solvers.lp.pyomo``.
+        Solver of the tree's LPs. "highs" runs directly. Other solvers with LP duals that are not local ("gurobi",
+        "glpk", "clarabel") run through Pyomo, at half the nodes per second or fewer; see ``solvers.lp.pyomo``.
     lp_options : mapping, optional
         Its own options.
     memory : Memory, optional
-        What earlier runs of this model learnt, under other rows, costs and bounds of the complicating variables, or
-        other values of its mutable parameters: cuts, answers at 0/1 points, pseudo-costs and best choices. Those of
-        other processes (``threads``) are not kept.
+        Cuts, answers at 0/1 points, pseudo-costs and best choices of earlier runs of this model, with other rows, costs
+        and bounds of the complicating variables, or other values of its mutable parameters. Those of other processes
+        (``threads``) are not kept.
     cutoff : float, optional
-        An objective: what is not better is not sought. The run ends once it is proven that nothing is.
+        Search only for objectives that are better than this. The run ends once it is proven that there are none.
     within : float, optional
-        Go on until every choice of the complicating variables within this share of the best objective is found:
-        ``result.details["near"]``, ``NearChoices``. They must be integers.
+        Find all choices of the complicating variables whose objective is within this share of the best:
+        ``result.details["near"]``, ``NearChoices``. These variables must be integers.
     most_choices : int
-        Of these, the best that are kept.
+        Maximum number of such choices; the best are kept.
     """
 
     root_limit: int = 300
@@ -103,7 +106,7 @@ class BranchAndCutConfig(DecompositionConfig):
 class BranchAndCut(DecompositionDriver):
     """A single tree over the structure's relaxations, or over generalised Benders cuts in a persistent LP.
 
-    ``root`` solves the root, ``visits`` bounds nodes and branches, ``incumbents`` finds incumbents.
+    ``root`` solves the root, ``search`` processes nodes, ``incumbents`` finds incumbents.
     """
 
     name = "branch-and-cut"
@@ -112,43 +115,43 @@ class BranchAndCut(DecompositionDriver):
     config: BranchAndCutConfig
 
     def prepare_master(self, floor: float | None) -> None:
-        """Build the relaxed master as an LP, and what searches over it."""
+        """Build the relaxed master as an LP, and the parts of the search."""
         c, self._begun = self.config, False
         fractional = not isinstance(self._subproblem, SwitchedSubproblem)
-        self._lp = MasterLP(self.parts, floor, words=lp_words(c), lp_solver=c.lp_solver)
-        given = c.memory if self.parts.as_built else None  # an edited subproblem has other values
-        memory = Memory() if given is None else given
+        self._lp = MasterLP(self.parts, floor, options=lp_words(c), lp_solver=c.lp_solver)
+        kept = c.memory is not None and self.parts.as_built  # an edited subproblem has other values
+        memory = c.memory if kept and c.memory is not None else Memory()
         names = [v.name for v in self._lp.variables]
         with memory.used():
-            dropped = memory.prepare(self.structure, names, kept=given is not None)
+            dropped = memory.prepare(self.structure, names, kept=kept)
         self._tree = Tree()
         below = np.inf if c.cutoff is None else self.sign * c.cutoff
-        self.incumbents = IncumbentSearch(self, self._lp, memory, near=self._near_search(), below=below)
+        self.incumbents = IncumbentSearch(self, self._lp, memory, near=self._solution_pool(), below=below)
         relaxation = self.structure.relaxation if self.by_oracle else None
         self.node_bounds = NodeBounds(self, self.incumbents, relaxation)
         self.root = RootSearch(
             self, self.incumbents, self.node_bounds, self._tree, fractional=fractional, limit=c.root_limit,
             dropped=dropped,
         )  # fmt: skip
-        self.visits = Visits(self.incumbents, self.node_bounds, self._tree, fractional=fractional)
+        self.search = NodeSearch(self.incumbents, self.node_bounds, self._tree, fractional=fractional)
         self.incumbents.improved = self.root.fix
         self._coordinator: Coordinator | None = None
 
-    def _near_search(self) -> SolutionPool | None:
-        """Return the collection of near-optimal choices, None without ``within``. Raises ModelError."""
+    def _solution_pool(self) -> SolutionPool | None:
+        """Return the pool of near-optimal choices, None without ``within``. Raises ModelError."""
         if self.config.within is None:
             return None
-        broken = [v.name for v, whole in zip(self._lp.variables, self._lp.integer, strict=True) if not whole]
-        inside = {v.name for v in self.structure.complicating}
-        if inside & set(broken):
+        continuous = [v.name for v, integer in zip(self._lp.variables, self._lp.integer, strict=True) if not integer]
+        continuous = [name for name in continuous if name in {v.name for v in self.structure.complicating}]
+        if continuous:
             raise ModelError(
-                f'within= lists choices, and "{min(inside & set(broken))}" is continuous: only integers can be listed. '
+                f'within= lists choices, and "{min(continuous)}" is continuous: only integers can be listed. '
                 "Leave within= out, or make it an integer."
             )
         return SolutionPool(self.config.within, self.config.most_choices)
 
     def run(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Run, and report the near-optimal choices, or that nothing is better than the cutoff."""
+        """Run, and report the near-optimal choices, or that no objective is better than the cutoff."""
         with self.incumbents.memory.used(self.structure):
             try:
                 return self._run()
@@ -164,17 +167,17 @@ class BranchAndCut(DecompositionDriver):
         if limit is None or bound < self.incumbents.cutoff:
             return
         if self.best is None or self.best >= self.sign * limit:
-            self._add_message(f"Proven: nothing is better than the cutoff, {limit:.9g}.")
+            self._add_message(f"Proven: no objective is better than the cutoff, {limit:.9g}.")
 
     def _run(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Run the algorithm box; the numbers are its steps."""
+        """Run the algorithm; the numbers in comments are its steps."""
         try:
             self.root.solve()  # 0
             self._begun = True
-            self.visits.centre = self.root.centre
+            self.search.centre = self.root.centre
             self._raise_tree_bound()
             self._coordinator = self._make_coordinator()
-            for _ in self.rounds(done=lambda: self.visits.nodes):
+            for _ in self.rounds(done=lambda: self.search.nodes):
                 if not self._step():  # 1, 2, 3
                     break
                 self._raise_tree_bound()
@@ -189,45 +192,45 @@ class BranchAndCut(DecompositionDriver):
         finally:
             self._stop_workers()
         self.incumbents.row("end")
-        if self.best is None and self._tree.left_out == np.inf:  # every node was proven empty
+        if self.best is None and self._tree.left_out == np.inf:  # every node was proven infeasible
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
         return StopReason.CONVERGED, None
 
     def _step(self) -> bool:
-        """Process a node, or let workers process some; return whether there was one."""
+        """Process a node, or let workers process some; return True if there was one."""
         coordinator, limit = self._coordinator, self.config.iteration_limit
         try:
             if coordinator is not None and coordinator.is_due():
-                coordinator.run_slice(np.inf if limit is None else limit - self.visits.nodes)
+                coordinator.run_slice(np.inf if limit is None else limit - self.search.nodes)
                 return True
-            return self.visits.step()
+            return self.search.step()
         except Ended:
             self._raise_tree_bound()
             raise
         finally:
-            if self.visits.nodes:
-                self.details["nodes"] = self.visits.nodes
+            if self.search.nodes:
+                self.details["nodes"] = self.search.nodes
 
     def work_text(self) -> list[str]:
         """Return the numbers of open and processed nodes as text."""
         if not self._begun:
             return [f"{self.incumbents.solved} subproblems"] if self.incumbents.solved else []
         open_ = len(self._tree) + (0 if self._coordinator is None else self._coordinator.open)
-        return [f"{open_} nodes open, {self.visits.nodes} done"]
+        return [f"{open_} nodes open, {self.search.nodes} done"]
 
     def _every_few_nodes(self) -> None:
-        """Show the tree's progress, and search for incumbents in wider exchanges (3)."""
-        if self.visits.nodes % 50 == 0:
+        """Add a row to the table, and search for incumbents by wider exchanges (3)."""
+        if self.search.nodes % 50 == 0:
             self.incumbents.row("tree")
-        if self.visits.nodes % SEARCHES == 0:
+        if self.search.nodes % SEARCHES == 0:
             self.incumbents.exchange_more()
 
     def _raise_tree_bound(self) -> None:
         assigned = np.inf if self._coordinator is None else self._coordinator.bound
         bound = min(self._tree.bound, self._tree.left_out, assigned)
-        if bound < np.inf:  # -inf would be a node that has no bound yet
+        if bound < np.inf:
             self.raise_bound(min(bound, self.incumbents.least), of_rest=True)
-        elif self.best is not None:  # nothing is left, and nothing was left out
+        elif self.best is not None:  # no node is open, and none was pruned
             self.raise_bound(self.incumbents.least)
 
     def take(self, point: np.ndarray, objective: float, answer: SubAnswer) -> None:
@@ -236,30 +239,37 @@ class BranchAndCut(DecompositionDriver):
         self.offer(objective, self._lp.variables, answer.load, self.score_of(answer))
 
     def _make_coordinator(self) -> Coordinator | None:
-        """Return the coordinator of the worker processes, None where the run has one process."""
+        """Return the coordinator of the worker processes, None if the run has one process."""
         threads = self.config.threads or 1
         if threads == 1:
             return None
         if not self.by_oracle:
             self._add_message(
-                f"threads={threads} went to the solver of the subproblem: nodes go to other processes only where a "
+                f"threads={threads} went to the solver of the subproblem: other processes explore nodes only if the "
                 "model's builder has a fast oracle for its subproblem."
             )
             return None
-        return Coordinator(self.visits, threads, self._task)
+        return Coordinator(self.search, threads, self._task)
 
     def _task(self) -> TreeTask:
-        """Return the problem of the tree for a worker."""
+        """Return the description of the tree search for a worker."""
         structure, c = self.structure, self.config
         detached = None if structure.detached is None else structure.detached()
         oracle, relaxation = structure.oracle, structure.relaxation
         if detached is not None:
             oracle, relaxation = detached, None if relaxation is None else detached.relax
         assert oracle is not None
-        memory, centre = self.incumbents.memory, self.root.centre
-        whole, portable = c.validation is not None, detached is not None
-        below = self.incumbents.below
-        return TreeTask(oracle, relaxation, self._lp, memory, centre, c.gap, below, whole, portable)
+        return TreeTask(
+            oracle,
+            relaxation,
+            self._lp,
+            self.incumbents.memory,
+            self.root.centre,
+            c.gap,
+            below=self.incumbents.below,
+            all_points=c.validation is not None,
+            portable=detached is not None,
+        )
 
     def _stop_workers(self) -> None:
         coordinator = self._coordinator
@@ -275,5 +285,5 @@ class BranchAndCut(DecompositionDriver):
         self.message = f"{self.message} {more}".strip()
 
     def why_infeasible(self) -> str:
-        """Return the rows that have no solution together, in words."""
+        """Return a sentence with rows of the master that have no common solution."""
         return clashing_rows(self.parts.master_rows, self.parts.master_variables)

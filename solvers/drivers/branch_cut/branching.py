@@ -1,4 +1,4 @@
-"""Nodes of a search tree, and which variable to branch on."""
+"""Open nodes of a search tree, and the choice of the branching variable."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-Change = tuple[int, float, float]  # column, least, most
-LEAST = 1e-6  # least gain of a side, so that a product with the other side is not 0
-UP = 0.1  # weight of the upper side's gain in the choice of a variable
+Change = tuple[int, float, float]  # column, lower bound, upper bound
+LEAST = 1e-6  # least gain of a branch, so that a product with the gain of the other is not 0
+UP = 0.1  # exponent of the gain of the upper branch in the choice of a variable
 
 
 @dataclass(order=True)
@@ -26,7 +26,7 @@ class Node:
 
 
 class Tree:
-    """Open nodes: plunge into a child while its bound is near the least, else take the node with the best bound.
+    """Open nodes: plunge into a child while its bound is near the least, otherwise take the node with the best bound.
 
     ``left_out``: least bound of the nodes that were pruned or excluded by fixing.
     """
@@ -38,7 +38,7 @@ class Tree:
         self.left_out = np.inf
 
     def leave_out(self, bound: float) -> None:
-        """Record the bound of a part of the tree that is pruned."""
+        """Record the bound of a pruned part of the tree."""
         self.left_out = min(self.left_out, bound)
 
     def add(self, bound: float) -> None:
@@ -47,9 +47,9 @@ class Tree:
         self._made += 1
 
     def branch(self, node: Node, bound: float, column: int, value: float, fixed: Sequence[Change] = ()) -> None:
-        """Split a node at a fractional value; the nearer side is processed next.
+        """Split a node at a fractional value; the nearer child is processed next.
 
-        ``fixed``: the bounds that reduced costs add in both children.
+        ``fixed``: bounds that reduced costs add in both children.
         """
         below = (column, -np.inf, float(np.floor(value)))
         above = (column, float(np.ceil(value)), np.inf)
@@ -64,7 +64,7 @@ class Tree:
         heapq.heappush(self._heap, second)
 
     def pop(self, plunge_below: float = np.inf) -> Node | None:
-        """Return the newest child if its bound is below the limit, else the best node; None where none is open."""
+        """Return the newest child if its bound is at most the limit, else the best node; None if none is open."""
         node, self._next = self._next, None
         if node is not None:
             if node.bound <= plunge_below or not self._heap:
@@ -92,7 +92,7 @@ class Tree:
 
     @property
     def bound(self) -> float:
-        """Least bound of the open nodes; infinite where none is open."""
+        """Least bound of the open nodes; infinite if none is open."""
         bounds = [self._heap[0].bound] if self._heap else []
         if self._next is not None:
             bounds.append(self._next.bound)
@@ -103,32 +103,32 @@ class Tree:
 
 
 class PseudoCosts:
-    """Mean gain of the bound per unit by which branching moved a variable, down and up."""
+    """Mean gain of the bound for each unit by which branching moved a variable, down and up."""
 
     def __init__(self, columns: int) -> None:
         self._sum = np.zeros((2, columns))
         self._count = np.zeros((2, columns))
 
     def learn(self, column: int, up: bool, distance: float, gain: float) -> None:
-        """Record that moving a variable by ``distance`` gained so much."""
+        """Record the gain of moving a variable by ``distance``."""
         if distance > 1e-9 and np.isfinite(gain):
             self._sum[int(up), column] += max(0.0, gain) / distance
             self._count[int(up), column] += 1
 
     @property
-    def learnt(self) -> np.ndarray:
+    def totals(self) -> np.ndarray:
         """Sums and counts, which can be added to those of another tree."""
         return np.stack([self._sum, self._count])
 
-    @learnt.setter
-    def learnt(self, known: np.ndarray) -> None:
-        self._sum, self._count = known[0].copy(), known[1].copy()
+    @totals.setter
+    def totals(self, totals: np.ndarray) -> None:
+        self._sum, self._count = totals[0].copy(), totals[1].copy()
 
     def choose(self, point: np.ndarray, candidates: np.ndarray) -> int:
-        """Return the candidate with the largest product of expected gains, the upper side's to the power UP.
+        """Return the candidate with the largest product of expected gains, that of the upper branch to the power UP.
 
-        A variable that was never branched on gets the mean gain of the others. Where at most M variables may be 1,
-        setting one more to 1 gains little at first: UP = 0.1 takes a third of the nodes of UP = 1 on SVM data.
+        A variable without a branching so far gets the mean gain of the others. If at most M variables may be 1, setting
+        one more to 1 gains little at first: on SVM data UP = 0.1 needs a third of the nodes of UP = 1.
         """
         mean = np.maximum(self._sum.sum(axis=1) / np.maximum(self._count.sum(axis=1), 1.0), LEAST)
         sums, counts = self._sum[:, candidates], self._count[:, candidates]

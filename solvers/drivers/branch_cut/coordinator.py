@@ -1,14 +1,14 @@
 """Distribution of open nodes to worker processes.
 
     a. The driver processes nodes alone until there are a few for each worker.
-    b. It assigns them to the workers, good and bad nodes alike. Each worker explores its part of the tree for a slice
-       of time, by the steps of the driver.
+    b. It assigns the nodes to the workers, evenly over their bounds. Each worker explores its part of the tree for a
+       slice of time, by the steps of the driver.
     c. It collects the results: points, whose objective is computed again here, the least bound of closed nodes, and
-       pseudo-costs. A worker without open nodes gets a share of those of the others. Back to b.
+       pseudo-costs. A worker without open nodes gets a share of the nodes of the others. Go to b.
 
-The bound of the run is the least bound of the nodes that are open here, assigned to a worker, or pruned. An assigned
-node counts with the bound that its worker has reported, or with the bound it had when it was assigned. When a worker
-dies, its nodes are open again.
+The bound of the run is the least bound of the nodes that are open here, assigned to a worker, or pruned. The bound of
+an assigned node is the one that its worker has reported, or the bound at the assignment. If a worker dies, its nodes
+are open again.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ import numpy as np
 from solvers.drivers.branch_cut import joblib_pool, process_pool
 from solvers.drivers.branch_cut.branching import Node
 from solvers.drivers.branch_cut.incumbents import TIGHT, IncumbentSearch
-from solvers.drivers.branch_cut.node import Visits
+from solvers.drivers.branch_cut.node import NodeSearch
 from solvers.drivers.branch_cut.worker import Report, Slice, TreeTask
 
-AFTER = 0.1  # s without workers: many runs end before
+AFTER = 0.1  # s before workers start: many runs end earlier
 ENOUGH = 4  # open nodes for each worker
 SHORT = 0.05  # s of a slice while a worker has no open node
 GROWTH = 1.5  # of slices
-FEW = 50  # nodes assigned to a worker at first, where it returns the rest
+FEW = 50  # nodes that are first assigned to a worker that returns the rest
 
 
 WorkerPool = process_pool.ProcessPool | joblib_pool.JoblibPool
@@ -38,9 +38,9 @@ WorkerPool = process_pool.ProcessPool | joblib_pool.JoblibPool
 
 @dataclass
 class Assigned:
-    """Nodes of one worker: all ``nodes``, in case it dies, and the ``fresh`` ones that it does not have yet.
+    """Nodes of one worker: all ``nodes``, in case it dies, and the ``fresh`` ones, which it does not have yet.
 
-    ``bound``, ``open``: the least bound of its open nodes, and their number.
+    ``bound``, ``open``: least bound and number of its open nodes.
     """
 
     nodes: list[Node] = field(default_factory=list)
@@ -50,15 +50,15 @@ class Assigned:
 
 
 class Coordinator:
-    """Assigns the open nodes of ``visits.tree`` to worker processes, at most ``threads``.
+    """Assigns the open nodes of ``search.tree`` to at most ``threads`` worker processes.
 
-    ``task``: makes the description of the problem for a worker. ``started``: whether there were workers, ``lost`` of
-    which died. ``seconds``: their time, summed.
+    ``task``: returns the description of the tree search for a worker. ``started``: whether workers were started;
+    ``lost``: number of workers that died. ``seconds``: total time of the workers.
     """
 
-    def __init__(self, visits: Visits, threads: int, task: Callable[[], TreeTask]) -> None:
-        self.visits, self.tree, self.threads, self._task = visits, visits.tree, threads, task
-        self.incumbents: IncumbentSearch = visits.incumbents
+    def __init__(self, search: NodeSearch, threads: int, task: Callable[[], TreeTask]) -> None:
+        self.search, self.tree, self.threads, self._task = search, search.tree, threads, task
+        self.incumbents: IncumbentSearch = search.incumbents
         self._pool: WorkerPool | None = None
         self._assigned: dict[int, Assigned] = {}
         self._alone = False
@@ -77,13 +77,12 @@ class Coordinator:
         return sum(part.open for part in list(self._assigned.values()))
 
     def is_due(self) -> bool:
-        """Return whether the workers are to run the next step."""
+        """Return whether the workers run the next step."""
         if self._alone:
             return False
         if self._pool is not None:
             return len(self.tree) > 0 or any(part.open for part in self._assigned.values())
-        grown = len(self.tree) >= ENOUGH * self.threads
-        return grown and time.perf_counter() - self._since >= AFTER
+        return len(self.tree) >= ENOUGH * self.threads and time.perf_counter() - self._since >= AFTER
 
     def run_slice(self, limit: float) -> None:
         """Run the workers for one slice (b, c), with at most ``limit`` nodes."""
@@ -103,7 +102,7 @@ class Coordinator:
         self.incumbents.row("tree")
 
     def _start(self) -> bool:
-        """Start the workers; return False where there can be none."""
+        """Start the workers; return False if that is impossible."""
         by_joblib = joblib_pool.configured()
         kind = joblib_pool.JoblibPool if by_joblib or not process_pool.possible() else process_pool.ProcessPool
         try:
@@ -118,9 +117,9 @@ class Coordinator:
         return True
 
     def _assign_nodes(self, pool: WorkerPool) -> None:
-        """Assign the open nodes to the workers without any, else to all.
+        """Assign the open nodes to the workers without open nodes, otherwise to all.
 
-        Workers that do not keep their nodes get no more than they can process in a slice.
+        Workers that do not keep nodes get only as many as they can process in a slice.
         """
         nodes = self.tree.take()
         empty = [part for part in self._assigned.values() if not part.open]
@@ -133,7 +132,7 @@ class Coordinator:
             part.bound, part.open = min(part.bound, node.bound), part.open + 1
 
     def _slices(self, pool: WorkerPool, limit: float) -> dict[int, Slice]:
-        """Return the next slice of each worker that has nodes."""
+        """Return the next slice of each worker with open nodes."""
         incumbents = self.incumbents
         lp, driver = incumbents.lp, incumbents.driver
         busy = [k for k, part in self._assigned.items() if part.open]
@@ -150,7 +149,7 @@ class Coordinator:
                     upper=lp.upper,
                     best=math.inf if driver.best is None else driver.best,
                     choice=incumbents.choice,
-                    costs=self.visits.costs.learnt,
+                    costs=self.search.costs.totals,
                     solved=incumbents.solved,
                     searched=incumbents.searched,
                     seconds=SHORT if idle and pool.keeps else self._seconds,
@@ -171,7 +170,7 @@ class Coordinator:
         return math.inf if incumbents.driver.best is None else incumbents.driver.best
 
     def _merge(self, k: int, report: Report) -> None:
-        part, incumbents, visits = self._assigned[k], self.incumbents, self.visits
+        part, incumbents, search = self._assigned[k], self.incumbents, self.search
         part.bound, part.open = report.bound, report.open
         if not part.open:
             part.nodes = []
@@ -180,8 +179,8 @@ class Coordinator:
         incumbents.least = min(incumbents.least, report.least)
         incumbents.solved += report.solved
         incumbents.searched += report.searched
-        visits.nodes += report.visited
-        visits.costs.learnt = visits.costs.learnt + report.costs
+        search.nodes += report.visited
+        search.costs.totals = search.costs.totals + report.costs
         for what, seconds in report.seconds.items():
             self.seconds[what] += seconds
         self._most = max(self._most, 2 * report.visited)
@@ -199,17 +198,17 @@ class Coordinator:
 
     @property
     def message(self) -> str:
-        """What the user should know about the workers: none could start, or some were lost."""
+        """A sentence if no worker could be started, or if some were lost."""
         if self._alone and not self.started:
             return f"threads={self.threads} were not used: {self._why}."
         if not self.lost:
             return ""
         rest = "the others" if self.lost < self.threads else "one process"
-        lost = f"{self.lost} of {self.threads} processes ended before their time ({self._why})"
-        return f"{lost}: {rest} went on with their nodes."
+        lost = f"{self.lost} of {self.threads} processes ended unexpectedly ({self._why})"
+        return f"{lost}: {rest} continued with their nodes."
 
     def end(self) -> None:
-        """Release the workers and what they hold."""
+        """Release the workers and their resources."""
         if self._pool is not None:
             self._pool.end()
         self._pool = None

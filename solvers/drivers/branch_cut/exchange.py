@@ -1,8 +1,9 @@
-"""Better 0/1 choices by exchanging elements, guided by cuts.
+"""Local search over 0/1 choices by exchanges of elements, guided by cuts.
 
-A cut's coefficients are a subgradient of the subproblem's value, so they price each switch. Blocks: the k elements with
-the best prices join, and the k with the least worth there leave; k starts at a quarter of the choice and halves when no
-block is better. Singles: drops, additions and exchanges, the cheapest few, until none is better.
+The coefficients of a cut are a subgradient of the subproblem's value and so the price of each switch. Blocks: add the k
+elements with the best prices, then remove the k elements with the least value; k starts at a quarter of the choice and
+is halved if no block gives a better choice. Singles: try the few cheapest removals, additions and exchanges until none
+is better.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ import numpy as np
 
 from solvers.facts.structure import Cut
 
-TRIED = 20  # single moves evaluated at each choice, four times as many at each further level
-ENDS = 8  # drops and additions that are paired, twice as many at each further level
-BLOCKS = 4  # blocks tried at each size
+TRIED = 20  # number of single moves at each choice, four times as many at each further level
+ENDS = 8  # number of removals and of additions that are paired, twice as many at each further level
+BLOCKS = 4  # number of blocks of each size
 
 Evaluate = Callable[[np.ndarray], tuple[float, Cut] | None]
 
 
 @dataclass
 class Incumbent:
-    """A 0/1 choice, its objective, and a cut there whose coefficients price each switch."""
+    """A 0/1 choice, its objective, and a cut there whose coefficients are the prices of switches."""
 
     choice: np.ndarray
     objective: float
@@ -40,9 +41,10 @@ def exchange_blocks(
 ) -> Incumbent:
     """Exchange blocks until none is better; return the best choice.
 
-    ``evaluate``: choice -> (objective, cut), or None where the choice breaks a row or cannot be better. ``probe``:
-    choice -> cut tight there, whether the rows hold or not, or None where there is none. ``movable``: array (n,) of
-    bool. ``cost``: array (n,), the master's own cost of each element.
+    - ``evaluate``: choice -> (objective, cut), or None if the choice violates a row or cannot be better.
+    - ``probe``: choice -> cut that is tight there, whether the rows are satisfied or not, or None.
+    - ``movable``: array (n,) of bool.
+    - ``cost``: array (n,), the master's cost of each element.
     """
     size = int(np.sum((now.choice > 0.5) & movable)) // 4
     while size > 1 and not stop():

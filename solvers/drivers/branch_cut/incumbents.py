@@ -1,8 +1,8 @@
 """Incumbents of a tree search over 0/1 choices: subproblems, rounding, exchanges, earlier runs.
 
 ``SearchContext`` is the interface between a tree search and its owner: the driver, or a worker with a part of the tree.
-The search does not see the user's model. ``SolutionPool`` collects all near-optimal choices: the tree continues past
-the incumbent, with a raised cutoff.
+The search does not access the user's model. ``SolutionPool`` collects all near-optimal choices; the cutoff of the tree
+is then above the incumbent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from solvers.values import put_back
 class NearChoice:
     """A choice of the complicating variables (n,), its objective and its proven bound.
 
-    ``load`` sets the values of the model to it, with the solution of the subproblem.
+    ``load`` puts the choice and the solution of its subproblem on the model.
     """
 
     choice: np.ndarray
@@ -46,11 +46,11 @@ class NearChoices:
     ----------
     choices : tuple of NearChoice
     below : float
-        Every choice whose objective is better than this one is among them.
+        All choices with a better objective than this are included.
     complete : bool
-        Whether these are all choices within the share, up to the accuracy of a choice's objective.
+        Whether all choices within the share are included, up to the accuracy of the objective of a choice.
     open : int
-        Open nodes of the tree, which may contain more.
+        Number of open nodes of the tree, which may contain more choices.
     """
 
     choices: tuple[NearChoice, ...]
@@ -65,7 +65,7 @@ class SolutionPool:
     def __init__(self, within: float, most: int) -> None:
         self.within, self.most = within, most
         self._found: dict[bytes, tuple[float, float, Callable[[], None]]] = {}
-        self._worst_kept = np.inf  # once there were too many
+        self._worst_kept = np.inf  # finite once a choice was dropped
 
     def limit(self, best: float) -> float:
         """Return the objective up to which choices are kept."""
@@ -75,11 +75,11 @@ class SolutionPool:
         return best + self.within * abs(best)
 
     def cutoff(self, best: float) -> float:
-        """Return the least bound that excludes choices."""
+        """Return the least bound that excludes a choice."""
         return float(np.nextafter(self.limit(best), np.inf))
 
     def add(self, choice: np.ndarray, objective: float, bound: float, load: Callable[[], None], best: float) -> None:
-        """Keep a choice within the limit; of several completions of one choice, the best."""
+        """Keep a choice within the limit; keep the best of several completions of a choice."""
         key = (np.round(choice) + 0.0).tobytes()
         if objective <= self.limit(best) and objective < self._found.get(key, (np.inf,))[0]:
             self._found[key] = objective, bound, load
@@ -103,52 +103,56 @@ class SolutionPool:
 
 
 class SearchContext(Protocol):
-    """The owner of a tree search: value of the incumbent, clock, subproblem, table."""
+    """The owner of a tree search: incumbent, clock, subproblem, table."""
 
     clock: Clock
 
     @property
     def config(self) -> DecompositionConfig:
-        """Options of the run."""
+        """The options of the run."""
 
     @property
     def best(self) -> float | None:
-        """Least objective seen."""
+        """The least objective so far."""
 
     def solve_subproblem(self, point: np.ndarray, tolerance: float) -> SubAnswer | None:
         """Solve the subproblem at a point of the complicating variables; return None when time is up."""
 
     def take(self, point: np.ndarray, objective: float, answer: SubAnswer) -> None:
-        """Take a point of the master as incumbent, or because it may have the least validation error."""
+        """Accept a point of the master as incumbent, or as the point with the least validation error."""
 
     def record(self, step: str, objective: float | None, *, cuts: int, support: int | None) -> Any:
         """Add a row to the table."""
 
     def stopped(self) -> StopReason | None:
-        """Return the reason to stop now, if there is one."""
+        """Return the reason to stop now, or None."""
 
     def timing(self, what: str) -> AbstractContextManager[None]:
-        """Count the seconds of a block of code."""
+        """Add the time of a block of code to that of a step."""
 
     def find_floor(self) -> tuple[float, np.ndarray | None]:
         """Return a lower bound for an unbounded master, and a point of the complicating variables."""
 
 
 TIGHT = 1e-7  # relative gap of answers at 0/1 points
-LOOSE = 1e-5  # relative gap of answers at fractional points: their cuts need not be tight
-EXCHANGE_SHARE = 0.75  # of the time limit, by which the first exchanges must end
-SEARCH = 0.2  # share of all subproblems for wider exchanges during the tree
-EARLIER = 3  # best choices of the last runs that are tried at the root
-TRIED = 5  # points evaluated in earlier runs, the best under the costs of this master
+LOOSE = 1e-5  # relative gap of answers at fractional points, where cuts need not be tight
+EXCHANGE_SHARE = 0.75  # of the time limit, at which the first exchanges end
+SEARCH = 0.2  # share of all subproblems for wider exchanges during the tree search
+EARLIER = 3  # number of best choices of earlier runs that are tried at the root
+TRIED = 5  # number of evaluated points of earlier runs that are tried, the best for the costs of this master
 
 
 class IncumbentSearch:
-    """Finds incumbents for a driver: solves its subproblem, and offers the points found. ``memory``: prepared.
+    """Finds incumbents for a driver: solves its subproblem, and offers the points.
 
-    ``improved``: called after each better incumbent. ``choice``: the incumbent's complicating part. ``least``: the
-    least bound proven for an evaluated choice. ``pool``: cuts of all answers. ``solved``: subproblems solved so
-    far, ``searched`` of them for wider exchanges. ``near``: the pool of near-optimal choices. ``below``: the
-    objective that an incumbent must be better than.
+    - ``memory``: prepared for this run.
+    - ``improved``: called after each better incumbent.
+    - ``choice``: the complicating variables of the incumbent.
+    - ``least``: least bound that was proven for an evaluated choice.
+    - ``pool``: cuts of all answers.
+    - ``solved``, ``searched``: number of solved subproblems, and of those for wider exchanges.
+    - ``near``: pool of near-optimal choices.
+    - ``below``: only objectives below this are searched for.
     """
 
     def __init__(
@@ -168,16 +172,16 @@ class IncumbentSearch:
         self.choice: np.ndarray | None = None
         self.least = np.inf
         self.solved = 0
-        self._level, self.searched = 1, 0  # of the exchanges during the tree: width, and questions
+        self._level, self.searched = 1, 0  # of the exchanges during the tree search: width, and subproblems
 
     @property
     def cutoff(self) -> float:
-        """Bound from which a node holds nothing better by more than the gap, and no near-optimal choice."""
+        """Bound from which a node contains no objective that is better by more than the gap, and no near choice."""
         best = self.driver.best
         if best is None:
             return self.below
-        known = best - self.driver.config.gap * abs(best) if self.near is None else self.near.cutoff(best)
-        return min(known, self.below)
+        limit = best - self.driver.config.gap * abs(best) if self.near is None else self.near.cutoff(best)
+        return min(limit, self.below)
 
     def solve_subproblem(self, point: np.ndarray, tolerance: float) -> SubAnswer | None:
         """Solve the subproblem at a point; answers at integral points are kept."""
@@ -190,7 +194,7 @@ class IncumbentSearch:
         answer = self.driver.solve_subproblem(point, tolerance)
         if answer is None:
             return None
-        if integral and not self.driver.clock.over:  # an answer cut short by the limit is not kept
+        if integral and not self.driver.clock.over:  # an answer that the time limit interrupted is not kept
             self._answers[key] = answer
         if answer.cut is not None and answer.value is not None:
             self.pool.add(answer.cut)
@@ -201,7 +205,7 @@ class IncumbentSearch:
         return choice.tobytes() in self._answers
 
     def has_offered(self, choice: np.ndarray) -> bool:
-        """Return whether a choice was offered in this run and determines the whole point."""
+        """Return whether a choice was offered in this run and determines all variables of the master."""
         return self.lp.size == self.lp.n and choice.tobytes() in self._offered
 
     def offer(self, point: np.ndarray, answer: SubAnswer) -> float | None:
@@ -233,7 +237,7 @@ class IncumbentSearch:
             self.choice, self._level = choice.copy(), 1
 
     def evaluate(self, choice: np.ndarray) -> tuple[float, Cut] | None:
-        """Evaluate a 0/1 choice; return None where it violates a row, has no value, or time is up."""
+        """Evaluate a 0/1 choice; return None if it violates a row, is infeasible, or time is up."""
         point = self.lp.complete(choice, self.driver.clock.left)
         if point is None or not self._promising(point):
             return None
@@ -249,13 +253,13 @@ class IncumbentSearch:
         return None if answer is None or answer.value is None else answer.guide
 
     def _promising(self, point: np.ndarray) -> bool:
-        """Return whether the cuts allow a point to be better than the incumbent; with ``validation``, always True."""
+        """Return whether the cuts allow a point to be better than the incumbent; always True with ``validation``."""
         if self.driver.config.validation is not None or point.tobytes() in self._answers:
             return True
         return self.lp.value(point) + self.pool.at(point[: self.lp.n]) < self.cutoff
 
     def round(self, point: np.ndarray) -> None:
-        """Try two roundings of a fractional point: to the nearest, and greedily by size."""
+        """Try two roundings of a fractional point: to the nearest integers, and greedily by size."""
         x = point[: self.lp.n]
         order = np.argsort(-x, kind="stable")
         nearest = np.where(self.lp.integer[: self.lp.n], np.round(x), x)
@@ -269,7 +273,7 @@ class IncumbentSearch:
         self.driver.record(step, objective, cuts=self.lp.added, support=support)
 
     def recall(self, centre: np.ndarray) -> None:
-        """Try the best choices of earlier runs, and their parts that the rows allow."""
+        """Try the best choices of earlier runs, and their largest parts that satisfy the rows."""
         for choice in self._earlier:
             order = np.argsort(-(choice * (1.0 + centre[: self.lp.n])), kind="stable")
             self.evaluate(choice)
@@ -284,8 +288,8 @@ class IncumbentSearch:
     def _best_known(self) -> Iterator[np.ndarray]:
         """Yield the best points of earlier runs that satisfy the rows on the complicating variables.
 
-        This is one point if the master has no other variables, a few otherwise, and every point that is near enough
-        if the run collects near-optimal choices.
+        This is one point if the master has no other variables, a few otherwise, and every point below the cutoff if the
+        run collects near-optimal choices.
         """
         lp, near = self.lp, self.near
         known = [(key, a.value) for key, a in self._answers.items() if a.value is not None]
@@ -314,9 +318,9 @@ class IncumbentSearch:
         return self.driver.stopped() is not None or self.driver.clock.left_of(EXCHANGE_SHARE) == 0.0
 
     def exchange_more(self) -> None:
-        """Widen the exchanges, for a share of all subproblems; points that were evaluated before are free.
+        """Try wider exchanges, for a share of all subproblems; points that were evaluated before do not count.
 
-        The share counts subproblems and not seconds, so that runs are reproducible.
+        The share counts subproblems instead of seconds, so that runs are reproducible.
         """
         now, before = self._incumbent(), self.solved
         left = SEARCH * before - self.searched
@@ -340,7 +344,7 @@ class IncumbentSearch:
         return None if guide is None else Incumbent(self.choice, self.driver.best, guide)
 
     def _movable(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return which choices may be switched, and the master's cost of each."""
+        """Return a mask of the variables that may be switched, and the costs of the master."""
         lp = self.lp
         return (lp.lower[: lp.n] == 0) & (lp.upper[: lp.n] == 1) & lp.integer[: lp.n], lp.cost[: lp.n]
 

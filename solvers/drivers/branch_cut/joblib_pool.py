@@ -1,7 +1,7 @@
-"""Worker processes of joblib: its own, or those of a cluster with ``joblib.parallel_config("dask")`` and the like.
+"""Worker processes of joblib: its own, or those of a cluster, for example by ``joblib.parallel_config("dask")``.
 
-Workers share nothing during a slice and keep only caches between slices: they return all nodes, and the next slice may
-go to any worker. The task is sent to a worker that does not have it yet.
+Workers exchange no data during a slice and keep only caches between slices. They return all nodes, and any worker can
+explore the next slice. The task is sent to each worker once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from solvers.drivers.branch_cut.process_pool import Unavailable, WorkerFailure
 from solvers.drivers.branch_cut.worker import Report, SharedIncumbent, Slice, TreeTask, Worker
 from solvers.shared_state import end_with_parent, process_wide, safe_path
 
-KEPT = 4  # tasks whose cuts and answers a worker keeps
+KEPT = 4  # number of tasks whose cuts and answers a worker keeps
 
 _one_thread = process_wide(lambda: threadpool_limits(1))  # of linear algebra: Dask runs several slices in a process
 _workers: dict[tuple[str, int], Worker] = {}  # by task and thread
@@ -28,7 +28,7 @@ _workers: dict[tuple[str, int], Worker] = {}  # by task and thread
 
 def configured() -> bool:
     """Return whether joblib is configured to use processes, here or on a cluster."""
-    from joblib.parallel import get_active_backend  # an import of a tenth of a second, as below
+    from joblib.parallel import get_active_backend  # imported here because it takes a tenth of a second
 
     backend, _ = get_active_backend(prefer="threads")
     return not any(getattr(backend, fact, False) for fact in ("supports_sharedmem", "uses_threads"))
@@ -55,7 +55,7 @@ class JoblibPool:
     def run(
         self, parts: Mapping[int, Slice], take: Callable[[np.ndarray], float], stopped: Callable[[], Any]
     ) -> dict[int, Report]:
-        """Explore the slices; return the reports of the workers that were not lost. As ``ProcessPool.run``."""
+        """Explore the slices; return the reports of the workers that were not lost, as ``ProcessPool.run``."""
         reports = self._explore(None, parts)
         missing = {k: part for k, part in parts.items() if reports.get(k) == "unknown"}
         if missing:
@@ -72,7 +72,7 @@ class JoblibPool:
 
         try:
             reports = self._parallel(delayed(explore)(self._token, task, part) for part in parts.values())
-        except Exception as error:  # of the backend: an error of a worker is returned
+        except Exception as error:  # of the backend; an error of a worker is returned
             self.why = f"{type(error).__name__}: {error}"
             return {}
         return dict(zip(parts, reports, strict=True))
@@ -83,7 +83,7 @@ class JoblibPool:
 
 
 def explore(token: str, task: np.ndarray | None, part: Slice) -> Report | WorkerFailure | str:
-    """Explore a slice in a worker of joblib; return "unknown" where it does not have the task."""
+    """Explore a slice in a worker of joblib; return "unknown" if it does not have the task."""
     key = (token, threading.get_ident())
     try:
         if key not in _workers:

@@ -3,15 +3,15 @@ r"""Cutting planes for a convex function over a polyhedron, stabilised by a leve
     min { c.z + q(x) : z = (x, u) in P },  q convex, given by an oracle of values and cuts.
 
     0. Take a point of P as centre.
-    1. Call the oracle at the separation point and add its cut to the LP. A better value moves the centre there.
+    1. Call the oracle at the separation point and add its cut to the LP. If the value is better, move the centre there.
     2. Solve the LP over all cuts: its optimum is a lower bound.
-    3. Stop when the centre's value and the bound meet, or the bound has stalled.
-    4. Separate next at the point nearest to the centre where all cuts stay below the level
-       bound + LEVEL (value - bound); or, as long as that improves the centre, at a point the structure suggests.
+    3. Stop if the centre's value and the bound meet, or if the bound stalls.
+    4. The next separation point is the point nearest to the centre where all cuts are below the level
+       bound + LEVEL (value - bound); or a point that the structure suggests, as long as these improve the centre.
 
-Lemarechal, Nemirovskii and Nesterov 1995. Kelley's method is LEVEL = 0. On SVM data (100 to 800 features) 0.9 took 34,
-74, 64 and 84 calls to a gap of 1e-4; 0.3 took 95 to more than 250, Kelley's point drawn halfway to the centre more than
-250. Cuts are valid everywhere, so separation points need not lie in P exactly.
+Source: Lemarechal, Nemirovskii and Nesterov 1995. Kelley's method is LEVEL = 0. On SVM data (100 to 800 features)
+LEVEL = 0.9 took 34, 74, 64 and 84 calls to a gap of 1e-4, 0.3 took 95 to more than 250, and the midpoint of Kelley's
+point and the centre more than 250. Cuts are valid everywhere, so separation points need not be in P exactly.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from solvers.facts.structure import Cut, SubAnswer
 from solvers.lp.highs import LpStatus
 
 LEVEL = 0.9
-STEP = 0.1  # towards the LP's point, where the projection fails
-STALL = 30  # iterations, besides one for each variable, over which the bound must gain something
-GAIN = 1e-5  # relative
+STEP = 0.1  # step towards the LP's point if the projection fails
+STALL = 30  # iterations, plus one for each variable, in which the bound must rise
+GAIN = 1e-5  # relative rise
 
 
 Suggest = Callable[[np.ndarray, SubAnswer], np.ndarray | None]
@@ -38,14 +38,14 @@ Suggest = Callable[[np.ndarray, SubAnswer], np.ndarray | None]
 
 @dataclass
 class Root:
-    """The relaxation as far as it is solved: last LP, best point seen (master's variables) and its value."""
+    """The state of the relaxation: last LP, best point (of the master's variables) and its value."""
 
     centre: np.ndarray
     value: float = np.inf
     relaxed: MasterOptimum | None = None
     status: LpStatus = LpStatus.OPTIMAL
-    cuts: list[tuple[Cut, bool]] = field(default_factory=list)  # and whether it bounds eta
-    suggesting: bool = False  # whether points are still the structure's
+    cuts: list[tuple[Cut, bool]] = field(default_factory=list)  # with whether it bounds eta
+    suggesting: bool = False  # whether the points are suggested by the structure
 
     @property
     def bound(self) -> float:
@@ -66,13 +66,13 @@ def solve_relaxation(
 ) -> Root:
     """Minimise over the relaxed master.
 
-    - ``lp``: started here, with the scale of the first answer, if it holds no cut yet.
+    - ``lp``: it is started here, with the scale of the first answer, if it has no cut yet.
     - ``solve_subproblem``: point of the complicating variables -> answer, or None when time is up.
     - ``centre``: point of the master's variables.
     - ``tolerance``: relative gap between the centre's value and the bound.
-    - ``time_left``: seconds this may still take, or None.
+    - ``time_left``: returns the remaining seconds, or None.
     - ``suggest``: (point, answer) -> next point.
-    - ``report``: called after each LP; it may move the bounds of ``lp``, and returns whether to stop.
+    - ``report``: called after each LP; it may change the bounds of ``lp``, and returns True to stop.
     """
     n = lp.n
     window = STALL + n
@@ -96,12 +96,11 @@ def solve_relaxation(
             break
         root.relaxed = relaxed
         enough = report(root)
-        if np.any(root.centre < lp.lower) or np.any(root.centre > lp.upper):  # the caller has fixed variables
+        if np.any(root.centre < lp.lower) or np.any(root.centre > lp.upper):  # ``report`` has fixed variables
             root.centre, root.value = np.clip(root.centre, lp.lower, lp.upper), np.inf
         bounds.append(max(relaxed.bound, bounds[-1]))
-        known = np.isfinite(root.value)
-        closed = known and root.value - relaxed.bound <= tolerance * max(abs(root.value), 1e-10)
-        # The bound may stay at the subproblem's floor for long: it can only stall after its first change.
+        closed = np.isfinite(root.value) and root.value - relaxed.bound <= tolerance * max(abs(root.value), 1e-10)
+        # The bound may equal the subproblem's floor for many iterations: it can only stall after its first change.
         moved = bounds[-1] > bounds[1]
         stalled = moved and len(bounds) > window and bounds[-1] - bounds[-window] <= GAIN * abs(bounds[-1])
         if enough or closed or stalled or time_left() == 0.0:  # 3
@@ -114,7 +113,7 @@ def solve_relaxation(
 
 
 def _suggested(lp: MasterLP, root: Root, suggest: Suggest | None, answer: SubAnswer) -> np.ndarray | None:
-    """Return the point that the structure suggests after a new centre, if it lies in P."""
+    """Return the point that the structure suggests after a new centre, if it is in P."""
     following = None if suggest is None else suggest(root.centre[: lp.n], answer)
     if following is None or root.relaxed is None:
         return None
@@ -133,7 +132,7 @@ def _next_point(lp: MasterLP, root: Root, relaxed: MasterOptimum) -> np.ndarray:
 
 
 def _project(lp: MasterLP, root: Root, level: float, scale: float) -> np.ndarray | None:
-    """Return the point of P nearest to the centre with every cut below the level; None if the QP fails."""
+    """Return the point of P nearest to the centre with all cuts below the level; None if the QP fails."""
     cuts = np.zeros((len(root.cuts), lp.size))
     room = np.empty(len(root.cuts))
     for k, (cut, bounds_eta) in enumerate(root.cuts):

@@ -21,13 +21,13 @@ from solvers.model.linear import LinearRows
 from solvers.options import SolverObject
 
 INTEGRAL = 1e-6
-ROWS = 1e-9
-RESTORED, VIOLATED = 10, 1e-5  # dropped cuts that return at once, and what they must be violated by, in the LP's units
+ROWS = 1e-9  # relative tolerance of rows
+RESTORED, VIOLATED = 10, 1e-5  # number of dropped cuts that are restored together, and their least violation
 
 
 @dataclass(frozen=True)
 class MasterOptimum:
-    """An optimum of the relaxed master: its value, the variables, eta, reduced costs, and the bounds it held."""
+    """An optimum of the relaxed master: its value, the variables, eta, the reduced costs, and the bounds."""
 
     bound: float
     point: np.ndarray
@@ -63,15 +63,15 @@ class CutRows:
             np.append(self.shares, other.shares),
         )
 
-    def missing(self, point: np.ndarray) -> np.ndarray:
-        """Return what the rows miss at a point, eta aside."""
+    def violation(self, point: np.ndarray) -> np.ndarray:
+        """Return the violations of the rows at a point, without the terms in eta."""
         return np.asarray(self.sides - self.coefficients @ point)
 
 
 class MasterLP:
-    """min cost.z + eta over the user's rows, the cuts, and bounds that the search moves.
+    """min cost.z + eta over the user's rows, the cuts, and bounds that the search changes.
 
-    ``lp_solver`` solves it: "highs", or any solver that ``require_lp_solver`` takes; ``words`` are what it is told.
+    ``lp_solver``: "highs", or any solver that ``require_lp_solver`` accepts. ``options``: its options.
     """
 
     def __init__(
@@ -79,11 +79,11 @@ class MasterLP:
         parts: SplitModel,
         floor: float | None,
         *,
-        words: SolveOptions | None = None,
+        options: SolveOptions | None = None,
         lp_solver: str | SolverObject = "highs",
     ) -> None:
-        words = SolveOptions() if words is None else words
-        require_lp_solver(lp_solver, words.own)
+        options = SolveOptions() if options is None else options
+        require_lp_solver(lp_solver, options.own)
         rows = LinearRows.of(parts.master_rows, parts.master_variables, parts.master_terms, parts.sign).scaled()
         self.variables = parts.master_variables
         self.n = len(parts.structure.complicating)
@@ -94,22 +94,22 @@ class MasterLP:
         self.upper = np.where(self.integer, np.floor(upper + INTEGRAL), upper)
         self.cost, self.constant = rows.cost, rows.constant
         self.linear = rows  # the user's rows, costs and bounds
-        self._floor, self._words, self._lp_solver = floor, words, lp_solver
+        self._floor, self._options, self._lp_solver = floor, options, lp_solver
         self._binary = bool(np.all(self.integer[: self.n] & (self.lower[: self.n] >= 0) & (self.upper[: self.n] <= 1)))
         self._fixed_rows = len(rows.rows)
         self.added = 0
-        self._cuts = self._dropped = CutRows.none(self.size)  # in the LP, and out of it
+        self._cuts = self._dropped = CutRows.none(self.size)
         self._unclipped: list[SubAnswer] = []
         self._lp: LinearProgram | None = None
-        self._columns = np.arange(self.size)  # in the LP
-        self._held = np.zeros(self.size)  # values of the others
+        self._columns = np.arange(self.size)  # of the LP
+        self._held = np.zeros(self.size)  # values of the other columns
         self._scale = 1.0
         self._objective_floor: float | None = None
-        self._bounded = floor is not None  # before the first optimality cut nothing may hold eta
+        self._bounded = floor is not None  # eta may be unbounded before the first optimality cut
         self._sizes = abs(rows.matrix)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what another process needs: all but the LP, which it builds anew, and the user's model."""
+        """Return the state for another process, without the user's model and the LP, which is built again there."""
         rows = replace(self.linear, rows=[None] * self._fixed_rows, variables=[])
         return self.__dict__ | {"variables": [], "linear": rows, "_unclipped": [], "_lp": None, "_was": self.started}
 
@@ -130,18 +130,18 @@ class MasterLP:
 
     @property
     def floored(self) -> bool:
-        """Whether the objective itself is bounded."""
+        """Whether the objective has a lower bound."""
         return self._objective_floor is not None
 
     def add_floor(self, floor: float) -> None:
-        """Bound the objective itself from below."""
+        """Add a lower bound of the objective."""
         self._objective_floor = floor
         if not self.started:
             self.start(floor)
             return
         self._free_eta()
         row = CutRows(self.cost[None] / self._scale, np.array([(floor - self.constant) / self._scale]), np.ones(1))
-        self._enter(row)
+        self._add_rows(row)
         self._cuts = self._cuts + row
 
     def _free_eta(self) -> None:
@@ -151,7 +151,7 @@ class MasterLP:
             self._lp.set_bounds(np.array([len(self._columns)]), np.array([-np.inf]), np.array([np.inf]))
 
     def _build(self, columns: np.ndarray) -> None:
-        """Build the LP over some of the columns and ``eta``; the others are fixed and join the rows' sides."""
+        """Build the LP over some columns and ``eta``; the other columns are fixed and part of the sides."""
         self._columns = columns
         if self._floor is not None:
             floor, ceiling = self._floor / self._scale, np.inf
@@ -162,7 +162,7 @@ class MasterLP:
             np.append(self.cost[columns] / self._scale, 1.0),
             np.append(self.lower[columns], floor),
             np.append(self.upper[columns], ceiling),
-            options=self._words,
+            options=self._options,
         )
         held = np.where(np.isin(np.arange(self.size), columns), 0.0, self.lower)
         rows = self.linear
@@ -171,22 +171,22 @@ class MasterLP:
             self._lp.add_rows(matrix, rows.lower - rows.matrix @ held, rows.upper - rows.matrix @ held)
         self._held = held
         if len(self._cuts):
-            self._enter(self._cuts)
+            self._add_rows(self._cuts)
 
-    def _enter(self, cuts: CutRows) -> None:
+    def _add_rows(self, cuts: CutRows) -> None:
         assert self._lp is not None
         matrix = np.column_stack([cuts.coefficients[:, self._columns], cuts.shares])
-        self._lp.add_rows(matrix, cuts.missing(self._held), np.full(len(cuts), np.inf))
+        self._lp.add_rows(matrix, cuts.violation(self._held), np.full(len(cuts), np.inf))
 
     def drop_fixed(self) -> None:
-        """Leave the columns that are fixed out of the LP, once they are half of it; they stay fixed from then on."""
+        """Rebuild the LP without the fixed columns if these are at least half of it; they stay fixed from then on."""
         free = np.flatnonzero(self.lower < self.upper)
         if self._lp is not None and len(free) <= 0.5 * len(self._columns):
             self._build(free)
 
     def first_point(self) -> np.ndarray | None:
-        """Return the point of the relaxation nearest to the middle of the bounds; None where the rows have no point."""
-        lp = linear_program(self._lp_solver, np.zeros(self.size), self.lower, self.upper, options=self._words)
+        """Return the point of the relaxation nearest to the middle of the bounds; None if it is infeasible."""
+        lp = linear_program(self._lp_solver, np.zeros(self.size), self.lower, self.upper, options=self._options)
         if self._fixed_rows:
             lp.add_rows(self.linear.matrix, self.linear.lower, self.linear.upper)
         answer = lp.solve()
@@ -201,9 +201,9 @@ class MasterLP:
         return answer.point if answer.status is LpStatus.OPTIMAL else middle
 
     def add(self, answer: SubAnswer, *, everywhere: bool = False) -> None:
-        """Add the optimality cut of an answer, or its feasibility cut where it has no value.
+        """Add the optimality cut of an answer, or its feasibility cut if it has no value.
 
-        ``everywhere`` keeps it valid at fractional points too, where the relaxation itself is to be solved.
+        ``everywhere``: keep it valid at fractional points, to solve the relaxation.
         """
         assert answer.cut is not None
         assert self._lp is not None
@@ -219,15 +219,15 @@ class MasterLP:
         cut = cut.over(scale).without_tiny(self.lower[: self.n], self.upper[: self.n])
         row = np.concatenate([-cut.coefficients, np.zeros(self.size - self.n)])
         fresh = CutRows(row[None], np.array([cut.constant]), np.array([eta]))
-        self._enter(fresh)
+        self._add_rows(fresh)
         self._cuts = self._cuts + fresh
         self.added += 1
 
     def clip_cuts(self) -> None:
-        """Replace the cuts that hold everywhere by those that hold at 0/1 points, which are never weaker.
+        """Replace the cuts that are valid everywhere by cuts for 0/1 points, which are at least as strong.
 
-        The LP is built anew in units of the largest constant: at fractional points of badly scaled data the value may
-        be 1e-9 of what it is at 0/1 points.
+        The LP is rebuilt in units of the largest constant: with badly scaled data the value at a fractional point may
+        be 1e-9 of the value at a 0/1 point.
         """
         if self._lp is None or not self._unclipped:
             return
@@ -251,11 +251,11 @@ class MasterLP:
 
     @property
     def cuts(self) -> int:
-        """Number of cuts in the LP now."""
+        """The number of cuts in the LP."""
         return 0 if self._lp is None else self._lp.rows - self._fixed_rows
 
     def drop_slack_cuts(self, keep_last: int = 0) -> None:
-        """Delete cuts that were slack at the last optimum, except the newest."""
+        """Drop cuts that were slack at the last optimum, except the newest."""
         assert self._lp is not None
         slack = np.flatnonzero(self._lp.slack_rows())
         slack = slack[(slack >= self._fixed_rows) & (slack < self._lp.rows - keep_last)]
@@ -265,21 +265,21 @@ class MasterLP:
         self._cuts = self._cuts[np.setdiff1d(np.arange(len(self._cuts)), out)]
 
     def restore_violated(self, relaxed: MasterOptimum) -> bool:
-        """Return the dropped cuts that an optimum violates most to the LP; return whether there were any."""
+        """Restore the dropped cuts that an optimum violates most; return True if there were any."""
         if not len(self._dropped):
             return False
-        violation = self._dropped.missing(relaxed.point) - self._dropped.shares * relaxed.eta / self._scale
+        violation = self._dropped.violation(relaxed.point) - self._dropped.shares * relaxed.eta / self._scale
         worst = np.argsort(-violation)[:RESTORED]
         worst = worst[violation[worst] > VIOLATED]
         if len(worst):
             back = self._dropped[worst]
-            self._enter(back)
+            self._add_rows(back)
             self._cuts = self._cuts + back
             self._dropped = self._dropped[np.setdiff1d(np.arange(len(self._dropped)), worst)]
         return len(worst) > 0
 
     def solve(self, lower: np.ndarray, upper: np.ndarray, time_limit: float | None) -> MasterOptimum | LpStatus:
-        """Solve with these bounds on the master's variables; a status where there is no optimum."""
+        """Solve with these bounds of the master's variables; return a status if there is no optimum."""
         assert self._lp is not None
         columns = self._columns
         self._lp.set_bounds(np.arange(len(columns)), lower[columns], upper[columns])
@@ -293,11 +293,11 @@ class MasterLP:
         return MasterOptimum(bound, np.clip(point, lower, upper), eta, reduced_costs, lower.copy(), upper.copy())
 
     def _proven(self, multipliers: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the Lagrangian bound of the LP's multipliers, and the reduced costs that go with it.
+        """Return the Lagrangian bound of the LP's multipliers, and its reduced costs.
 
-        Weak duality holds for any multipliers of the right sign, so this bound is right however inaccurate the LP is;
-        its own objective is not: with coefficients of 1e9 it was 0.14 where the optimum is 5e-6. Multipliers of
-        optimality cuts sum to 1 at most (eta's column), to 1 exactly where eta has no floor.
+        Weak duality holds for all multipliers of the right sign, so that this bound is valid for an inaccurate LP. The
+        objective of the LP is no bound: with coefficients of 1e9 it was 0.14 for an optimum of 5e-6. The multipliers of
+        optimality cuts sum to at most 1 (the column of eta), and to 1 if eta has no floor.
         """
         rows, fixed = self.linear, self._fixed_rows
         y = multipliers[:fixed]
@@ -321,7 +321,7 @@ class MasterLP:
         return (bound + float(at.sum())) * self._scale + self.constant, d * self._scale
 
     def value(self, point: np.ndarray) -> float:
-        """Return the master's own cost at a point of its variables."""
+        """Return the cost of the master at a point, without eta."""
         return float(self.cost @ point) + self.constant
 
     def fractional(self, point: np.ndarray) -> np.ndarray:
@@ -339,12 +339,12 @@ class MasterLP:
             return False
         if not self._fixed_rows:
             return True
-        # Relative to what is added up at this point: a large coefficient excuses nothing where its variable is 0.
+        # Relative to the terms at this point: a large coefficient of a variable at 0 does not widen the tolerance.
         activity, slack = rows.matrix @ point, tolerance * (1.0 + self._sizes @ np.abs(point))
         return bool(np.all(activity >= rows.lower - slack) and np.all(activity <= rows.upper + slack))
 
     def complete(self, choice: np.ndarray, time_limit: float | None) -> np.ndarray | None:
-        """Return master variables whose complicating part is ``choice`` and that meet the rows; None if none found."""
+        """Return a feasible point of the master whose complicating part is ``choice``; None if none was found."""
         if self.size == self.n:
             return choice if self.satisfies(choice) else None
         if np.any(choice < self.lower[: self.n] - ROWS) or np.any(choice > self.upper[: self.n] + ROWS):
@@ -358,7 +358,7 @@ class MasterLP:
         return point if self.satisfies(point) else None
 
     def greedy(self, order: np.ndarray) -> np.ndarray:
-        """Return a 0/1 choice: complicating binaries switched on in this order while no row's upper side breaks."""
+        """Return a 0/1 choice: switch on complicating binaries in this order unless that violates an upper side."""
         rows = self.linear
         choice = np.clip(np.zeros(self.n), self.lower[: self.n], self.upper[: self.n])
         if not self._fixed_rows or self.size > self.n:
@@ -367,7 +367,7 @@ class MasterLP:
             return choice
         columns = rows.matrix.tocsc()
         activity, size = rows.matrix @ choice, self._sizes @ np.abs(choice)
-        for _ in range(2):  # the second time for those that another one had to precede
+        for _ in range(2):  # again for those that another binary permits
             for j in order:
                 if choice[j] >= self.upper[j]:
                     continue

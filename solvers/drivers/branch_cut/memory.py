@@ -1,4 +1,4 @@
-"""What one run of a model leaves to the next, where only parameters of the master have changed."""
+"""Results of one run that later runs can use, if only parameters of the master have changed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from solvers.errors import OptionError
 from solvers.facts.structure import Cut, Structure, SubAnswer
 from solvers.shared_state import Turn
 
-KEPT = 2000  # cuts, the newest
+KEPT = 2000  # number of newest cuts that are kept
 
 
 class CutPool:
-    """Optimality cuts of one subproblem; the oldest make room once there are 2000."""
+    """Optimality cuts of one subproblem: the newest 2000."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -46,12 +46,12 @@ class CutPool:
         self._count = max(self._count, self._next)
 
     def at(self, point: np.ndarray) -> float:
-        """Return the largest value of a cut at a point (n,), a lower bound on the subproblem's; -inf without cuts."""
+        """Return the largest value of the cuts at a point (n,), a lower bound of the subproblem; -inf without cuts."""
         k = self._count
         return float((self._constants[:k] + self._coefficients[:k] @ point).max(initial=-np.inf))
 
     def along(self, point: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Return ``at`` of the points with 1 more in one of the positions ``steps``, and of the point itself, last."""
+        """Return ``at`` for the points with 1 added at one position of ``steps``, and last for the point itself."""
         k = self._count
         here = self._constants[:k] + self._coefficients[:k] @ point
         best = (here[:, None] + self._coefficients[:k, steps]).max(axis=0, initial=-np.inf)
@@ -60,22 +60,22 @@ class CutPool:
 
 @dataclass
 class Memory:
-    """What runs of one subproblem have learnt: cuts, answers at 0/1 points, pseudo-costs, best choices.
+    """Results of earlier runs of one subproblem: cuts, answers at 0/1 points, pseudo-costs, best choices.
 
-    All but the last belong to one subproblem, whose parameters and identity a structure tells; a good choice stays
-    worth a try. One run uses it at a time. It can be pickled; a model built anew
-    of the same data goes on from it, except for the answers.
+    Cuts, answers and pseudo-costs are valid for one subproblem, which is identified by the parameters and the identity
+    of its structure; a good choice is always worth a try. One run uses a memory at a time. It can be pickled, and a
+    model that is built again from the same data can use it, except for the answers.
 
     Attributes
     ----------
     cuts : CutPool
         Minorants of the subproblem's value.
     answers : dict
-        Answers at 0/1 points, by the point's bytes.
+        Answers at 0/1 points, by the bytes of the point.
     costs : PseudoCosts
-        Of the master's columns.
+        Pseudo-costs of the master's columns.
     choices : list of arrays
-        The best of each run, the last run's last.
+        Best choices of the runs, in the order of the runs.
     """
 
     cuts: CutPool = field(default_factory=lambda: CutPool(0))
@@ -89,26 +89,26 @@ class Memory:
     _turn: Turn = field(default_factory=Turn, init=False, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what another process can use: all but the answers, which belong to a model."""
+        """Return the state for another process, without the answers, which belong to a model."""
         return self.__dict__ | {"answers": {}, "_structure": None}
 
     @contextmanager
     def used(self, structure: Structure | None = None) -> Iterator[None]:
-        """Hold this for one run. Raises OptionError in another thread, and where it was prepared for another run."""
+        """Lock this for one run. Raises OptionError in another thread, and if it was prepared for another run."""
         lock = self._turn.lock  # a forked process has a new one
         if not lock.acquire(blocking=False):
             raise OptionError(
-                "memory= is used by a run in another thread: give each thread a Memory of its own, or wait for it."
+                "memory= is used by a run in another thread: give each thread its own Memory, or wait for the run."
             )
         try:
             if structure is not None and self._structure is not structure:
-                raise OptionError("memory= was given to another driver after this one: make this driver again.")
+                raise OptionError("memory= was given to another driver after this one: create this driver again.")
             yield
         finally:
             lock.release()
 
     def prepare(self, structure: Structure, names: Sequence[str], *, kept: bool) -> str:
-        """Make ready for a run over a master of these columns; tell what was dropped for it, and why.
+        """Prepare for a run over a master with these columns; return what was dropped and why, as text.
 
         ``kept``: whether later runs use this memory.
         """
@@ -125,10 +125,10 @@ class Memory:
                 if (left := structure.carry(cut, then, now)) is not None:
                     self.cuts.add(left)
             dropped = f"answers of earlier runs, because the subproblem's parameters are {now}, and were {then}"
-            dropped = f"{dropped}; cuts are as strong as that leaves them" if had else ""
+            dropped = f"{dropped}; the cuts were adapted" if had else ""
         elif not known or then != now:
-            why = f"its parameters are {now}, and were {then}" if known else "it is another model's"
-            dropped = f"cuts and answers of earlier runs, because the subproblem is not theirs: {why}"
+            why = f"its parameters are {now}, and were {then}" if known else "it belongs to another model"
+            dropped = f"cuts and answers of earlier runs, because the subproblem is another one: {why}"
             dropped = dropped if had else ""
             self.cuts, self.answers = CutPool(len(structure.complicating)), {}
             self.costs = PseudoCosts(len(names))
@@ -140,7 +140,7 @@ class Memory:
         return dropped
 
     def remember(self, choice: np.ndarray, *, first: bool) -> None:
-        """Keep a choice: a run's first adds to the list, and each better one takes its place."""
+        """Keep a choice: the first of a run is appended to the list, and each better one replaces it."""
         if first or not self.choices:
             self.choices.append(choice)
         else:

@@ -1,11 +1,11 @@
 """Processing of a node: steps 2 and 3 of branch-and-cut, for the driver and for its workers.
 
-``NodeBounds`` computes the bound of a node, by the structure's own relaxation or by the LP over cuts. ``Visits``
+``NodeBounds`` computes the bound of a node, by the structure's relaxation or by the LP over cuts. ``NodeSearch``
 branches and closes nodes by these bounds; the letters are those of the algorithm in ``branch_and_cut``.
 
-``Leaves`` closes nodes in which at most one more choice may be switched on, by evaluating the few choices that are
-left. Branching would relax their children one after the other, each with one choice less. Every cut bounds each
-choice; they are evaluated in the order of these bounds, and the cut of each answer bounds the rest.
+``Leaves`` closes nodes in which at most one more choice can be switched on, by evaluating the few remaining choices.
+Branching would solve the relaxations of a chain of children, each with one choice less. Every cut gives a bound for
+each choice. The choices are evaluated in the order of these bounds, and the cut of each answer bounds the others.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from solvers.facts.structure import Cut, Relaxation, RelaxedAnswer
 from solvers.lp.highs import LP_TOLERANCE, LpStatus
 from solvers.result import StopReason
 
-OUT = 0.4  # weight of the LP's point in the point of step c; the rest is the root's solution
-PAYS = 0.2  # share of fractional cuts that must be violated for step c to go on at every node
+OUT = 0.4  # weight of the LP's point in step c; the rest is that of the root's solution
+PAYS = 0.2  # share of fractional cuts that must be violated so that step c is tried at every node
 
-KEPT_CUTS = 400  # cuts kept in the LP besides one for each column
+KEPT_CUTS = 400  # cuts that the LP keeps, plus one for each column
 ACCURATE = 1e-6  # relative gap of bounds at points
 
 
@@ -40,7 +40,7 @@ class NodeBounds:
     def relax(self, lower: np.ndarray, upper: np.ndarray, accuracy: float, enough: float) -> RelaxedAnswer | None:
         """Solve the structure's relaxation within bounds, or until its bound is ``enough``.
 
-        Return None where the structure has none, or it fails.
+        Return None if the structure has none, or if it fails.
         """
         if self._relaxation is None:
             return None
@@ -80,8 +80,8 @@ class NodeBounds:
 
 
 @dataclass
-class Visit:
-    """A node that is processed: its bounds on the variables, and where the subproblem was solved."""
+class NodeState:
+    """A node during processing: bounds of the variables, and the points where the subproblem was solved."""
 
     node: Node
     lower: np.ndarray
@@ -96,11 +96,11 @@ class Visit:
 SHARE = 0.05  # accuracy of a node's relaxation, as a share of the distance from its bound to the cutoff
 PLUNGE = 0.2  # of the way from the least bound to the cutoff
 SEARCHES = 20  # nodes between wider exchanges
-SETTLED = 1e-4  # distance from an integer within which a value of an interior point counts as integral
+NEAR_INTEGER = 1e-4  # distance from an integer at which a value of an interior point counts as integral
 
 
-class Visits:
-    """Bounds nodes and branches. ``nodes``: their number so far. ``centre``: the root's solution.
+class NodeSearch:
+    """Bounds and branches nodes. ``nodes``: number of processed nodes. ``centre``: the root's solution.
 
     ``fractional``: whether the subproblem can be solved at fractional points.
     """
@@ -115,7 +115,7 @@ class Visits:
         self.centre = np.zeros(0)
 
     def step(self) -> bool:
-        """Process or prune the next open node; return whether there was one."""
+        """Process or prune the next open node; return True if there was one."""
         node = self.tree.pop(self._plunge_below)
         if node is None:
             return False
@@ -127,7 +127,7 @@ class Visits:
 
     @property
     def _plunge_below(self) -> float:
-        """Bound up to which children are processed next, which saves simplex iterations."""
+        """Bound up to which a child is processed next, which saves simplex iterations."""
         bound, cutoff = self.tree.bound, self.incumbents.cutoff
         if not (np.isfinite(bound) and np.isfinite(cutoff)):
             return np.inf
@@ -136,7 +136,7 @@ class Visits:
     def __call__(self, node: Node) -> None:
         """Bound a node and branch, or close it.
 
-        Raises Ended where the run must stop; the node stays open.
+        Raises Ended if the run must stop; the node stays open.
         """
         self.nodes += 1
         lower, upper = self.lp.lower.copy(), self.lp.upper.copy()
@@ -147,13 +147,13 @@ class Visits:
         if self._by_relaxation(node, lower, upper):
             return
         try:
-            self._by_cuts(Visit(node, lower, upper, self.nodes, node.bound))
+            self._by_cuts(NodeState(node, lower, upper, self.nodes, node.bound))
         except Ended:
             self.tree.put_back(node)
             raise
 
     def _by_relaxation(self, node: Node, lower: np.ndarray, upper: np.ndarray) -> bool:
-        """Bound a node by the structure's relaxation, and branch or close it; return False where it has none."""
+        """Bound a node by the structure's relaxation, and branch or close it; return False if there is none."""
         lp, cutoff = self.lp, self.incumbents.cutoff
         left = (cutoff - node.bound) / max(abs(cutoff), 1e-10) if np.isfinite(cutoff) else 1.0
         accuracy = float(np.clip(SHARE * left, 1e-6, 1e-3))
@@ -168,7 +168,7 @@ class Visits:
         if self.nodes % 50 == 1:
             self.incumbents.round(answer.point)
         open_columns = lp.integer & (lower < upper)
-        fractional = np.flatnonzero(open_columns & (np.abs(answer.point - np.round(answer.point)) > SETTLED))
+        fractional = np.flatnonzero(open_columns & (np.abs(answer.point - np.round(answer.point)) > NEAR_INTEGER))
         if not len(fractional):
             choice = np.where(lp.integer, np.round(answer.point), answer.point)[: lp.n]
             if not self.incumbents.has_offered(choice):
@@ -189,7 +189,7 @@ class Visits:
         return True
 
     def _fixed(self, answer: RelaxedAnswer, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> list[Change]:
-        """Return bounds fixed by reduced costs in a subtree."""
+        """Return bounds that reduced costs imply in a subtree."""
         least = answer.bound + np.abs(answer.reduced_costs)
         costly = columns & (least >= self.incumbents.cutoff)
         if not costly.any():
@@ -201,86 +201,85 @@ class Visits:
             for k in np.flatnonzero(costly).tolist()
         ]
 
-    def _by_cuts(self, visit: Visit) -> None:
+    def _by_cuts(self, state: NodeState) -> None:
         """Bound a node by cuts and branch, or close it. Raises Ended if time is up, or the LP's solver has failed."""
         lp = self.lp
         while True:
-            # An incumbent may have fixed some.
-            visit.lower, visit.upper = np.maximum(visit.lower, lp.lower), np.minimum(visit.upper, lp.upper)
-            if np.any(visit.lower > visit.upper):
+            # A new incumbent may have fixed variables.
+            state.lower, state.upper = np.maximum(state.lower, lp.lower), np.minimum(state.upper, lp.upper)
+            if np.any(state.lower > state.upper):
                 return
-            relaxed = self.bounds.solve(visit.lower, visit.upper)  # a
+            relaxed = self.bounds.solve(state.lower, state.upper)  # a
             if relaxed is LpStatus.INFEASIBLE:
                 return
             if not isinstance(relaxed, MasterOptimum):
                 raise Ended(StopReason.TIME_LIMIT if relaxed is LpStatus.LIMIT else StopReason.SOLVER_ERROR)
-            self._learn(visit, relaxed)
-            if visit.bound >= self.incumbents.cutoff:
-                self.tree.leave_out(visit.bound)
+            self._update(state, relaxed)
+            if state.bound >= self.incumbents.cutoff:
+                self.tree.leave_out(state.bound)
                 return
             if lp.restore_violated(relaxed):
                 continue
             fractional = lp.fractional(relaxed.point)
             if not len(fractional):
-                if not self._cut_integral(visit, relaxed):  # b
+                if not self._cut_integral(state, relaxed):  # b
                     return
-            elif not self._cut_inside(visit, relaxed):  # c
+            elif not self._cut_inside(state, relaxed):  # c
                 break
-        self._branch(visit, relaxed, fractional)
+        self._branch(state, relaxed, fractional)
 
-    def _learn(self, visit: Visit, relaxed: MasterOptimum) -> None:
-        """Raise the node's bound, and update the pseudo-costs at its first LP."""
-        first, node = visit.relaxed is None, visit.node
-        visit.relaxed, visit.bound = relaxed, max(visit.bound, relaxed.bound)
+    def _update(self, state: NodeState, relaxed: MasterOptimum) -> None:
+        """Raise the bound of a node, and update the pseudo-costs after its first LP."""
+        first, node = state.relaxed is None, state.node
+        state.relaxed, state.bound = relaxed, max(state.bound, relaxed.bound)
         if first and node.column >= 0:
-            self.costs.learn(node.column, node.up, node.distance, visit.bound - node.bound)
+            self.costs.learn(node.column, node.up, node.distance, state.bound - node.bound)
 
-    def _cut_integral(self, visit: Visit, relaxed: MasterOptimum) -> bool:
-        """Solve the subproblem at the LP's integral point (b); return False where that closes or branches the node."""
+    def _cut_integral(self, state: NodeState, relaxed: MasterOptimum) -> bool:
+        """Solve the subproblem at the LP's integral point (b); return False if that closes or branches the node."""
         lp, tree = self.lp, self.tree
         point = np.where(lp.integer, np.round(relaxed.point), relaxed.point)
-        open_columns = np.flatnonzero(lp.integer & (visit.lower < visit.upper))
-        if len(open_columns) and not lp.within(point, LP_TOLERANCE):  # rounding has broken a row
-            self._split(visit, relaxed, point, open_columns)
+        open_columns = np.flatnonzero(lp.integer & (state.lower < state.upper))
+        if len(open_columns) and not lp.within(point, LP_TOLERANCE):  # rounding has violated a row
+            self._split(state, relaxed, point, open_columns)
             return False
         answer = self.incumbents.solve_subproblem(point[: lp.n], TIGHT)
         if answer is None:
             raise Ended(StopReason.TIME_LIMIT)
         objective = self.incumbents.offer(point, answer)
         key = point[: lp.n].tobytes()
-        # Compared at the rounded point: with huge coefficients the cut is not tight 1e-8 away from it.
+        # Compare at the rounded point: with huge coefficients the cut is not tight at a distance of 1e-8.
         solved = objective is not None and relaxed.eta >= answer.bound - 1e-7 * max(1e-10, abs(answer.bound))
-        listed = self.incumbents.near is not None  # the node may contain further near-optimal points
-        if solved and listed and len(open_columns):
-            self._split(visit, relaxed, point, open_columns)
+        if solved and self.incumbents.near is not None and len(open_columns):  # for further near-optimal points
+            self._split(state, relaxed, point, open_columns)
         elif answer.cut is None or solved:
-            tree.leave_out(visit.bound)
+            tree.leave_out(state.bound)
         elif not len(open_columns) and lp.integer[: lp.n].all():
-            # No open variable is left: the answer bounds the node, however accurate the LP is.
+            # Without open variables the answer bounds the node, whatever the accuracy of the LP.
             if objective is not None:
-                tree.leave_out(max(visit.bound, lp.value(point) + answer.bound))
-        elif key not in visit.closed_by:
-            visit.closed_by.add(key)
+                tree.leave_out(max(state.bound, lp.value(point) + answer.bound))
+        elif key not in state.closed_by:
+            state.closed_by.add(key)
             lp.add(answer)
             return True
         elif not len(open_columns):
-            tree.leave_out(visit.bound)
+            tree.leave_out(state.bound)
         else:  # the LP is not accurate enough to see its cut
-            self._split(visit, relaxed, point, open_columns)
+            self._split(state, relaxed, point, open_columns)
         return False
 
-    def _split(self, visit: Visit, relaxed: MasterOptimum, rounded: np.ndarray, columns: np.ndarray) -> None:
-        """Branch on the column that rounding has changed most, away from its rounded value."""
+    def _split(self, state: NodeState, relaxed: MasterOptimum, rounded: np.ndarray, columns: np.ndarray) -> None:
+        """Branch on the column with the largest rounding error, next to its rounded value."""
         column = int(columns[int(np.argmax(np.abs(relaxed.point - rounded)[columns]))])
-        at = rounded[column] + (0.5 if rounded[column] < visit.upper[column] else -0.5)
-        self.tree.branch(visit.node, visit.bound, column, float(at))
+        at = rounded[column] + (0.5 if rounded[column] < state.upper[column] else -0.5)
+        self.tree.branch(state.node, state.bound, column, float(at))
 
-    def _cut_inside(self, visit: Visit, relaxed: MasterOptimum) -> bool:
-        """Solve the subproblem between the LP's point and the root's solution (c); return whether that added a cut."""
-        if visit.cut_inside_done or not self._fractional_cuts_pay(visit.number):
+    def _cut_inside(self, state: NodeState, relaxed: MasterOptimum) -> bool:
+        """Solve the subproblem between the LP's point and the root's solution (c); return True if that added a cut."""
+        if state.cut_inside_done or not self._fractional_cuts_pay(state.number):
             return False
-        visit.cut_inside_done = True
-        inside = OUT * relaxed.point + (1 - OUT) * np.clip(self.centre, visit.lower, visit.upper)
+        state.cut_inside_done = True
+        inside = OUT * relaxed.point + (1 - OUT) * np.clip(self.centre, state.lower, state.upper)
         answer = self.incumbents.solve_subproblem(inside[: self.lp.n], LOOSE)
         if answer is None:
             raise Ended(StopReason.TIME_LIMIT)
@@ -302,37 +301,37 @@ class Visits:
         value = cut.at(relaxed.point[: self.lp.n])
         return value > relaxed.eta + tolerance * max(1.0, abs(value))
 
-    def _branch(self, visit: Visit, relaxed: MasterOptimum, fractional: np.ndarray) -> None:
+    def _branch(self, state: NodeState, relaxed: MasterOptimum, fractional: np.ndarray) -> None:
         """Branch on a fractional variable."""
-        if visit.number % 50 == 1:
+        if state.number % 50 == 1:
             self.incumbents.round(relaxed.point)
         column = self.costs.choose(relaxed.point, fractional)
-        self.tree.branch(visit.node, visit.bound, column, float(relaxed.point[column]))
+        self.tree.branch(state.node, state.bound, column, float(relaxed.point[column]))
 
 
-MOST = 30  # choices to evaluate; where more are left, branching excludes several at once
+MOST = 30  # choices to evaluate; with more, branching excludes several at once
 
 
 class Leaves:
-    """Closes nodes with few choices, of a master whose variables are all binary and complicating."""
+    """Closes nodes with few choices, if all variables of the master are binary and complicating."""
 
     def __init__(self, incumbents: IncumbentSearch, bounds: NodeBounds) -> None:
         self.incumbents, self.bounds, self.lp = incumbents, bounds, incumbents.lp
         lp = self.lp
-        whole = lp.size == lp.n and bool(lp.integer.all())
-        self._applies = whole and bool(np.all((lp.lower >= 0) & (lp.upper <= 1)))
+        all_integer = lp.size == lp.n and bool(lp.integer.all())
+        self._applies = all_integer and bool(np.all((lp.lower >= 0) & (lp.upper <= 1)))
         self._matrix = lp.linear.matrix.toarray() if self._applies else np.empty((0, lp.size))
         self._sizes = np.abs(self._matrix)
         self._most = 2.0 * self._sizes.max(axis=1, initial=0.0)
 
     def bound(self, cut: Cut, lower: np.ndarray, upper: np.ndarray) -> float | None:
-        """Return a bound on all choices of a node that prunes it; None where the node stays open."""
+        """Return a bound for all choices of a node that prunes it; None if the node stays open."""
         lp, incumbents = self.lp, self.incumbents
         free = np.flatnonzero(lower < upper)
         if not self._applies or not len(free) or not self._at_most_one(lower, free):
             return None
         pool, cost = incumbents.pool, lp.cost
-        steps = np.append(free, -1)  # -1: none of them
+        steps = np.append(free, -1)  # -1: no step
         at = lp.value(lower) + np.append(cost[free], 0.0)
         known = np.append(cut.coefficients[free], 0.0) + cut.constant + float(cut.coefficients @ lower)
         bounds = np.where(self._allowed(lower, free), at + np.maximum(known, pool.along(lower, free)), np.inf)
@@ -343,11 +342,11 @@ class Leaves:
             choice = lower.copy()
             if steps[k] >= 0:
                 choice[steps[k]] = 1.0
-            proven, further = self._settled(choice)
+            proven, further = self._bound_choice(choice)
             if proven == -np.inf:
                 return None
             if proven < incumbents.cutoff:
-                if incumbents.near is None or not incumbents.near.holds(choice):  # evaluated, and still not excluded
+                if incumbents.near is None or not incumbents.near.holds(choice):  # evaluated, but not excluded
                     return None
                 collected, proven = min(collected, proven), np.inf
             if further is not None:
@@ -356,10 +355,10 @@ class Leaves:
             bounds[k] = proven
         return min(collected, float(bounds.min()))
 
-    def _settled(self, choice: np.ndarray) -> tuple[float, Cut | None]:
-        """Return a proven bound of a choice, -inf where there is none, and a cut near it; it may become the incumbent.
+    def _bound_choice(self, choice: np.ndarray) -> tuple[float, Cut | None]:
+        """Return a proven bound of a choice, -inf if there is none, and a cut; the choice may become the incumbent.
 
-        Its subproblem is solved only where its bound, at half the cost or less, does not exclude it.
+        Its subproblem is solved only if the relaxation, at half the cost or less, does not exclude it.
         """
         incumbents = self.incumbents
         if not incumbents.knows(choice):
@@ -375,7 +374,7 @@ class Leaves:
         return self.lp.value(choice) + answer.bound, answer.cut
 
     def _allowed(self, lower: np.ndarray, free: np.ndarray) -> np.ndarray:
-        """Return which choices satisfy the rows, up to rounding; the last one switches none of the free columns on."""
+        """Return a mask of the choices that satisfy the rows, up to rounding; the last has no step."""
         rows, M = self.lp.linear, self._matrix
         activity = (M @ lower)[:, None] + np.column_stack([M[:, free], np.zeros(len(M))])
         slack = ROWS * (
@@ -385,11 +384,11 @@ class Leaves:
         return np.asarray(((activity <= above) & (activity >= below)).all(axis=0))
 
     def _at_most_one(self, lower: np.ndarray, free: np.ndarray) -> bool:
-        """Return whether some row excludes every pair of the free choices."""
+        """Return whether a row excludes every pair of free choices."""
         if len(free) == 1:
             return True
         left = self.lp.linear.upper - self._matrix @ lower
-        if np.all(self._most <= left):  # the usual case: any two fit
+        if np.all(self._most <= left):  # the usual case: every pair is allowed
             return False
         steps = self._matrix[:, free]
         positive = np.all(steps > 0, axis=1) & np.isfinite(left)

@@ -1,9 +1,9 @@
 """Worker processes on this machine, forked from the coordinator.
 
-A fork holds data, cuts and compiled code after a few milliseconds, without pickling or imports. The least objective and
-the request to halt are in shared memory; everything else goes through one pipe for each worker. A point goes through
-the pipe before its objective is shared, so that no worker prunes by a point that is lost with its finder. The
-coordinator handles Ctrl-C. Workers end with it, however it ends.
+A fork has data, cuts and compiled code after a few milliseconds, without pickling or imports. The least objective and
+the request to halt are in shared memory; all other data are sent through one pipe for each worker. A point is sent
+before its objective is shared, so that no worker prunes by a point that is lost with a dead worker. The coordinator
+handles Ctrl-C. Workers end with the coordinator in all cases.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from solvers.errors import Error, SolverFailure
 from solvers.shared_state import end_with_parent, without_warnings
 
 BEST, HALT = 0, 1  # places in the shared memory
-POLL = 0.05  # s, between checks of limits and Ctrl-C
-PATIENCE = 2.0  # s for the reports after the request to halt
+POLL = 0.05  # s between checks of limits and Ctrl-C
+PATIENCE = 2.0  # s to wait for reports after the request to halt
 
 
 class Unavailable(Exception):
@@ -38,7 +38,7 @@ class Unavailable(Exception):
 
 
 class SharedMemory(SharedIncumbent):
-    """The memory that the workers share, and the pipe of one of them to the coordinator."""
+    """The shared memory of the workers, and the pipe of one worker to the coordinator."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class SharedMemory(SharedIncumbent):
         self._parent = os.getpid()
 
     def report_to(self, home: Connection) -> None:
-        """Report through this pipe from now on, in a worker."""
+        """Use this pipe for reports, in a worker."""
         self._home = home
 
     def best(self) -> float:
@@ -70,13 +70,13 @@ class SharedMemory(SharedIncumbent):
         self._cells[HALT] = float(now)
 
     def halted(self) -> bool:
-        """Return whether the slice must end now: it was requested, or the coordinator has ended."""
+        """Return whether the slice must end now: on request, or because the coordinator has ended."""
         return bool(self._cells[HALT]) or (self._home is not None and os.getppid() != self._parent)
 
 
 @dataclass
 class WorkerFailure:
-    """The error of a worker: itself if it is one of ours, else as a ``SolverFailure``."""
+    """The error of a worker: an ``Error`` of this package, or a ``SolverFailure`` with the reason."""
 
     error: Error
 
@@ -105,7 +105,7 @@ class ProcessPool:
         for _ in range(size):
             here, there = multiprocessing.Pipe()
             inherited = [*self._pipes, here]
-            with without_warnings(DeprecationWarning):  # on threads, of BLAS or a display: a worker needs none of them
+            with without_warnings(DeprecationWarning):  # on threads of BLAS or a display, which workers do not use
                 handle = multiprocessing.get_context("fork").Process(
                     target=_serve, args=(task, self.incumbent, there, inherited), daemon=True
                 )
@@ -113,7 +113,7 @@ class ProcessPool:
                     handle.start()
                 except OSError as error:
                     self.end()
-                    raise Unavailable(f"the system starts no other ({error})") from error
+                    raise Unavailable(f"the system cannot start another process ({error})") from error
             there.close()
             self._handles.append(handle)
             self._pipes.append(here)
@@ -123,15 +123,15 @@ class ProcessPool:
     ) -> dict[int, Report]:
         """Explore the slices; return the reports of the workers that are alive.
 
-        ``take``: called with each point found; returns the objective of the incumbent. ``stopped``: whether to end at
-        once. Raises the error of a worker.
+        ``take``: called with each point; returns the objective of the incumbent. ``stopped``: returns a reason to stop
+        now, or None. Raises the error of a worker.
         """
         reports: dict[int, Report] = {}
         waiting: dict[Any, int] = {}  # by pipe
         pipe: Any
         self.incumbent.halt(False)
         for k, part in parts.items():
-            with suppress(OSError):  # of a worker that has ended
+            with suppress(OSError):  # the worker has ended
                 self._pipes[k].send(part)
                 waiting[self._pipes[k]] = k
         until = math.inf
@@ -141,7 +141,7 @@ class ProcessPool:
                 for pipe in wait(list(waiting), POLL):
                     try:
                         answer = pipe.recv()
-                    except (EOFError, OSError):  # of a worker that has ended
+                    except (EOFError, OSError):  # the worker has ended
                         answer = None
                     if isinstance(answer, WorkerFailure):
                         raise answer.error
@@ -151,7 +151,7 @@ class ProcessPool:
                     k = waiting.pop(pipe)
                     if answer is not None:
                         reports[k] = answer
-                        if not answer.open and not answer.nodes:  # the others share their nodes with it
+                        if not answer.open and not answer.nodes:  # the others give it a share of their nodes
                             self.incumbent.halt(True)
                 for pipe in set(waiting) - alive:
                     if not pipe.poll():
@@ -171,21 +171,21 @@ class ProcessPool:
 
 
 def possible() -> bool:
-    """Return whether this platform forks processes."""
+    """Return whether this platform can fork processes."""
     return sys.platform == "linux"
 
 
 def check_allowed() -> None:
-    """Raise Unavailable where this process may start no other, as in a ``multiprocessing.Pool``."""
+    """Raise Unavailable if this process may not start others, as in a ``multiprocessing.Pool``."""
     if multiprocessing.current_process().daemon:
-        raise Unavailable("a daemonic process may start no other")
+        raise Unavailable("a daemonic process may not start others")
 
 
 def _serve(task: TreeTask, incumbent: SharedMemory, home: Connection, inherited: list[Connection]) -> None:
-    """Explore slices until the pipe ends."""
+    """Explore slices until the pipe is closed."""
     interrupt.leave_to_parent()
     end_with_parent()
-    for pipe in inherited:  # else no pipe would close while another worker lives
+    for pipe in inherited:  # a pipe is closed only if no worker has it open
         pipe.close()
     incumbent.report_to(home)
     with suppress(EOFError, OSError):

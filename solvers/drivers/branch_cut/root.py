@@ -1,4 +1,4 @@
-"""The root of the tree: its relaxation, first incumbents, and fixing by reduced costs."""
+"""The root of the tree: relaxation, first incumbents, and fixing by reduced costs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from solvers.facts.structure import SubAnswer
 from solvers.lp.highs import LpStatus
 from solvers.result import SolutionStatus, StopReason
 
-SHARE = 0.5  # of the time limit, by which the root must end
+SHARE = 0.5  # of the time limit, at which the root ends
 ENOUGH = 0.1  # accuracy of the root's relaxation, as a share of the distance from its bound to the incumbent
 
 
@@ -62,7 +62,7 @@ class RootSearch:
                     self._take_first_cut()
         if (stop := self.driver.stopped()) is not None:
             raise Ended(stop)
-        if self.relaxed is None:  # without a cut that bounds eta the tree begins with nothing
+        if self.relaxed is None:  # there is no cut that bounds eta
             self.relaxed = MasterOptimum(-np.inf, self.centre, -np.inf, np.zeros(lp.size), lp.lower, lp.upper)
         incumbents.round(self.centre)
         incumbents.recall_best()
@@ -84,7 +84,7 @@ class RootSearch:
         driver.message = " ".join(filter(None, [driver.message, *sentences]))
 
     def _relaxed_by_structure(self) -> bool:
-        """Solve the relaxation by the structure; return False where it has none."""
+        """Solve the relaxation by the structure; return False if it has none."""
         lp = self.lp
         if not np.any(lp.lower < lp.upper):
             return False
@@ -113,9 +113,8 @@ class RootSearch:
             root = self._by_bundle(found)
         self.centre, self.relaxed = root.centre, root.relaxed
         self.lp.clip_cuts()
-        if (
-            root.status is LpStatus.INFEASIBLE and self.driver.best is None
-        ):  # else fixing has excluded all that is better
+        # With an incumbent the LP is infeasible only because fixing has excluded all better points.
+        if root.status is LpStatus.INFEASIBLE and self.driver.best is None:
             raise Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
 
     def _by_bundle(self, start: np.ndarray) -> Root:
@@ -132,7 +131,7 @@ class RootSearch:
         )
 
     def _report(self, root: Root) -> bool:
-        """Use the result of an iteration of the bundle; return whether the relaxation is solved."""
+        """Use the result of an iteration of the bundle; return True if the relaxation is solved."""
         driver, incumbents = self.driver, self.incumbents
         driver.raise_bound(min(root.bound, self.tree.left_out, incumbents.least), of_rest=True)
         if self.lp.added == 1:  # a first incumbent, by the coefficients of the first cut
@@ -146,17 +145,17 @@ class RootSearch:
         return driver.closed(driver.config.gap) or self._solved_enough(root)
 
     def _solved_enough(self, root: Root) -> bool:
-        """Return whether branching gains more than further cuts at the root."""
+        """Return whether branching is worth more than further cuts at the root."""
         best = self.driver.best
         if best is None or not np.isfinite(root.bound):
             return False
         return root.value - root.bound <= ENOUGH * (best - root.bound)
 
     def _take_first_cut(self) -> None:
-        """Add one optimality cut from integral points, where the subproblem cannot be solved at fractional ones."""
+        """Add one optimality cut at an integral point, if the subproblem cannot be solved at fractional points."""
         lp = self.lp
         rounded = lp.greedy(np.argsort(-self.centre[: lp.n], kind="stable"))
-        for choice in (rounded, np.ones(lp.n)):  # nothing is fixed at 0 at the second
+        for choice in (rounded, np.ones(lp.n)):  # the second fixes no variable at 0
             answer = self.incumbents.solve_subproblem(choice, TIGHT)
             if answer is None:
                 raise Ended(StopReason.TIME_LIMIT)
@@ -173,12 +172,12 @@ class RootSearch:
             self.driver.raise_bound(relaxed.bound)
 
     def fix(self) -> None:
-        """Fix variables by the root's reduced costs: any other value would be worse than the incumbent."""
+        """Fix variables by the root's reduced costs: all other values are worse than the incumbent."""
         root, lp = self.relaxed, self.lp
         if root is None or not np.isfinite(self.incumbents.cutoff):
             return
         d = root.reduced_costs
-        least = root.bound + np.abs(d)  # for a move by one, the least an integer variable can make
+        least = root.bound + np.abs(d)  # after a step of 1, the least of an integer variable
         costly = lp.integer & (least >= self.incumbents.cutoff) & (root.lower < root.upper) & (lp.lower < lp.upper)
         at_lower = costly & (d > 0) & np.isfinite(root.lower)
         at_upper = costly & (d < 0) & np.isfinite(root.upper)

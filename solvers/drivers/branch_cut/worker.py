@@ -1,6 +1,7 @@
-"""A worker process: the problem it gets, its work in a slice of time, and its report.
+"""A worker process: its task, its work in a slice of time, and its report.
 
-The bounds that a worker proves hold wherever its nodes came from. The coordinator evaluates its incumbents again.
+The bounds that a worker proves are valid for the nodes of any other process. The coordinator evaluates its incumbents
+again.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ from solvers.drivers.branch_cut.branching import Node, Tree
 from solvers.drivers.branch_cut.incumbents import IncumbentSearch
 from solvers.drivers.branch_cut.master import MasterLP
 from solvers.drivers.branch_cut.memory import Memory
-from solvers.drivers.branch_cut.node import SEARCHES, NodeBounds, Visits
+from solvers.drivers.branch_cut.node import SEARCHES, NodeBounds, NodeSearch
 from solvers.facts.structure import Oracle, Relaxation, SubAnswer
 from solvers.result import StopReason
 
-SLACK = 2e-7  # relative: another process may find the same point worth so much more
+SLACK = 2e-7  # relative: the objective that another process computes at the same point may be larger by this
 
 
 @dataclass
 class TreeTask:
-    """The problem of the tree, without the user's model.
+    """The tree search without the user's model.
 
-    ``below``: the objective that an incumbent must be better than. ``whole``: whether points that are no better count
-    too. ``portable``: whether it can be pickled.
+    ``below``: only objectives below this are searched for. ``all_points``: whether points that are not better are
+    reported, too. ``portable``: whether the task can be pickled.
     """
 
     oracle: Oracle
@@ -43,11 +44,11 @@ class TreeTask:
     centre: np.ndarray
     gap: float
     below: float
-    whole: bool
+    all_points: bool
     portable: bool
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for another process: cuts and pseudo-costs of the memory, not its answers."""
+        """Return the state for another process: the memory has cuts and pseudo-costs only."""
         return self.__dict__ | {"memory": Memory(cuts=self.memory.cuts, costs=self.memory.costs)}
 
 
@@ -55,11 +56,15 @@ class TreeTask:
 class Slice:
     """The next work of one worker.
 
-    ``nodes``: new nodes, besides those that it keeps. ``lower``, ``upper``: bounds after fixing at the root. ``best``,
-    ``choice``: the incumbent. ``costs``: pseudo-costs of the whole tree. ``solved``, ``searched``: subproblems of the
-    whole tree, and those for wider exchanges. ``seconds``: length of the slice. ``left``: time left of the run.
-    ``limit``: most nodes. ``searches``: whether to search for incumbents in wider exchanges. ``back``: shares of its
-    open nodes to return at the end of the slice, and where the slice is stopped early.
+    - ``nodes``: new nodes, in addition to those that it keeps.
+    - ``lower``, ``upper``: bounds after fixing at the root.
+    - ``best``, ``choice``: the incumbent.
+    - ``costs``: pseudo-costs of the whole tree.
+    - ``solved``, ``searched``: subproblems of the whole tree, and those for wider exchanges.
+    - ``seconds``, ``limit``: length of the slice, and maximum number of nodes.
+    - ``left``: remaining time of the run.
+    - ``searches``: whether to search for incumbents by wider exchanges.
+    - ``back``: shares of its open nodes to return at the end of the slice, and after an early stop.
     """
 
     nodes: list[Node]
@@ -82,7 +87,7 @@ class Report:
     """The result of a slice.
 
     ``bound``: least bound of the ``open`` nodes that the worker keeps. ``nodes``: returned nodes. ``left_out``: least
-    bound of closed nodes. ``least``: least bound proven for a choice that was evaluated. ``points``: better
+    bound of closed nodes. ``least``: least bound that was proven for an evaluated choice. ``points``: better
     incumbents with their objectives. ``costs``: changes of the pseudo-costs.
     """
 
@@ -100,10 +105,7 @@ class Report:
 
 
 class SharedIncumbent:
-    """The incumbent of all workers, as one of them sees it during a slice.
-
-    This class is for workers that exchange incumbents between slices only.
-    """
+    """The incumbent of all workers in one worker; this class is for workers that exchange it between slices only."""
 
     def __init__(self) -> None:
         self._points: list[tuple[np.ndarray, float]] = []
@@ -117,7 +119,7 @@ class SharedIncumbent:
         self._points.append((point, objective))
 
     def points(self) -> list[tuple[np.ndarray, float]]:
-        """Return the points that were not returned before."""
+        """Return the points since the last call."""
         points, self._points = self._points, []
         return points
 
@@ -130,7 +132,7 @@ class Worker:
     """Explores a part of the tree, slice by slice; a ``SearchContext``."""
 
     def __init__(self, task: TreeTask, incumbent: SharedIncumbent) -> None:
-        self.config = DecompositionConfig(gap=task.gap, validation=True if task.whole else None)
+        self.config = DecompositionConfig(gap=task.gap, validation=True if task.all_points else None)
         self.clock, self.incumbent = Clock(None), incumbent
         self.seconds = {"master": 0.0, "subproblem": 0.0}
         self._oracle, self._best = task.oracle, np.inf
@@ -138,26 +140,26 @@ class Worker:
         self.tree = Tree()
         self.incumbents = IncumbentSearch(self, copy(task.lp), replace(task.memory), below=task.below)
         bounds = NodeBounds(self, self.incumbents, task.relaxation)
-        self.visits = Visits(self.incumbents, bounds, self.tree, fractional=True)
-        self.visits.centre = task.centre
+        self.search = NodeSearch(self.incumbents, bounds, self.tree, fractional=True)
+        self.search.centre = task.centre
 
     def explore(self, part: Slice) -> Report:
-        """Process nodes until none is left, the time is over, or another worker has no open node."""
-        incumbents, tree, visits = self.incumbents, self.tree, self.visits
+        """Process nodes until none is open, time is up, or another worker has no open node."""
+        incumbents, tree, search = self.incumbents, self.tree, self.search
         self.clock, self._until = Clock(part.left), time.perf_counter() + part.seconds
-        self._most = visits.nodes + part.limit
+        self._most = search.nodes + part.limit
         self._best = min(self._best, part.best)
         self.seconds = dict.fromkeys(self.seconds, 0.0)
-        before, tree.left_out, incumbents.least = visits.nodes, np.inf, np.inf
+        before, tree.left_out, incumbents.least = search.nodes, np.inf, np.inf
         incumbents.lp.lower, incumbents.lp.upper = part.lower, part.upper
         incumbents.solved, incumbents.searched = part.solved, part.searched
-        visits.costs.learnt = part.costs
+        search.costs.totals = part.costs
         tree.give(part.nodes)
         try:
             if part.searches and part.choice is not None:
                 incumbents.adopt(part.choice)
-            while self.stopped() is None and visits.step():
-                if part.searches and visits.nodes % SEARCHES == 0 and self.stopped() is None:
+            while self.stopped() is None and search.step():
+                if part.searches and search.nodes % SEARCHES == 0 and self.stopped() is None:
                     incumbents.exchange_more()
         except Ended as end:
             if end.stop is not StopReason.TIME_LIMIT:
@@ -170,8 +172,8 @@ class Worker:
             left_out=tree.left_out,
             least=incumbents.least,
             points=self.incumbent.points(),
-            costs=visits.costs.learnt - part.costs,
-            visited=visits.nodes - before,
+            costs=search.costs.totals - part.costs,
+            visited=search.nodes - before,
             solved=incumbents.solved - part.solved,
             searched=incumbents.searched - part.searched,
             seconds=self.seconds,
@@ -189,9 +191,9 @@ class Worker:
             return self._oracle.solve(point, tolerance, self.clock.left)
 
     def take(self, point: np.ndarray, objective: float, answer: SubAnswer) -> None:
-        """Report a point, with an objective slightly above its own: the coordinator may compute a larger one."""
-        resolved = 0.0 if answer.value is None else answer.value - answer.bound
-        claimed = objective + 2.0 * max(0.0, resolved) + SLACK * abs(objective)
+        """Report a point, with a slightly larger objective, because the coordinator may compute a larger one."""
+        gap = 0.0 if answer.value is None else answer.value - answer.bound
+        claimed = objective + 2.0 * max(0.0, gap) + SLACK * abs(objective)
         better = claimed < min(self._best, self.incumbent.best())
         if better or self.config.validation is not None:
             self.incumbent.claim(point.copy(), claimed)
@@ -201,11 +203,11 @@ class Worker:
         """Do nothing: the coordinator writes the table."""
 
     def stopped(self) -> StopReason | None:
-        """Return the reason to end the slice, None where there is none."""
+        """Return the reason to end the slice, or None."""
         over = self.clock.over or time.perf_counter() >= self._until or self.incumbent.halted()
         if over:
             return StopReason.TIME_LIMIT
-        return StopReason.ITERATION_LIMIT if self.visits.nodes >= self._most else None
+        return StopReason.ITERATION_LIMIT if self.search.nodes >= self._most else None
 
     @contextmanager
     def timing(self, what: str) -> Iterator[None]:
@@ -217,5 +219,5 @@ class Worker:
             self.seconds[what] += time.perf_counter() - start
 
     def find_floor(self) -> tuple[float, np.ndarray | None]:
-        """Return no bound of the master: the root would have found it."""
+        """Return no bound, because the root has looked for one."""
         return -np.inf, None

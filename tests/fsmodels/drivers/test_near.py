@@ -108,7 +108,7 @@ def test_a_cutoff_that_nothing_beats_is_proven_and_one_that_is_beaten_does_no_ha
     above = solvers.solve(model, "branch-and-cut", cutoff=0.98 * best)
     assert above.bound >= 0.98 * best
     assert above.stop_reason is StopReason.CONVERGED
-    assert "nothing is better than the cutoff" in above.message
+    assert "no objective is better than the cutoff" in above.message
     below = solvers.solve(model, "branch-and-cut", cutoff=1.02 * best)
     assert below.status is SolutionStatus.OPTIMAL
     assert below.objective == pytest.approx(best, rel=1e-4)

@@ -353,7 +353,7 @@ def test_what_a_process_is_told_can_be_pickled(name):
     explorer, lp = worker.Worker(job, worker.SharedIncumbent()), driver._lp
     nodes = [worker.Node(-np.inf, 0)]
     part = worker.Slice(
-        nodes=nodes, lower=lp.lower, upper=lp.upper, best=np.inf, choice=None, costs=driver.visits.costs.learnt,
+        nodes=nodes, lower=lp.lower, upper=lp.upper, best=np.inf, choice=None, costs=driver.search.costs.totals,
         solved=0, searched=0, seconds=60.0, left=None, limit=np.inf, searches=True, back=(1.0, 1.0),
     )  # fmt: skip
     report = explorer.explore(part)
@@ -411,7 +411,7 @@ def test_a_system_that_starts_no_process_leaves_the_tree_to_one(monkeypatch):
     monkeypatch.setattr("multiprocessing.context.ForkProcess.start", start)
     result = solved(fsp_m(alike()))
     assert result.status is SolutionStatus.OPTIMAL
-    assert "threads=2 were not used: the system starts no other (no memory)." in result.message
+    assert "threads=2 were not used: the system cannot start another process (no memory)." in result.message
 
 
 def in_a_pool(_):
@@ -426,7 +426,7 @@ def test_a_process_of_a_pool_explores_alone_and_says_so():
         pool.close()
         pool.join()
     assert status is SolutionStatus.OPTIMAL
-    assert message == "threads=2 were not used: a daemonic process may start no other."
+    assert message == "threads=2 were not used: a daemonic process may not start others."
 
 
 @needs_fork

@@ -164,7 +164,7 @@ def test_what_is_dropped_is_said(make_data):
     assert again.details["memory"]["dropped"] in again.message
     assert again.details["memory"]["answers"] == 0 < again.details["memory"]["cuts"]
     other = fs.solve(fs.fsp.fsp_m(make_data(150, 8, seed=5), max_features=4, C=0.2), memory=memory)
-    assert "it is another model's" in other.message
+    assert "it belongs to another model" in other.message
     assert other.details["memory"]["cuts"] == 0
 
 
@@ -197,7 +197,7 @@ def test_a_model_built_anew_goes_on_from_a_pickled_memory(make_data):
     assert again.selected == first.selected
     assert fs.solve(anew).selected == first.selected
     others = fs.solve(fs.fsp.fsp_m(make_data(150, 8, seed=6), max_features=4, C=0.1), memory=kept)
-    assert "it is another model's" in others.message
+    assert "it belongs to another model" in others.message
 
 
 def test_further_variables_of_the_master_keep_the_cuts(make_data):
