@@ -16,6 +16,7 @@ from solvers.drivers.trace import Trace, state_of_run
 from solvers.drivers.unbounded import point_exists, verified
 from solvers.errors import OptionError, SolverFailure
 from solvers.facts.base import Dropped, Facts, facts_of, facts_violation, feasible_value, resolution_of, worst_violation
+from solvers.facts.certificate import Certificate
 from solvers.interfaces.registry import SOLVERS, called, entry, nearest, refuse_unpassed
 from solvers.model.classes import single_objective
 from solvers.model.conflict import clashing_rows
@@ -49,6 +50,7 @@ LIMITS = {
     StopReason.INTERRUPTED: "Interrupted.",
 }
 
+End = tuple[StopReason, SolutionStatus | None]  # of a run; the status is None if the gap determines it
 INFINITE = 1e20  # infinity of solvers: a feasible point with a larger objective proves that it is unbounded
 
 
@@ -127,12 +129,12 @@ class Driver:
         self.seconds = {"prepare": 0.0, "master": 0.0, "subproblem": 0.0}
         self._busy: tuple[str, float] | None = None  # the current step, and its start
         self.late = False  # whether the time limit was reached during ``prepare``
+        self.sign = 1.0 if single_objective(self.reading).sense == pyo.minimize else -1.0
         try:
             with self.timing("prepare"):
                 self.prepare()
         except OutOfTime:
             self.late = True
-            self.sign = 1.0 if single_objective(self.reading).sense == pyo.minimize else -1.0
         self.resolution = resolution_of(self.reading)
 
     def _check_passed_options(self) -> None:
@@ -170,10 +172,10 @@ class Driver:
         return self.sees(component) or (written is not None and any(component is c for c in written.components))
 
     def prepare(self) -> None:
-        """Split the model; set ``sign``."""
+        """Check the options, read the model, and build the problems of the run."""
         raise NotImplementedError
 
-    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+    def loop(self) -> End:
         """Run; return the reason to stop, and the status if the gap does not determine it."""
         raise NotImplementedError
 
@@ -215,7 +217,7 @@ class Driver:
         """Return the amount of work so far as text; another thread may call it at any time."""
         return [f"{len(self.trace.rows)} rounds"] if self.trace.rows else []
 
-    def _run_loop(self) -> tuple[StopReason, SolutionStatus | None]:
+    def _run_loop(self) -> End:
         """Run the loop, then restore the values of the model."""
         c = self.config
         self.reading = ModelReading(self.model, self.reading.written)  # the model may have been edited since
@@ -294,10 +296,23 @@ class Driver:
         if put_on_bounds(self.reading.variables) and (facts is None or not facts.implicit):
             objective = self._objective_value()
         error = worst_violation(self.reading)
-        if error > ROUNDING and facts is not None and facts.certificate is not None:  # a point of a named solver
-            facts.certificate.settle(self.reading, has_point=True)
+        if error > ROUNDING and self.certificate is not None:  # a point of a named solver
+            self.certificate.settle(self.reading, has_point=True)
             objective, error = self._objective_value(), worst_violation(self.reading)
         return objective, max(error, facts_violation(self.model))
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The proof from the data, if the builder of the model has one."""
+        facts = facts_of(self.model)
+        return None if facts is None else facts.certificate
+
+    def bound_with_data(self, bound: float | None, duals: dict[Any, float]) -> float | None:
+        """Return a bound, or the better bound that the certificate proves with multipliers of the model's rows."""
+        if self.certificate is None:
+            return bound
+        proven = self.certificate.bound_with(self.reading, duals, self._signed(bound), minimize=self.sign > 0)
+        return self._signed(proven)
 
     def _objective_value(self) -> float:
         """Return the objective, to be minimised, at the values of the model."""
@@ -332,7 +347,7 @@ class Driver:
         if outcome.status is SolutionStatus.NO_SOLUTION and not message:
             message = "Stopped before the first incumbent: allow more time or iterations."
         unproven = stop is StopReason.CONVERGED and outcome.status is SolutionStatus.FEASIBLE and claim is None
-        if unproven and not message and self._kept == self._least():
+        if unproven and not message and self._kept == (0.0, self.best):
             message = BELOW_TOLERANCES
         if objective is not None and dual_suffix(self.model) is not None:
             message = f"{message} No multipliers in model.dual: {self.name} does not solve the model as one problem."
@@ -365,31 +380,16 @@ class Driver:
 
     def _offer_trivial(self) -> None:
         """Offer the trivial point of the builder if the run has found no point."""
-        facts = facts_of(self.model)
-        if (
-            facts is None
-            or facts.certificate is None
-            or facts.certificate.settle(self.reading, has_point=False) is None
-        ):
+        certificate = self.certificate
+        if certificate is None or certificate.settle(self.reading, has_point=False) is None:
             return
         self.offer(self._objective_value(), self.reading.variables, lambda: None)
         self.record("trivial", self.best, cuts=0, support=None)
-        bound = self._signed(self.bound)
-        proven = facts.certificate.bound_with(self.reading, {}, bound, minimize=self.sign > 0)
-        self.raise_bound(self._signed(proven))
+        self.raise_bound(self.bound_with_data(self.bound, {}))
 
     def _bound_at_hand(self) -> float | None:
         """Return a bound that needs no solve, or None."""
-        facts = facts_of(self.model)
-        return (
-            None
-            if facts is None or facts.certificate is None
-            else self._signed(facts.certificate.at_hand(self.reading))
-        )
-
-    def _least(self) -> tuple[float, float] | None:
-        """Return the score and objective of the best incumbent without validation."""
-        return None if self.best is None else (0.0, self.best)
+        return None if self.certificate is None else self._signed(self.certificate.at_hand(self.reading))
 
     def _verdict(self, objective: float | None, claim: SolutionStatus | None, error: float) -> Verdict:
         """Return the verdict on the incumbent."""

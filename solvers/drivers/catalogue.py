@@ -24,8 +24,7 @@ from solvers.interfaces.registry import SOLVERS, Capability, SolverSpec, declare
 from solvers.interfaces.spec import describe
 from solvers.outside import warn
 
-# Their names stand in ``solvers.lazy`` too, which imports none of them.
-# A driver of one's own is entered here: ``DRIVERS["its-name"] = ItsClass``.
+# ``solvers.lazy`` lists the same names without importing the drivers. To add a driver: ``DRIVERS["name"] = Class``.
 DRIVERS: dict[str, type[Driver]] = {
     "benders": Benders,
     "branch-and-cut": BranchAndCut,
@@ -37,7 +36,7 @@ DRIVERS: dict[str, type[Driver]] = {
     "two-layer": TwoLayer,
     "row-generation": RowGeneration,
 }
-RENAMED = {"words": "common_options", "tight": "tight_options"}  # documented fields of ``SolverSpec``, for one version
+RENAMED = {"words": "common_options", "tight": "tight_options"}  # fields of ``SolverSpec``, for one version
 
 
 def register(
@@ -48,19 +47,19 @@ def register(
     qualify: bool = False,
     **facts: Any,
 ) -> SolverSpec:
-    """Add a solver to the table, with the capabilities that you declare.
+    """Add a solver to the table, with the given capabilities.
 
     Parameters
     ----------
     name : str
-        For ``solve`` and the slots of drivers.
+        Name for ``solve`` and for the solver options of drivers.
     capabilities : Capability
-        All that it may be asked for, for example ``Capability.LP | Capability.LP_DUALS | Capability.MILP``.
+        All its capabilities, for example ``Capability.LP | Capability.LP_DUALS | Capability.MILP``.
     make : callable, optional
         Returns a new Pyomo solver; by default ``pyo.SolverFactory(name)``.
     qualify : bool
-        Whether to solve trial problems first, of a few variables and with known answers: linear, convex quadratic and
-        mixed-integer programs, their multipliers, and claims without a solution and at a time limit. About one second.
+        Solve trial problems first, with a few variables and known answers: linear, convex quadratic and mixed-integer
+        programs, their multipliers, and the status without a solution and at a time limit. This takes about a second.
     **facts
         Fields of ``SolverSpec``, for example ``common_options={"gap": "mipgap"}``, ``option_names``,
         ``tight_options``, ``local=True``, ``flip_duals=True``, ``version``, ``install``.
@@ -68,9 +67,9 @@ def register(
     Raises
     ------
     OptionError
-        If the name is taken, or a fact is none of ``SolverSpec``.
+        If the name is in use, or a fact is not a field of ``SolverSpec``.
     SolverError
-        If an answer to a trial problem is wrong; the solver is not added then.
+        If an answer to a trial problem is wrong; then the solver is not added.
 
     Examples
     --------
@@ -83,7 +82,7 @@ def register(
     """
     if name in DRIVERS or name in SOLVERS:
         kind = "driver" if name in DRIVERS else "solver"
-        raise OptionError(f'"{name}" is the name of a {kind}: choose another, or solvers.forget("{name}") first.')
+        raise OptionError(f'"{name}" is the name of a {kind}: choose another, or call solvers.forget("{name}") first.')
     if not isinstance(capabilities, Capability):
         raise OptionError(f"capabilities={capabilities!r} are not allowed: give a solvers.Capability, or several by |.")
     for old in RENAMED.keys() & facts.keys():
@@ -101,17 +100,18 @@ def register(
 
 
 def forget(name: str) -> SolverSpec:
-    """Take a solver out of the table, and return its entry.
+    """Remove a solver from the table, and return its entry.
 
     Raises SolverError if it is not in the table.
     """
     if name not in SOLVERS:
-        raise SolverError(f'"{name}" is not in the table.{nearest(name, list(SOLVERS))} It has: {", ".join(SOLVERS)}.')
+        hint = nearest(name, list(SOLVERS))
+        raise SolverError(f'"{name}" is not in the table.{hint} The table has: {", ".join(SOLVERS)}.')
     return SOLVERS.pop(name)
 
 
 def available() -> pd.DataFrame:
-    """Return a table of all solvers and drivers: name, kind, found, version, how to get it, what it can solve.
+    """Return a table of all solvers and drivers: name, kind, found, version, installation, and problem classes.
 
     Examples
     --------

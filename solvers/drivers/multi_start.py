@@ -31,10 +31,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 from pyomo.mpec import Complementarity
 
-from solvers.drivers.base import Driver
+from solvers.drivers.base import Driver, End
 from solvers.drivers.slots import slot_words
 from solvers.drivers.starts import RandomStartsConfig, Start, random_points, spread, table
 from solvers.errors import OptionError, SolverError
@@ -109,8 +108,6 @@ class MultiStart(Driver):
         c, model = self.config, self.model
         c.check("warm_start")
         self.spec = _local(c.sub_solver)
-        objective = single_objective(self.reading)
-        self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
         if facts_of(model) is not None:  # the model of a builder may be large
             self.check_time(hand_over(model, self.spec.seconds_per_term))
         self.visible = visible(self.reading, self.spec)
@@ -137,7 +134,7 @@ class MultiStart(Driver):
         self._best_run: LocalStart | None = None
         self._nearest: tuple[LocalStart, list[Any]] | None = None  # the infeasible point with the least violation
 
-    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+    def loop(self) -> End:
         """Run from each start and keep the best; the numbers in comments are the steps of the algorithm."""
         try:
             crossed = next((v.name for v in self.variables if bounds_of(v)[0] > bounds_of(v)[1]), "")
@@ -224,9 +221,8 @@ class MultiStart(Driver):
             return
         self.visible.bring_back()
         run.violation, value = self._violation_and_value()
-        facts = facts_of(self.model)
-        if run.violation <= FEASIBLE and facts is not None and facts.certificate is not None:
-            facts.certificate.settle(self.reading, has_point=True)
+        if run.violation <= FEASIBLE and self.certificate is not None:
+            self.certificate.settle(self.reading, has_point=True)
             run.violation, value = self._violation_and_value()
         if run.violation > HOPELESS:
             run.failure = f"the point of {solver} violates the rows by {run.violation:.1e}"

@@ -1,4 +1,4 @@
-"""Increasing weights of an exact penalty, for every solver and driver."""
+"""Increasing weights of an exact penalty, for all solvers and drivers."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from solvers.values import INSIDE, put_back
 
 
 def penalty_of(model: Any) -> PenaltyValues | None:
-    """Return the model's penalty with a free weight, None where there is none."""
+    """Return the penalty of the model whose weight is free, None if there is none."""
     facts = facts_of(model)
     return facts.penalty if isinstance(facts, Blocks) else None
 
 
 def by_values(model: Any, penalty: PenaltyValues, once: Callable[[], Result], options: dict[str, Any]) -> Result:
-    """Solve for each value of the weight, until the penalised condition holds.
+    """Solve for each value of the weight, until the penalised condition is satisfied.
 
-    Each solve begins at the values that the model had, not at the point for a smaller weight: that point is often
+    Each solve starts from the initial values of the model, not from the point for a smaller weight. That point is often
     feasible with a lower objective, and a solve returns no point that is worse than its start.
 
-    The weight stays at the value of the point returned; without a point it is what it was. ``once``: solves, within the
-    time limit that all share. The tables of iterations and starts have the rows of all values.
+    The weight keeps the value of the returned point; without a point it is restored. ``once``: a solve within the
+    common time limit. The tables of iterations and starts have the rows of all values.
     """
     penalty.check()
     check_limits(options)
@@ -60,8 +60,8 @@ def by_values(model: Any, penalty: PenaltyValues, once: Callable[[], Result], op
         if converged and len(rows) < len(penalty.values):
             result.stop_reason = StopReason.TIME_LIMIT
         inexact = (
-            f"At {penalty.parameter.local_name}={row['value']:g} the penalty is not exact: what it is to enforce is "
-            f"missed by {row['measure']:.2g} (allowed {penalty.tolerance:g})."
+            f"At {penalty.parameter.local_name}={row['value']:g} the penalty is not exact: its condition is violated "
+            f"by {row['measure']:.2g} (allowed {penalty.tolerance:g})."
         )
         result.message = f"{inexact} {result.message}".strip()
     _add_tables(result, runs, rows, penalty.parameter.local_name)

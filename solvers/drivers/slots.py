@@ -1,4 +1,4 @@
-"""Options of the solvers inside a driver: those of the run, those of their slot, and whether to show a log."""
+"""Options of the solvers inside a driver, for each role ("slot"): "master", "sub" and "lp"."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def lp_words(config: Config) -> SolveOptions:
 
 
 def slot_words(config: Config, slot: str, **words: Any) -> SolveOptions:
-    """Return the options of the solver of a slot, with those of the run in ``words``."""
+    """Return the options of the solver in a slot; ``words``: options of the run."""
     return SolveOptions(**words, tee=config.shows(slot), own=config.own(slot))
 
 
 def master_words(config: Config, spec: SolverSpec, needed: dict[str, Any] | None = None) -> SolveOptions:
     """Return the options of the master solver.
 
-    Its bound is the bound of the run, so that it solves to a tenth of the gap and with tight tolerances, unless its
+    Its bound is the bound of the run. Therefore it solves to a tenth of the gap and with tight tolerances, unless its
     options differ. ``needed``: options that the driver requires.
 
     Raises
@@ -37,8 +37,8 @@ def master_words(config: Config, spec: SolverSpec, needed: dict[str, Any] | None
     own, needed = config.own("master"), needed or {}
     if "gap" in spec.unsupported_options:
         _logger.warning(
-            "Pyomo passes no gap to %s: it solves each master to its own. Give it by master_options where that is not "
-            "enough.",
+            "Pyomo passes no gap to %s, which solves each master to its default gap. If necessary, set the gap in "
+            "master_options.",
             spec.name,
         )
     for name in own:

@@ -15,22 +15,22 @@ from solvers.lp.pyomo import require_lp_solver
 from solvers.options import Config, SolverObject, check_types
 from solvers.values import bounds_of
 
-SAME = 1e-6  # relative: objectives of two starts that count as one
+SAME = 1e-6  # relative difference at which the objectives of two starts count as equal
 
 
 @dataclass
 class RandomStartsConfig(Config):
-    """Options of the drivers that start several times, besides those of every driver.
+    """Options of the drivers with several starts, in addition to those of every driver.
 
     ``starts``: number of random starts (``seed`` 0 by default). ``start_range``: interval of the uniform random values;
-    by default the bounds of each variable (length 1 beside a single bound, [-1, 1] without bounds).
+    by default the bounds of each variable (length 1 from a single bound, [-1, 1] without bounds).
     """
 
     starts: int = 10
     start_range: tuple[float, float] | None = None
 
     def check(self, other: str) -> None:
-        """Check the options; ``other`` is the option for a start that is not random. Raises OptionError."""
+        """Check the options; ``other`` is the option for another start. Raises OptionError."""
         check_types(type(self), vars(self))
         if self.starts < 0:
             raise OptionError(f"starts={self.starts!r} is not allowed: give a whole number of at least 0.")
@@ -44,7 +44,7 @@ class RandomStartsConfig(Config):
 
 @dataclass
 class StartsConfig(RandomStartsConfig):
-    """Options of the drivers that descend by their own steps from several starts.
+    """Options of the descent methods with several starts.
 
     ``tolerance``: least gain of a step, relative to max(1, abs(objective)). ``lp_solver``, ``lp_options``: solver of
     the linear programs, and its own options.
@@ -67,15 +67,15 @@ class StartsConfig(RandomStartsConfig):
 
 @dataclass
 class Start:
-    """The result of one start; ``objective`` is minimised. Drivers add their counts."""
+    """The result of one start; ``objective`` is minimised. Drivers add further fields."""
 
-    start: Any  # its name or number
+    start: Any  # name or number
     objective: float | None = None
     failure: str = ""
 
 
 def table(starts: Sequence[Start], sign: float, columns: Sequence[str]) -> pd.DataFrame:
-    """Return one row for each start with these attributes, objectives in the sense of the model."""
+    """Return a table with one row for each start; ``columns``: attributes. Objectives are in the sense of the model."""
     rows = pd.DataFrame([[getattr(run, name) for name in columns] for run in starts], columns=list(columns))
     rows["objective"] = sign * rows["objective"].astype(float)
     return rows
@@ -98,7 +98,7 @@ def random_points(
 def draw(variables: Sequence[Any], random: np.random.Generator, within: tuple[float, float] | None) -> np.ndarray:
     """Return a value for each variable, uniform on ``within``, or between its bounds.
 
-    With one bound the interval has length 1 from it, without bounds it is [-1, 1].
+    With one bound the interval has length 1, and without bounds it is [-1, 1].
 
     >>> import pyomo.environ as pyo
     >>> model = pyo.ConcreteModel()
@@ -121,7 +121,7 @@ def _span(low: float, high: float) -> tuple[float, float]:
 
 
 def spread(ends: Sequence[float], sign: float) -> str:
-    """Return a sentence on the spread of the results of several starts; ``ends`` are minimised."""
+    """Return a sentence on the spread of the final objectives of several starts; ``ends`` are minimised."""
     if len(ends) < 2:
         return ""
     low, high = min(ends), max(ends)

@@ -37,7 +37,7 @@ class Trace:
         self.clock, self.minimize, self.callback, self.resolution = clock, minimize, callback, resolution
         self.rows: list[dict[str, Any]] = []
         self.stopped_by_callback = False
-        self._file = sys.stdout if tee else None  # as it is now: Pyomo redirects it while a solver runs
+        self._file = sys.stdout if tee else None  # the present one: Pyomo redirects it while a solver runs
         self._write(COLUMNS)
 
     def _write(self, texts: list[str]) -> None:
@@ -100,7 +100,7 @@ def cells(row: dict[str, Any]) -> list[str]:
     ]
 
 
-LONG = 2.0  # s after which the current step is shown
+LONG = 2.0  # s, from which the current step is shown
 NAMES = {"prepare": "decomposing the model", "master": "master problem", "subproblem": "subproblem"}
 
 
@@ -112,7 +112,7 @@ def state_of_run(
     busy: tuple[str, float] | None,
     clock: Clock,
 ) -> list[str]:
-    """Return the state of a run as text: the current step if it is long, incumbent, bound, gap and counts.
+    """Return the state of a run as text: the current step if it takes long, incumbent, bound, gap and counts.
 
     ``sign``: -1 if the model maximises. ``busy``: the step that is timed, and its start.
     """

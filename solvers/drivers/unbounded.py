@@ -1,14 +1,14 @@
-r"""Whether a model is unbounded: by a feasible point and a ray along which the objective falls, verified on the model.
+r"""Proof that a model is unbounded: a feasible point and a ray along which the objective decreases.
 
-Along x + t d, t >= 0, an expression of degree two is  g(x) + t g'(x) d + t^2 d'Q d / 2,  so that a row with an upper
-side holds for all t where both coefficients of t are at most 0, and the objective falls without end where they are, and
-one of them is below 0. The candidates for d are the ray of the linear program
+Along x + t d, t >= 0, an expression of degree two is  g(x) + t g'(x) d + t^2 d'Q d / 2.  A row with an upper side is
+satisfied for all t if the coefficients of t and t^2 are at most 0. The objective decreases without limit if both are at
+most 0 and one is negative. The candidates for d are the ray of the linear program
 
 .. math:: \min c d \quad \text{s.t. the finite sides of rows and bounds at 0},\ Q_k d = 0,\ d \in [-1, 1]^n
 
-and the coordinates, which are rays of products. Variables of any other expression keep their values along d. With
-integers and rational data such a ray of the relaxation is one of the integer points' convex hull, where there are any
-(Meyer 1974, theorem 2.1).
+and the coordinate directions, which are rays of products. The variables of all other expressions are constant along d.
+With integers and rational data such a ray of the relaxation is a ray of the convex hull of the integer points, if there
+are any (Meyer 1974, theorem 2.1).
 """
 
 from __future__ import annotations
@@ -30,37 +30,37 @@ from solvers.reading import ModelReading, read
 from solvers.result import FEASIBLE, SolutionStatus
 from solvers.values import give_values, kept
 
-SECONDS = 5.0  # of a search for a point that refutes infeasibility
-ZERO = 1e-9  # of the sum of the terms' sizes: what counts as 0 along a ray
+SECONDS = 5.0  # s, of a search for a point that refutes infeasibility
+ZERO = 1e-9  # share of the sum of the absolute terms that counts as 0 along a ray
 
 
 def verified(model: Any, time_limit: float | None) -> tuple[SolutionStatus, str]:
-    """Return UNBOUNDED, INFEASIBLE where no point exists, else NO_SOLUTION with the reason; restore the values."""
+    """Return UNBOUNDED, or INFEASIBLE or NO_SOLUTION with the reason; the values of the model stay."""
     try:
         reading = read(visible(model, find("scip")).model)
         with kept(reading.variables):
             return _verified(reading, time_limit)
     except (ModelError, SolverError) as error:
-        return SolutionStatus.NO_SOLUTION, f"A solver finds no end to the objective, which was not verified: {error}"
+        return SolutionStatus.NO_SOLUTION, f"A solver reports an unbounded objective, which was not verified: {error}"
 
 
 def _verified(reading: ModelReading, time_limit: float | None) -> tuple[SolutionStatus, str]:
     answer = _any_point(reading, time_limit)
     if answer.status is SolutionStatus.INFEASIBLE:
         return SolutionStatus.INFEASIBLE, "No point satisfies the model's rows, bounds and integers."
-    words = "A solver finds no end to the objective, but no feasible point was found from which it falls for ever."
+    reason = "A solver reports an unbounded objective, but no feasible point was found from which it decreases."
     give_values(reading.variables)
     if (reading.rows and not answer.has_point) or violation(reading) > FEASIBLE:
-        return SolutionStatus.NO_SOLUTION, words
-    if any(_falls(reading, ray) for ray in _candidates(reading, time_limit)):
+        return SolutionStatus.NO_SOLUTION, reason
+    if any(_is_descent_ray(reading, ray) for ray in _candidates(reading, time_limit)):
         return SolutionStatus.UNBOUNDED, ""
-    words = "A solver finds no end to the objective, but no ray was found along which it falls and all rows hold."
-    return SolutionStatus.NO_SOLUTION, f"{words} Bound the variables that it grows with."
+    reason = "A solver reports an unbounded objective, but no ray was found along which it decreases."
+    return SolutionStatus.NO_SOLUTION, f"{reason} Bound the variables of the objective."
 
 
 def _any_point(reading: ModelReading, time_limit: float | None) -> Answer:
     """Solve without the objective, and leave the point on the model."""
-    facts = facts_of(reading.model)  # in whose units the tolerances of a solver are small
+    facts = facts_of(reading.model)  # with the units that suit the tolerances of a solver
     view = Changed(reading.model, Change([]) if facts is None or facts.change is None else facts.change)
     view.model.objective.set_value(0.0)
     runner = Runner(default_solver(needs(view.model)), SolveOptions())
@@ -71,7 +71,7 @@ def _any_point(reading: ModelReading, time_limit: float | None) -> Answer:
 
 
 def point_exists(model: Any, time_limit: float | None) -> bool:
-    """Return whether a solver finds a feasible point of the model within seconds; restore the values."""
+    """Return whether a solver finds a feasible point within seconds; the values of the model stay."""
     limit = SECONDS if time_limit is None else min(SECONDS, time_limit)
     try:
         reading = read(visible(model, find("scip")).model)
@@ -90,16 +90,16 @@ def may_fall(reading: ModelReading, time_limit: float | None) -> bool:
 
 
 def _ray(reading: ModelReading, time_limit: float | None) -> tuple[pyo.ConcreteModel, dict[int, int]] | None:
-    """Return the solved linear program of a ray and the places of its variables; None without a solution."""
+    """Return the solved linear program of a ray and the positions of its variables; None without a solution."""
     program, places = _ray_program(reading)
     answer = Runner(find("highs"), SolveOptions()).solve(program, time_limit=time_limit)
     return (program, places) if answer.has_point else None
 
 
 def _ray_program(reading: ModelReading) -> tuple[pyo.ConcreteModel, dict[int, int]]:
-    """Return the linear program of a ray, and the places of its variables ``d`` by the id of the model's.
+    """Return the linear program of a ray, and the positions of its variables ``d`` by the id of the model's.
 
-    Curved functions are constant along d: Q d = 0 for quadratic parts, d = 0 for variables of other nonlinear parts.
+    Q d = 0 for quadratic parts, and d = 0 for variables of other nonlinear parts.
     """
     model, objective = pyo.ConcreteModel(name="ray"), reading.objectives[0]
     free = {id(v): (k, v) for k, v in enumerate(reading.variables) if not v.fixed}
@@ -115,11 +115,11 @@ def _ray_program(reading: ModelReading) -> tuple[pyo.ConcreteModel, dict[int, in
         repn = generate_standard_repn(expression, quadratic=True)
         for v in repn.nonlinear_vars:
             model.d[free[id(v)][0]].setlb(0), model.d[free[id(v)][0]].setub(0)
-        bent: dict[int, list[Any]] = {}
+        product: dict[int, list[Any]] = {}  # Q d
         for c, (v, w) in zip(repn.quadratic_coefs, repn.quadratic_vars, strict=True):
-            bent.setdefault(id(v), []).append(c * model.d[free[id(w)][0]])
-            bent.setdefault(id(w), []).append(c * model.d[free[id(v)][0]])
-        for parts in bent.values():
+            product.setdefault(id(v), []).append(c * model.d[free[id(w)][0]])
+            product.setdefault(id(w), []).append(c * model.d[free[id(v)][0]])
+        for parts in product.values():
             model.rows.add(pyo.quicksum(parts) == 0)
         size = max(map(abs, repn.linear_coefs), default=1.0) or 1.0  # tolerances are absolute
         terms = zip(repn.linear_coefs, repn.linear_vars, strict=True)
@@ -145,8 +145,8 @@ def _candidates(reading: ModelReading, time_limit: float | None) -> Iterator[dic
         yield {id(v): -1.0}
 
 
-def _falls(reading: ModelReading, ray: dict[int, float]) -> bool:
-    """Return whether the objective decreases along a ray from the model's values and all rows and bounds hold."""
+def _is_descent_ray(reading: ModelReading, ray: dict[int, float]) -> bool:
+    """Return whether the objective decreases along a ray from the model's values and all rows are satisfied."""
     for v in reading.variables:
         step = ray.get(id(v), 0.0)
         if (step > 0.0 and v.ub is not None) or (step < 0.0 and v.lb is not None):
@@ -167,17 +167,17 @@ def _falls(reading: ModelReading, ray: dict[int, float]) -> bool:
 
 
 def _along(expression: Any, ray: dict[int, float]) -> tuple[float, float] | None:
-    """Return the coefficients of t and t^2 along a ray; None where it is neither linear nor quadratic on it."""
+    """Return the coefficients of t and t^2 along a ray; None if the expression is not quadratic along it."""
     repn = generate_standard_repn(expression, quadratic=True)
     if any(id(v) in ray for v in repn.nonlinear_vars):
         return None
     slopes = [c * ray.get(id(v), 0.0) for c, v in zip(repn.linear_coefs, repn.linear_vars, strict=True)]
-    bends = []
+    curvature = []
     for c, (v, w) in zip(repn.quadratic_coefs, repn.quadratic_vars, strict=True):
         a, b = ray.get(id(v), 0.0), ray.get(id(w), 0.0)
         slopes += [c * a * w.value, c * b * v.value]
-        bends.append(c * a * b)
-    return _sum(slopes), _sum(bends)
+        curvature.append(c * a * b)
+    return _sum(slopes), _sum(curvature)
 
 
 def _sum(terms: list[float]) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from solvers.drivers.base import ENDLESS, Driver
+from solvers.drivers.base import ENDLESS, Driver, End
 from solvers.drivers.benders.block_subproblem import BlockSubproblem
 from solvers.drivers.benders.declared import structure_of
 from solvers.drivers.benders.master import with_linear_products
@@ -99,7 +99,7 @@ class DecompositionDriver(Driver):
         self.parts = with_linear_products(split(self.reading, structure))
         self.parts, why_slow = adapted(self.parts)
         self.parts.check_facts()
-        self.structure, self.sign = self.parts.structure, self.parts.sign
+        self.structure = self.parts.structure
         self.parts.check_separable(either(C.MIQCP))
         self._note_edits(why_slow)
         self._subproblem = self._choose_subproblem()
@@ -107,7 +107,7 @@ class DecompositionDriver(Driver):
             self.assumed = self._subproblem.assumed
         self.prepare_master(floor_of(self.parts))
 
-    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+    def loop(self) -> End:
         """Run; if a problem inside is unbounded, claim that the model is: ``solve`` verifies the claim."""
         try:
             return self.run()
@@ -124,7 +124,7 @@ class DecompositionDriver(Driver):
         self.forget()
         return StopReason.CONVERGED, SolutionStatus.UNBOUNDED
 
-    def run(self) -> tuple[StopReason, SolutionStatus | None]:
+    def run(self) -> End:
         """Run; return the reason to stop, and the status if the gap does not determine it."""
         raise NotImplementedError
 

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
+from solvers.drivers.base import End
 from solvers.drivers.benders.base import DecompositionConfig, DecompositionDriver
 from solvers.drivers.benders.block_subproblem import BlockAnswer, BlockSubproblem
 from solvers.drivers.benders.in_out import InOut, grouping
@@ -112,7 +113,7 @@ class Benders(DecompositionDriver):
         """The relaxed master problem with its cuts."""
         return self._master.model
 
-    def run(self) -> tuple[StopReason, SolutionStatus | None]:
+    def run(self) -> End:
         """Run the algorithm; the numbers in comments are its steps."""
         self._begin()  # 0
         if self._relax():
@@ -160,7 +161,7 @@ class Benders(DecompositionDriver):
         """Add the cut of a starting point."""
         self._add(answer)
 
-    def _without_point(self, proposal: Answer) -> tuple[StopReason, SolutionStatus | None]:
+    def _without_point(self, proposal: Answer) -> End:
         """Return the end of the run if the master has no point."""
         if proposal.status is SolutionStatus.INFEASIBLE:
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE if self.best is None else None
@@ -168,9 +169,7 @@ class Benders(DecompositionDriver):
             self.message = f"The master was not solved: {proposal.message}."
         return proposal.stop_reason, None
 
-    def _exhausted(
-        self, point: np.ndarray, better: bool, proposal: Answer
-    ) -> tuple[StopReason, SolutionStatus | None] | None:
+    def _exhausted(self, point: np.ndarray, better: bool, proposal: Answer) -> End | None:
         """Return the end of the run if further cuts cannot improve the bounds, otherwise None."""
         c, key = self.config, np.round(point, 9).tobytes()
         self._loose_repeated = self._loose and key in self._visited
@@ -194,7 +193,7 @@ class Benders(DecompositionDriver):
             return reported
         return self._master.proven(bound, of_point=self._master_runner.spec.proves_optimum)
 
-    def _bound_master(self) -> tuple[StopReason, SolutionStatus | None] | None:
+    def _bound_master(self) -> End | None:
         """Bound the master from below; return the end of the run if that fails."""
         if self.master.component("floor") is None:
             floor, _ = self.find_floor()

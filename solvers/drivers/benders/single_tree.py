@@ -35,6 +35,7 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.core.expr.numvalue import is_fixed
 
+from solvers.drivers.base import End
 from solvers.drivers.benders.lazy_tree import CandidateReply, LazyTree
 from solvers.drivers.benders.multi_tree import Benders, BendersConfig
 from solvers.drivers.slots import master_words
@@ -91,7 +92,7 @@ class SingleTree(Benders):
         self._rows: dict[bytes, Any] = {}  # rows of the master: the cut of each evaluated point
         self._calls = self._stale = 0
 
-    def run(self) -> tuple[StopReason, SolutionStatus | None]:
+    def run(self) -> End:
         """Run the algorithm; the numbers in comments are its steps."""
         self._begin()  # 0
         if self._relax():

@@ -107,8 +107,8 @@ class SplitModel:
             low, up = (binary.value, binary.value) if binary.fixed else binary.bounds
             if not ((binary.fixed or binary.is_integer()) and {low, up} <= {0, 1}):
                 raise ModelError(
-                    f'Variable "{binary.name}" must be binary, because it switches a variable on or off. Solve the '
-                    "relaxed model whole, with clarabel if it is convex."
+                    f'Variable "{binary.name}" is not binary, but it switches a variable on or off. Solve the relaxed '
+                    "model whole, with clarabel if it is convex."
                 )
 
 

@@ -38,7 +38,7 @@ from typing import Any
 
 import numpy as np
 
-from solvers.drivers.base import Ended
+from solvers.drivers.base import End, Ended
 from solvers.drivers.benders.base import DecompositionConfig, DecompositionDriver
 from solvers.drivers.benders.switched import SwitchedSubproblem
 from solvers.drivers.branch_cut.branching import Tree
@@ -150,7 +150,7 @@ class BranchAndCut(DecompositionDriver):
             )
         return SolutionPool(self.config.within, self.config.most_choices)
 
-    def run(self) -> tuple[StopReason, SolutionStatus | None]:
+    def run(self) -> End:
         """Run, and report the near-optimal choices, or that no objective is better than the cutoff."""
         with self.incumbents.memory.used(self.structure):
             try:
@@ -169,7 +169,7 @@ class BranchAndCut(DecompositionDriver):
         if self.best is None or self.best >= self.sign * limit:
             self._add_message(f"Proven: no objective is better than the cutoff, {limit:.9g}.")
 
-    def _run(self) -> tuple[StopReason, SolutionStatus | None]:
+    def _run(self) -> End:
         """Run the algorithm; the numbers in comments are its steps."""
         try:
             self.root.solve()  # 0

@@ -1,7 +1,7 @@
-"""A convex model in its parts, and the linear program of its cutting planes.
+"""The parts of a convex model, and the linear program of its cutting planes.
 
-Linear rows stay as they are; curved rows and the objective are functions g(x) <= 0. The variables of the model are sums
-of the columns of the linear program, with rows that join it.
+Linear rows are kept; curved rows and the objective are functions g(x) <= 0. The variables of the model are linear
+functions of the columns of the linear program, to which rows are added.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from solvers.reading import read
 
 
 class ConvexParts:
-    """The active rows and the objective over the free variables. Raises ModelError where convexity is not proven.
+    """The active rows and the objective over the free variables. Raises ModelError if convexity is not proven.
 
     ``model``: pyo.ConcreteModel. ``rows``, ``variables``: by default all active rows, and all free variables of rows
-    and objective. ``assume_convex``: other smooth functions than linear and quadratic ones count as convex.
+    and objective. ``assume_convex``: assume that functions that are not quadratic are convex.
 
     - ``linear``: LinearRows.
     - ``curved``: the other rows.
     - ``convex``: their functions, in the same order.
-    - ``objective``: to be minimised: ``sign`` is -1 for a model that maximises.
+    - ``objective``: to be minimised; ``sign`` is -1 for a model that maximises.
     - ``assumed``: rows and terms that are convex by assumption.
     """
 
@@ -67,7 +67,7 @@ class ConvexParts:
             self._prove(self.objective, f'Objective "{objective.name}"')
 
     def _row(self, row: Any) -> SmoothFunction:
-        """Return a nonlinear row as g <= 0, if it can be convex."""
+        """Return the function g of a nonlinear row g <= 0."""
         function = SmoothFunction.of_row(row, self.variables)
         if function is None:
             raise ModelError(
@@ -95,18 +95,18 @@ class ConvexParts:
             self.assumed.append(name)
 
 
-LEVEL = 1024.0  # numbers within this factor of 1 are of the right size
+LEVEL = 1024.0  # numbers within this factor of 1 need no scaling
 
 
 def sized(size: float) -> float:
-    """Return a power of two near the size of a row or column, 1 where that is 0, infinite or right."""
+    """Return a power of two near the size of a row or column; 1 if the size is 0, infinite or needs no scaling."""
     return 1.0 if not 0 < size < np.inf or 1 / LEVEL <= size <= LEVEL else power_of_two(size)
 
 
 class ColumnLP:
-    """The linear rows and bounds of x = lift z over columns z; one more column is eta where the objective is curved.
+    """The linear rows and bounds of x = lift z over columns z, and a column eta if the objective is curved.
 
-    ``parts``: ConvexParts. ``lift``: sparse array of shape (variables, columns). ``lower``: their least values.
+    ``parts``: ConvexParts. ``lift``: sparse array of shape (variables, columns). ``lower``: bounds of the columns.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class ColumnLP:
         self.columns = columns + bool(len(objective.curved))
         eta = np.ones(self.columns - columns)
         self.lower, self.upper = np.concatenate([lower, -np.inf * eta]), np.full(self.columns, np.inf)
-        alone = []  # variables whose bounds are those of a column are not among these
+        bounded = []  # variables whose bounds are rows and not bounds of a column
         for k in range(lift.shape[0]):
             here = slice(lift.indptr[k], lift.indptr[k + 1])
             if here.stop - here.start == 1 and (f := lift.data[here.start]) > 0:
@@ -131,7 +131,7 @@ class ColumnLP:
                 self.lower[j] = max(self.lower[j], rows.x_lower[k] / f)
                 self.upper[j] = min(self.upper[j], rows.x_upper[k] / f)
             elif np.isfinite(rows.x_lower[k]) or np.isfinite(rows.x_upper[k]):
-                alone.append(k)
+                bounded.append(k)
         self.cost = np.concatenate([lift.T @ objective.linear, eta])
         self._rows: list[Cuts] = []
         self._lp = linear_program(lp_solver, self.cost, self.lower, self.upper, options=words, tolerance=FINEST)
@@ -141,7 +141,7 @@ class ColumnLP:
         self._units = np.array([sized(x) for x in size.tolist()])
         matrix = sparse.csr_array(sparse.diags_array(1.0 / self._units) @ matrix)
         self.add(Cuts(matrix, rows.lower / self._units, rows.upper / self._units))  # their multipliers come first
-        self.add(Cuts(lift[alone], rows.x_lower[alone], rows.x_upper[alone]))
+        self.add(Cuts(lift[bounded], rows.x_lower[bounded], rows.x_upper[bounded]))
         self.constant = objective.value(np.zeros(lift.shape[0])) if self.columns == columns else 0.0
 
     def x(self, point: np.ndarray) -> np.ndarray:
@@ -163,7 +163,7 @@ class ColumnLP:
         return self._rows[0]
 
     def wide(self, cuts: Cuts) -> Cuts:
-        """Return rows with a coefficient of 0 for eta, where they do not know it."""
+        """Return rows over all columns; the coefficient of eta is 0 if it is missing."""
         narrow = sparse.csr_array(cuts.matrix)
         matrix = sparse.csr_array((narrow.data, narrow.indices, narrow.indptr), (narrow.shape[0], self.columns))
         return Cuts(matrix, cuts.lower, cuts.upper, cuts.violation)
@@ -176,16 +176,16 @@ class ColumnLP:
         return self.wide(Cuts(matrix, np.full(len(tangents), -np.inf), np.array([b for _, b in tangents])))
 
     def solve(self, time_limit: float | None) -> LpAnswer:
-        """Solve over all rows so far; the multipliers of the first ones are those of the model's rows."""
+        """Solve over all rows so far; the first multipliers are those of the model's rows."""
         answer = self._lp.solve(time_limit)
         if answer.status is LpStatus.OPTIMAL:
             answer.multipliers[: len(self._units)] /= self._units
         return answer
 
     def bound(self, answer: LpAnswer) -> float:
-        """Return the Lagrangian bound of an answer's multipliers; -inf where they prove none.
+        """Return the Lagrangian bound of an answer's multipliers; -inf if they prove none.
 
-        The LP solver's objective is no bound: it is exact only to tolerances, and HiGHS drops small coefficients.
+        The objective of the LP solver is no bound: it is exact to tolerances only, and HiGHS drops small coefficients.
         """
         rows, r = self.rows, answer.multipliers.copy()
         r[: len(self._units)] *= self._units
@@ -207,7 +207,7 @@ class ColumnLP:
             self._lp.set_bounds(columns, self.lower[columns], self.upper[columns])
 
     def solve_in_box(self, size: float, time_limit: float | None) -> LpAnswer:
-        """Solve with bounds at ``size`` where there are none."""
+        """Solve with bounds at ``size`` in place of infinite bounds."""
         free = np.flatnonzero(np.isinf(self.lower) | np.isinf(self.upper))
         low = np.where(np.isinf(self.lower), np.minimum(-size, self.upper), self.lower)
         up = np.where(np.isinf(self.upper), np.maximum(size, self.lower), self.upper)

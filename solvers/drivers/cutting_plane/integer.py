@@ -2,21 +2,21 @@
 
 For min { c.x : A x in [l, u], g_k(x) <= 0, x_j integer for j in J }, g_k convex, with the LP of ``cutting_plane``:
 
-    0. Kelley's cutting planes on the LP, without "integer", until its optimum rises slowly.
+    0. Apply Kelley's cutting planes to the LP without integrality, until its optimum rises slowly.
     1. Solve the MILP over all rows so far -> x; its dual bound is a lower bound. Its point is no incumbent.
-    2. Fix x_J, and solve the rest by cutting planes on the LP -> an incumbent, and rows that hold for every choice;
-       until the LP's optimum is not below the incumbent, or it has no point.
-    3. Stop when the incumbent meets the bound. Cut off a choice that is repeated although its value is known and the
-       MILP is solved to the full gap. Go to 1.
+    2. Fix x_J, and solve for the other variables by cutting planes on the LP -> an incumbent, and rows that are valid
+       for every choice. Stop if the LP's optimum is not below the incumbent, or if it is infeasible.
+    3. Stop if the incumbent meets the bound. Cut off a choice that is repeated although its value is known and the MILP
+       is solved to the full gap. Go to 1.
 
-All rows are linearisations or a separator's, valid for every point of the model, so the MILP is a relaxation of it
-(Duran and Grossmann 1986; the extended cutting planes of Westerlund and Pettersson 1995 with step 2 added). Each choice
-occurs once, or a second time because of tolerances, so that the method is finite for finitely many choices. A choice of
-binaries is cut off by sum_{x_j = 0} x_j + sum_{x_j = 1} (1 - x_j) >= 1; the bound of its LP stays part of the bound.
-The tolerances of the solver are subtracted from its bounds; bounds that the model proves from its data are used as
-well.
+All rows are linearisations or rows of a separator, and valid for every point of the model, so that the MILP is a
+relaxation (Duran and Grossmann 1986; the extended cutting planes of Westerlund and Pettersson 1995 with step 2 added).
+Each choice occurs once, or a second time because of tolerances, so that the method is finite for finitely many choices.
+A choice of binaries is cut off by sum_{x_j = 0} x_j + sum_{x_j = 1} (1 - x_j) >= 1; the bound of its LP remains part of
+the bound. The tolerances of the solver are subtracted from its bounds. Bounds that the model proves from its data are
+used as well.
 
-Integers that no row needs are set to 0, since a solver may leave a binary at 1 beside a weight of 0.
+Integers that are not needed are set to 0, since a solver may leave a binary at 1 for a weight of 0.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy import sparse
 
+from solvers.drivers.base import End
 from solvers.drivers.cutting_plane.kelley import CutsEnd, CuttingPlane
 from solvers.drivers.slots import master_words
 from solvers.errors import ModelError, SolverFailure
@@ -39,28 +40,28 @@ from solvers.model.conflict import clashing_rows
 from solvers.model.linear import power_of_two
 from solvers.result import BELOW_TOLERANCES, ROUNDING, SolutionStatus, StopReason, relative_gap
 
-SLOW = 1e-3  # relative rise of the LP's optimum in PATIENCE rounds, below which it is worth less than branching
+SLOW = 1e-3  # relative rise of the LP's optimum in PATIENCE rounds, below which the MILP is solved
 PATIENCE = 3
-FIRST_GAP = 1e-2  # of a MILP that lacks rows, at most: its optimum is not worth its time
-SHARE = 0.1  # of the run's gap so far, and of what is asked for
-SETTLED = 0.5  # of the gap asked for, within which a choice's incumbent is its optimum
+FIRST_GAP = 1e-2  # largest gap of a MILP, while rows are missing
+SHARE = 0.1  # gap of a MILP, as a share of the present gap, and least gap as a share of the required gap
+ENOUGH = 0.5  # share of the required gap to which the LPs of a choice are solved
 
 
 class MixedCuttingPlane(CuttingPlane):
-    """Kelley's cutting planes, over mixed-integer linear programs where the model has integers."""
+    """Kelley's cutting planes, over mixed-integer linear programs if the model has integers."""
 
     title = "convex rows and objectives, with integers too, over linear programs (Kelley's cutting planes)"
 
     def prepare(self) -> None:
         """Split the model, and find the columns of its integers."""
-        self.keeps_rows = has_integers(self.reading)
-        if self.keeps_rows:
+        self.has_integers = has_integers(self.reading)
+        if self.has_integers:
             c = self.config
             self._spec = mixed_solver(c.master_solver, c.lp_solver)
             c.master_solver = c.master_solver or self._spec.name
             self._solver_options = master_words(c, self._spec)
         super().prepare()
-        if self.keeps_rows:
+        if self.has_integers:
             self._prepare_integers()
 
     def _prepare_integers(self) -> None:
@@ -70,7 +71,7 @@ class MixedCuttingPlane(CuttingPlane):
             here = slice(lift.indptr[k], lift.indptr[k + 1])
             if not variables[k].is_integer() or here.stop - here.start != 1 or lift.data[here.start] != 1.0:
                 raise ModelError(
-                    f'"{self.name}" takes integer variables that are columns of its programs, and '
+                    f'"{self.name}" supports integer variables that are columns of its programs, but '
                     f'"{variables[k].name}" is in {variables[k].domain}: write it as a sum of binaries.'
                 )
         self._columns = lift.indices[lift.indptr[self._at]]
@@ -78,20 +79,20 @@ class MixedCuttingPlane(CuttingPlane):
         self._cheap = self._idle_candidates()
         self._step = "relaxation"
         self._values = list[float]()  # of the LPs of step 0
-        self._sharp = False  # whether the next MILP is worth the full gap: its last point was
-        self._proved = -math.inf  # of the choice that is being settled
-        self._start_at: np.ndarray | None = None  # the incumbent's choice
-        self._known: dict[bytes, float] = {}  # choice -> what its LP has proven
-        self._excluded = math.inf  # the least of those that are cut off
+        self._full_gap = False  # whether the next MILP is solved to the full gap
+        self._proved = -math.inf  # bound of the present choice
+        self._start_at: np.ndarray | None = None  # choice of the incumbent
+        self._known: dict[bytes, float] = {}  # choice -> bound of its LP
+        self._excluded = math.inf  # least bound of the choices that were cut off
 
-    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+    def loop(self) -> End:
         """Run the algorithm; the numbers in comments are its steps."""
-        if not self.keeps_rows:
+        if not self.has_integers:
             return super().loop()
         self._start()
         if (ended := self._cut_until(self._slow)) is not None:  # 0
             return ended
-        self._sharp = self._worst <= self.config.tolerance
+        self._full_gap = self._worst <= self.config.tolerance
         lp, c, sent = self.lp, self.config, 0
         unit = power_of_two(float(np.abs(lp.cost).max(initial=0.0)) or 1.0)
         program = MixedProgram(self._spec, self._solver_options, lp.cost, lp.lower, lp.upper, self._columns, unit=unit)
@@ -109,13 +110,13 @@ class MixedCuttingPlane(CuttingPlane):
                 return self._without_point(found)
             with self.timing("subproblem"):
                 self._separate(found.point)
-            self._offer(found.point, c.tolerance)  # where it will do as it is, and at a limit
-            ended = self._settle(found.point, found.objective) or self._cut_short(found)  # 2
+            self._offer(found.point, c.tolerance)
+            ended = self._solve_choice(found.point, found.objective) or self._ended_early(found)  # 2
             if ended is not None:
                 return ended
         return self.stop, None
 
-    def _cut_until(self, enough: Callable[[float], bool]) -> tuple[StopReason, SolutionStatus | None] | None:
+    def _cut_until(self, enough: Callable[[float], bool]) -> End | None:
         """Add rows by LPs; return the end of the run, if it has ended."""
         outcome = self._cut(self._step, enough=enough)
         if outcome is CutsEnd.STOPPED:
@@ -133,66 +134,59 @@ class MixedCuttingPlane(CuttingPlane):
         return value - before <= SLOW * max(abs(value), abs(before))
 
     def _take_bound(self, answer: LpAnswer) -> None:
-        """Raise the bound by an LP of the whole model, or the bound of the choice by an LP at a choice."""
-        if not self.keeps_rows or self._step == "relaxation":
+        """Raise the bound of the model, or of the choice if the integers are fixed, by that of an LP."""
+        if not self.has_integers or self._step == "relaxation":
             super()._take_bound(answer)
         else:
             self._proved = max(self._proved, self.lp.bound(answer))
 
     def _milp_gap(self) -> float:
-        """Return the relative gap to solve a MILP to (2)."""
+        """Return the relative gap of the next MILP (1)."""
         full = SHARE * self.config.gap
         gap = relative_gap(self.best, self.bound, resolution=self.resolution)
-        return full if self._sharp else max(full, FIRST_GAP if gap is None else min(FIRST_GAP, SHARE * gap))
+        return full if self._full_gap else max(full, FIRST_GAP if gap is None else min(FIRST_GAP, SHARE * gap))
 
     def _take_milp_bound(self, found: MixedAnswer) -> None:
         """Raise the bound by a MILP and by the choices that were cut off."""
         bound = None if found.bound is None else found.bound + self.lp.constant
         if found.answer.status is SolutionStatus.INFEASIBLE:
-            bound = math.inf  # nothing is left but what was cut off
+            bound = math.inf  # all remaining choices were cut off
         if bound is not None and (bound := min(bound, self._excluded)) < math.inf:
-            self.raise_bound(self._with_data(bound))
+            self.raise_bound(self.bound_with_data(bound, {}))
         objective = None if found.objective is None else found.objective + self.lp.constant
         self.record("milp", objective, cuts=0, support=None)
 
-    def _with_data(self, bound: float) -> float | None:
-        """Return the larger of a bound and the bound that the data prove."""
-        if self.certificate is None:
-            return bound
-        proven = self.certificate.bound_with(self.reading, {}, self._signed(bound), minimize=self.sign > 0)
-        return self._signed(proven)
+    def _solve_choice(self, point: np.ndarray, value: float | None) -> End | None:
+        """Solve with the integers of a point fixed (2), or cut off a repeated choice; return an end of the run.
 
-    def _settle(self, point: np.ndarray, claimed: float | None) -> tuple[StopReason, SolutionStatus | None] | None:
-        """Solve for the rest at a point's choice (2), or cut off a repeated choice; return the end of the run, if any.
-
-        ``claimed``: the value of the choice in the MILP.
+        ``value``: the value of the choice in the MILP.
         """
         choice = point[self._columns] + 0.0  # of -0.0 too
         key = choice.tobytes()
         if key in self._known:
-            return self._again(choice)
+            return self._repeated(choice)
         self._step, self._proved = "choice", -math.inf
         before = self.best
         with self.lp.pinned(self._columns, choice):
-            ended = self._cut_until(self._beaten)
+            ended = self._cut_until(self._not_better)
         if self.best != before:
             self._start_at = choice
         if ended is not None and ended[1] is SolutionStatus.INFEASIBLE:
             self._proved, ended = math.inf, None
         self._known[key] = self._proved
-        if claimed is not None:
-            missed = self._proved - self.lp.constant - claimed
-            self._sharp = missed <= SHARE * self.config.gap * abs(self._proved)
+        if value is not None:
+            missed = self._proved - self.lp.constant - value
+            self._full_gap = missed <= SHARE * self.config.gap * abs(self._proved)
         return ended
 
-    def _beaten(self, value: float) -> bool:
+    def _not_better(self, value: float) -> bool:
         """Return whether a choice cannot be better than the incumbent by a relevant part of the gap."""
-        return self.best is not None and value >= self.best - SETTLED * self.config.gap * abs(self.best)
+        return self.best is not None and value >= self.best - ENOUGH * self.config.gap * abs(self.best)
 
-    def _again(self, choice: np.ndarray) -> tuple[StopReason, SolutionStatus | None] | None:
-        """Solve MILPs to the full gap after a choice is repeated; cut it off if it is repeated again."""
-        if not self._sharp:
-            self._sharp = True
+    def _repeated(self, choice: np.ndarray) -> End | None:
+        """Require the full gap of MILPs after a choice is repeated; cut it off if it is repeated again."""
+        if not self._full_gap:
+            self._full_gap = True
             return None
         if not self._binary:
             self.message = BELOW_TOLERANCES
@@ -204,8 +198,8 @@ class MixedCuttingPlane(CuttingPlane):
         self.lp.add(Cuts(row, np.array([1.0 - choice.sum()]), np.array([np.inf])))
         return None
 
-    def _cut_short(self, found: MixedAnswer) -> tuple[StopReason, SolutionStatus | None] | None:
-        """Return the end of the run where a MILP ended early for another reason than the run's limits."""
+    def _ended_early(self, found: MixedAnswer) -> End | None:
+        """Return the end of the run if a MILP ended early for another reason than the limits of the run."""
         stop = found.answer.stop_reason
         if stop is StopReason.CONVERGED or self.stopped() is not None:
             return None
@@ -213,8 +207,8 @@ class MixedCuttingPlane(CuttingPlane):
             raise SolverFailure(f"{self._spec.name}: {found.answer.message}.", self._spec.name)
         return stop, None
 
-    def _without_point(self, found: MixedAnswer) -> tuple[StopReason, SolutionStatus | None]:
-        """Return the end of the run where a MILP has no point."""
+    def _without_point(self, found: MixedAnswer) -> End:
+        """Return the end of the run if a MILP has no point."""
         answer = found.answer
         if answer.status is SolutionStatus.INFEASIBLE:
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE if self.best is None else None
@@ -225,8 +219,8 @@ class MixedCuttingPlane(CuttingPlane):
         return answer.stop_reason, None
 
     def _admissible(self, x: np.ndarray) -> np.ndarray | None:
-        """Return the point with rounded integers, unneeded ones at 0; None where they are not integral."""
-        if not self.keeps_rows:
+        """Return the point with rounded integers, at 0 if they are not needed; None if they are not integral."""
+        if not self.has_integers:
             return x
         whole = np.round(x[self._at])
         if np.any(np.abs(x[self._at] - whole) > ROUNDING):
@@ -275,8 +269,8 @@ class MixedCuttingPlane(CuttingPlane):
         return x
 
     def why_infeasible(self) -> str:
-        """Return linear rows that have no integer solution together, in words, else those of the continuous model."""
-        rows, words = self.parts.linear.rows, ""
-        if self.keeps_rows and rows:
-            words = clashing_rows(rows, self.parts.variables, Runner(self._spec, SolveOptions()), otherwise="")
-        return words or super().why_infeasible()
+        """Return a sentence with linear rows without a common integer solution, else that of the continuous model."""
+        rows, reason = self.parts.linear.rows, ""
+        if self.has_integers and rows:
+            reason = clashing_rows(rows, self.parts.variables, Runner(self._spec, SolveOptions()), otherwise="")
+        return reason or super().why_infeasible()

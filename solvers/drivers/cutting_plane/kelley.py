@@ -2,25 +2,25 @@ r"""Kelley's cutting planes for a convex model: linear programs over more and mo
 
 For min { c.x : A x in [l, u], g_k(x) <= 0 }, g_k convex; a convex objective f becomes min eta, f(x) - eta <= 0:
 
-    0. Linearise every g_k at the model's values, and take the rows that a separator starts from.
+    0. Linearise every g_k at the model's values, and take the initial rows of a separator.
     1. Solve the LP over all rows so far -> x. Its optimum is a lower bound.
     2. Separate: the row g_k(x) + g_k'(x)(z - x) <= 0 for each violated g_k, and the rows that a separator returns.
-    3. Stop when the incumbent meets the bound, or no row is violated. Else add the rows and go to 1.
+    3. Stop if the incumbent meets the bound, or if no row is violated. Otherwise add the rows and go to 1.
 
-A linearisation of a convex function lies below it, so every row is valid and the bound proven; x converges to the
-optimum over a bounded set (Kelley 1960, "The cutting-plane method for solving convex programs"). A point within
-``tolerance`` of all rows is an incumbent; a separator may repair any point to one. An LP's optimum is only exact to the
-solver's tolerances. The bound is therefore the Lagrangian bound of its multipliers (``facts.row_cut``), or the one
-that the certificate of a model computes from them.
+A linearisation of a convex function is nowhere above it, so that every row is valid and the bound is proven. Over a
+bounded set x converges to the optimum (Kelley 1960, "The cutting-plane method for solving convex programs"). A point
+within ``tolerance`` of all rows is an incumbent; a separator may repair a point. The optimum of an LP is exact only to
+the tolerances of its solver. Therefore the bound is the Lagrangian bound of its multipliers (``facts.row_cut``), or the
+bound that the certificate of the model computes from them.
 
-Convexity is proven for quadratic rows, by the eigenvalues of their Hessians; for other smooth rows it is an assumption
-of the user (``assume_convex``): the status is ``feasible``, and the message names the rows. It is the function g_k that
-must be convex, not the set alone: a cone w^2 <= s t is not of this form.
+Convexity is proven for quadratic rows, by the eigenvalues of their Hessians. For other smooth rows it is an assumption
+of the user (``assume_convex``): the status is ``feasible``, and the message names the rows. The function g_k must be
+convex, not only the set: a cone w^2 <= s t does not have this form.
 
 The number of rounds grows with the number of variables in which a row is curved. A convex quadratic model without
 integers is faster with Clarabel, the default solver of that class.
 
-An unbounded LP is solved within growing boxes to find rows; only bounds of the LP without a box are used.
+If an LP is unbounded, LPs within growing boxes provide rows; only bounds of the LP without a box are used.
 """
 
 from __future__ import annotations
@@ -31,21 +31,19 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 from scipy import sparse
 
-from solvers.drivers.base import Driver
+from solvers.drivers.base import Driver, End
 from solvers.drivers.cutting_plane.column_lp import ColumnLP, ConvexParts, sized
 from solvers.drivers.slots import lp_words
 from solvers.errors import ModelError, OptionError, SolverFailure
 from solvers.facts.base import facts_of
-from solvers.facts.certificate import Certificate
 from solvers.facts.separable import Cuts, Separable, no_cuts, stacked
 from solvers.facts.snapshot import data_of
 from solvers.interfaces.registry import called, for_cones
 from solvers.lp.highs import LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program, require_lp_solver
-from solvers.model.classes import single_objective, used_variables
+from solvers.model.classes import used_variables
 from solvers.model.conflict import clashing_rows
 from solvers.model.function import SmoothFunction
 from solvers.options import Config, SolverObject
@@ -53,40 +51,40 @@ from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.values import bounds_of, put_back
 
 BOXES = [1e2, 1e4, 1e6]
-IN_BOX = 20  # rounds in one box, besides two for each column
-SAME = 1e-12  # relative distance of two points that are one
+IN_BOX = 20  # rounds in one box, plus two for each column
+SAME = 1e-12  # relative distance at which two points are equal
 
 
 class CutsEnd(StrEnum):
     """The reason why no more rows are added."""
 
-    CLOSED = "the bounds have met"
+    CLOSED = "the bounds meet"
     EXACT = "no row is violated"
-    STALLED = "the LP's own tolerance is all that is left"
+    STALLED = "the violation is within the tolerance of the LP solver"
     ENOUGH = "more rows are not worth their time"
-    NO_OPTIMUM = "the last LP has none"
+    NO_OPTIMUM = "the last LP has no optimum"
     STOPPED = "a limit, a callback or Ctrl-C"
 
 
 @dataclass
 class CuttingPlaneConfig(Config):
-    """Options of ``cutting-plane``, besides those of every driver; ``iteration_limit`` counts linear programs.
+    """Options of ``cutting-plane``, in addition to those of every driver; ``iteration_limit`` counts linear programs.
 
     Attributes
     ----------
     tolerance : float
         Largest violation of a row, relative to its side or to 1.
     assume_convex : bool
-        Assume that the rows (g(x) <= upper, or g(x) >= lower with -g) and the objective are convex, where that is
-        not proven here. No bound and no infeasibility is proven then: the status is ``feasible`` or ``no_solution``,
-        and ``details["bound_if_convex"]`` is the bound under the assumption.
+        Assume that nonquadratic rows (g(x) <= upper, or g(x) >= lower with -g) and a nonquadratic objective are
+        convex. Then no bound and no infeasibility is proven: the status is ``feasible`` or ``no_solution``, and
+        ``details["bound_if_convex"]`` is the bound under the assumption.
     separable : Separable, optional
         A separator and the rows that it replaces; by default the model's structure.
     lp_solver : str
         Solver of the linear programs.
     master_solver : str, optional
-        Solver of the mixed-integer programs, where the model has integers, with reliable bounds (cbc has none). By
-        default ``lp_solver`` if it is one, else "highs".
+        Solver of the mixed-integer programs if the model has integers, with reliable bounds (not cbc). By default
+        ``lp_solver`` if it is such a solver, otherwise "highs".
     lp_options, master_options : mapping, optional
         Their own options.
     """
@@ -120,13 +118,11 @@ class CuttingPlane(Driver):
     options_type = CuttingPlaneConfig
     config: CuttingPlaneConfig
     writes_logic = True
-    keeps_rows = False  # for mixed-integer programs
 
     def prepare(self) -> None:
         """Sort the rows, prove convexity, and build the LP."""
         c = self.config
         c.check()
-        self.sign = 1.0 if single_objective(self.reading).sense == pyo.minimize else -1.0
         self.facts = self._facts()
         covered = set() if self.facts is None else {id(row) for row in data_of(self.facts.rows)}
         self.hidden = [] if self.facts is None else data_of(self.facts.hidden)
@@ -153,7 +149,7 @@ class CuttingPlane(Driver):
             return None
         names = ", ".join(dict.fromkeys(v.parent_component().name for v in data_of(facts.hidden)))
         raise ModelError(
-            f'"{self.name}" does not see {names}: rows of its own stand for them, as the model was built. Here '
+            f'"{self.name}" does not support edits of {names}, for which it generates rows of the model as built. Here '
             f"{edits[0]}. Solve the model whole by name: {for_cones()}."
         )
 
@@ -162,7 +158,7 @@ class CuttingPlane(Driver):
         visible = [] if self.facts is None else data_of(self.facts.visible)
         known = {id(v) for v in [*visible, *self.hidden]}
         others = {id(v): v for v in used_variables(self.reading) if not v.fixed and id(v) not in known}
-        units = [_unit(v) for v in others.values()]  # columns of one size, where bounds tell the size
+        units = [_unit(v) for v in others.values()]  # scales of the columns by their bounds
         lift = sparse.csr_array(sparse.diags_array(units, shape=(len(units), len(units)), dtype=float))
         lower = np.full(len(others), -np.inf)
         if self.facts is not None:
@@ -170,7 +166,7 @@ class CuttingPlane(Driver):
             lift, lower = sparse.block_diag([ours, lift], format="csr"), np.concatenate([least, lower])
         return [*visible, *others.values()], lift, lower
 
-    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+    def loop(self) -> End:
         """Run the algorithm; the numbers in comments are its steps."""
         self._start()  # 0
         end = self._cut("cuts")
@@ -180,7 +176,7 @@ class CuttingPlane(Driver):
             return self.stop, None
         if end is CutsEnd.STALLED and not self.closed(self.config.gap):
             name = called(self.config.lp_solver)
-            self.message = f"{name} resolves its rows no finer: the gap cannot be closed further."
+            self.message = f"The accuracy of {name} is exhausted: the gap cannot be closed further."
         return StopReason.CONVERGED, None
 
     def _cut(self, step: str, *, enough: Callable[[float], bool] | None = None) -> CutsEnd:
@@ -217,34 +213,18 @@ class CuttingPlane(Driver):
         self.raise_bound(self._proven(answer))
 
     def _proven(self, answer: LpAnswer) -> float | None:
-        """Return the bound that the LP's multipliers prove, by the model's certificate where it has one."""
-        reported = self.lp.bound(answer)
-        if self.certificate is None:
-            return reported
+        """Return the bound that the LP's multipliers prove, by the model's certificate if it has one."""
         rows = self.parts.linear.rows
-        own = self.sign * answer.multipliers[: len(rows)]  # the first rows of the LP
-        duals = dict(zip(rows, own.tolist(), strict=True))
-        return self._signed(
-            self.certificate.bound_with(self.reading, duals, self._signed(reported), minimize=self.sign > 0)
-        )
-
-    @property
-    def certificate(self) -> Certificate | None:
-        """The model's certificate, which proves bounds from the data; None without one."""
-        facts = facts_of(self.model)
-        return None if facts is None else facts.certificate
+        duals = self.sign * answer.multipliers[: len(rows)]  # of the first rows of the LP
+        return self.bound_with_data(self.lp.bound(answer), dict(zip(rows, duals.tolist(), strict=True)))
 
     @property
     def _spent(self) -> bool:
         limit = self.config.iteration_limit
         return limit is not None and self._solved >= limit
 
-    @property
-    def _has_rows(self) -> bool:
-        return bool(self.parts.convex or self.facts is not None or len(self.parts.objective.curved))
-
     def _start(self) -> None:
-        """Linearise at the model's values, put within the bounds (0)."""
+        """Linearise at the model's values, moved within the bounds (0)."""
         x = np.array([0.0 if v.value is None else v.value for v in self.parts.variables], dtype=float)
         x = np.clip(x, self.parts.linear.x_lower, self.parts.linear.x_upper)
         cuts = [self.lp.over_columns([g.cut(x)]) for g in self.parts.convex if self._defined(g, x)]
@@ -256,7 +236,7 @@ class CuttingPlane(Driver):
             self.lp.add(c)
 
     def _defined(self, g: SmoothFunction, x: np.ndarray) -> bool:
-        """Return whether a row can be linearised at the start: elsewhere that is an error."""
+        """Return whether a row can be linearised at the start; if not, it is left out there."""
         try:
             return bool(np.isfinite(g.cut(x)[1]))
         except ModelError:
@@ -268,10 +248,11 @@ class CuttingPlane(Driver):
         return slope - self.parts.objective.linear, side
 
     def _solve(self) -> LpAnswer:
-        """Solve the LP (1); where it is unbounded, add rows within boxes first."""
+        """Solve the LP (1); if it is unbounded, add rows within boxes first."""
         self._solved += 1
         answer = self.lp.solve(self.clock.left)
-        return self._in_boxes() if answer.status is LpStatus.UNBOUNDED and self._has_rows else answer
+        linear = not self.parts.convex and self.facts is None and not len(self.parts.objective.curved)
+        return answer if linear or answer.status is not LpStatus.UNBOUNDED else self._in_boxes()
 
     def _in_boxes(self) -> LpAnswer:
         """Add rows at optima within growing boxes, until the LP without a box is bounded; return its answer."""
@@ -282,7 +263,7 @@ class CuttingPlane(Driver):
                 answer = self.lp.solve_in_box(size, self.clock.left)
                 if answer.status is LpStatus.LIMIT or self.clock.over or self._spent:
                     return replace(answer, status=LpStatus.LIMIT)
-                if answer.status is not LpStatus.OPTIMAL:  # the box may be too small to hold a point
+                if answer.status is not LpStatus.OPTIMAL:  # the box may be too small to contain a point
                     break
                 x = np.abs(self.lp.x(answer.point)).tolist()
                 far = [v.name for v, value in zip(self.parts.variables, x, strict=True) if value >= 0.99 * size]
@@ -295,12 +276,12 @@ class CuttingPlane(Driver):
                 if answer.status is not LpStatus.UNBOUNDED:
                     return answer
         raise ModelError(
-            f"The linear programs have no end: the objective falls for ever as far as the rows so far tell. Bound the "
-            f"variables that grow: {', '.join(far[:5]) or 'those of the objective'}."
+            "The linear programs are unbounded with the rows so far. Bound the variables that grow: "
+            f"{', '.join(far[:5]) or 'those of the objective'}."
         )
 
     def _separate(self, point: np.ndarray) -> Cuts:
-        """Return the rows that cut off a point, and the point's violation (2)."""
+        """Return the rows that cut off a point (2); set the violation at the point."""
         x, convex = self.lp.x(point), self.parts.convex
         found: list[Cuts] = []
         values = [g.at(x) for g in convex]
@@ -321,7 +302,7 @@ class CuttingPlane(Driver):
         return stacked(found, self.lp.columns)
 
     def _stalled(self, point: np.ndarray, previous: np.ndarray, cuts: Cuts, last: Cuts) -> bool:
-        """Return whether the violation is within the LP's tolerance: its last rows are violated as the new ones are."""
+        """Return whether the violation is within the LP's tolerance: its last rows are violated like the new ones."""
         if not cuts.matrix.shape[0]:
             return False
         if np.all(np.abs(point - previous) <= SAME * np.maximum(1.0, np.abs(point))):
@@ -337,9 +318,9 @@ class CuttingPlane(Driver):
             x = repaired
         elif self._worst > tolerance:
             return
-        self._hold(x)
+        self._offer_feasible(x)
 
-    def _hold(self, x: np.ndarray) -> None:
+    def _offer_feasible(self, x: np.ndarray) -> None:
         """Offer a point that satisfies the model."""
         admissible = self._admissible(x)
         if admissible is None or not np.isfinite(value := self.parts.objective.at(x := admissible)):
@@ -350,11 +331,11 @@ class CuttingPlane(Driver):
         if self.facts is not None:
             self.facts.separator.load(x[: self.facts.columns()[0].shape[0]])
         if self.certificate is not None and self.certificate.settle(self.reading, has_point=True) is not None:
-            value = self.sign * float(pyo.value(single_objective(self.reading)))
+            value = self._objective_value()
         self.offer(value, [*self.parts.variables, *self.hidden], lambda: None)
 
     def _admissible(self, x: np.ndarray) -> np.ndarray | None:
-        """Return the point, or an equivalent one, as incumbent; None where it is not admissible."""
+        """Return the point, or an equivalent one, as incumbent; None if it is not admissible."""
         return x
 
     def _repaired(self, x: np.ndarray) -> np.ndarray | None:
@@ -364,11 +345,11 @@ class CuttingPlane(Driver):
         repaired = self.facts.separator.repair(x[:n])
         if repaired is None:
             return None
-        whole = np.concatenate([repaired, x[n:]])
-        return whole if self._satisfied(whole) else None
+        repaired = np.concatenate([repaired, x[n:]])
+        return repaired if self._satisfied(repaired) else None
 
     def _satisfied(self, x: np.ndarray) -> bool:
-        """Return whether a repaired point satisfies the rows that the separator does not know."""
+        """Return whether a repaired point satisfies the rows that are not the separator's."""
         r, slack = self.parts.linear, self.config.tolerance
         body = r.matrix @ x
         for values, low, up in ((body, r.lower, r.upper), (x, r.x_lower, r.x_upper)):
@@ -377,8 +358,8 @@ class CuttingPlane(Driver):
                 return False
         return all(g.at(x) <= slack for g in self.parts.convex)
 
-    def _ended(self, answer: LpAnswer) -> tuple[StopReason, SolutionStatus | None]:
-        """Return the end of the run where an LP has no optimum."""
+    def _ended(self, answer: LpAnswer) -> End:
+        """Return the end of the run if an LP has no optimum."""
         if answer.status is LpStatus.LIMIT or self.clock.over:
             over = self._spent and not self.clock.over
             return StopReason.ITERATION_LIMIT if over else StopReason.TIME_LIMIT, None
@@ -389,7 +370,7 @@ class CuttingPlane(Driver):
         raise SolverFailure(f"{name} failed on linear program {self._solved}.", name)
 
     def why_infeasible(self) -> str:
-        """Return rows that have no solution together, in words; all convex rows count as one."""
+        """Return a sentence with rows that have no common solution; all convex rows count as one."""
         r, variables = self.parts.linear, self.parts.variables
         alone = linear_program(self.config.lp_solver, np.zeros(len(variables)), r.x_lower, r.x_upper)
         if r.rows:

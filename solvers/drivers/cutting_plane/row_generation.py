@@ -1,23 +1,24 @@
-r"""Row generation: a model stated whole but for rows too many to write, which a separator finds where they are broken.
+r"""Row generation: a model with too many rows to state, which a separator generates when they are violated.
 
-For ``min { f(x) : x in X, a_k.x >= b_k for all k }``, X the model as it is stated, the user's rows among it, and the
-rows k known by the most violated one at a point only (``facts.separable``):
+For ``min { f(x) : x in X, a_k.x >= b_k for all k }``, X the stated model with the user's rows, and a separator that
+returns the most violated row k at a point (``facts.separable``):
 
-    0. Take the rows that the separator starts from.
+    0. Take the initial rows of the separator.
     1. Solve the model with the rows so far, by a solver of its class -> x, and a bound.
-    2. Separate at x, and a little past the best point on the way to x. Put x on the rows, as the separator does it
-       (a slack raised to its largest row), and offer it where the model's own rows hold.
-    3. Stop where the best point meets the bound, or where x violates no row. Else add the rows; go to 1.
+    2. Separate at x, and at a point between the best point and x. Let the separator repair x (raise a slack to its
+       largest row), and offer it if it satisfies the stated rows.
+    3. Stop if the best point meets the bound, or if x violates no row. Otherwise add the rows and go to 1.
 
-Every problem of step 1 is a relaxation, so the bound that its solver proves is one of the model; where the model is a
-restriction of what its builder made, what the builder proves from the multipliers of the rows counts too
-(``Separable.proof``). With integers step 1 is a mixed-integer program: its choice is solved once more with the integers
-fixed, by a continuous solver, and that point is offered.
+Every problem of step 1 is a relaxation, so that the bound of its solver is a bound of the model. If the user has only
+added restrictions, the bound that the builder proves from the multipliers of the rows is used, too
+(``Separable.proof``). With integers step 1 is a mixed-integer program: the problem with its integers fixed is then
+solved by a continuous solver, and that point is offered.
 
-Convergence: finite where the rows are; a row is added once, and where the rows of step 2 are all there already the
-solver resolves them no finer, and the gap that is left is reported. Rows are never dropped.
-Source: Kelley 1960; Joachims, Finley, Yu 2009, "Cutting-plane training of structural SVMs"; the row past the best point
-is that of Franc and Sonnenburg 2009.
+Convergence is finite for finitely many rows. A row is added once. If step 2 finds known rows only, the accuracy of the
+solver is exhausted, and the remaining gap is reported. Rows are never dropped.
+
+Sources: Kelley 1960; Joachims, Finley, Yu 2009, "Cutting-plane training of structural SVMs"; Franc and Sonnenburg 2009
+for the row between the best point and x.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
-from solvers.drivers.base import Driver
+from solvers.drivers.base import Driver, End
 from solvers.drivers.slots import slot_words
 from solvers.errors import ModelError
 from solvers.facts.base import facts_of, worst_violation
@@ -46,19 +47,19 @@ from solvers.options import Config, SolverObject
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.values import fixed, put_back
 
-AHEAD = 0.1  # of the way from the best point to the last: where rows are taken too
-MISSED = 1e-8  # by how much, relative to its side or to 1, a row may be missed
-FINER = 0.1  # of the gap: how far a mixed-integer problem is solved
+AHEAD = 0.1  # position of the second separation point between the best point and x
+MISSED = 1e-8  # tolerance of a row, relative to its side or to 1
+FINER = 0.1  # gap of a mixed-integer problem, as a share of the gap of the run
 
 
 @dataclass
 class RowGenerationConfig(Config):
-    """Options of ``row-generation``, besides those of every driver; ``iteration_limit`` counts problems of step 1.
+    """Options of ``row-generation``, in addition to those of every driver; ``iteration_limit`` counts step 1.
 
     Attributes
     ----------
     master_solver : str, optional
-        Of step 1; by default one for the class of the model with its rows (clarabel, or scip where it has integers).
+        Solver of step 1; by default one for the class of the model with its rows (clarabel, or scip with integers).
     master_options : mapping, optional
         Its own options.
     """
@@ -68,16 +69,16 @@ class RowGenerationConfig(Config):
 
 
 class RowGeneration(Driver):
-    """Row generation over a stated model."""
+    """Row generation for a model with a separator."""
 
     name = "row-generation"
-    title = "models stated whole but for rows that a separator finds (row generation)"
+    title = "models with rows that a separator generates (row generation)"
     options_type = RowGenerationConfig
     facts_type = Separable
     config: RowGenerationConfig
 
     def prepare(self) -> None:
-        """Write the view that the solver sees, without rows of the separator."""
+        """Build the model that the solver sees, without rows of the separator."""
         facts = facts_of(self.model)
         if not isinstance(facts, Separable) or data_of(facts.rows) or data_of(facts.hidden):
             raise ModelError(
@@ -85,12 +86,11 @@ class RowGeneration(Driver):
                 "state: solve the model without naming a solver."
             )
         self.facts, c = facts, self.config
-        self.sign = 1.0 if single_objective(self.reading).sense == pyo.minimize else -1.0
         self.visible = data_of(facts.visible)
         self.check_time()
         change = facts.change or Change([])
         scaled = {id(v) for v, _ in change.factors}
-        kept = [(v, 1.0) for v in self.visible if id(v) not in scaled]  # of which the rows so far may say nothing
+        kept = [(v, 1.0) for v in self.visible if id(v) not in scaled]  # also variables without a row so far
         self.view = Changed(self._stated(), replace(change, factors=[*change.factors, *kept]))
         self.view.model.generated = self.generated = pyo.ConstraintList()
         self._matrix: list[Any] = []
@@ -104,7 +104,7 @@ class RowGeneration(Driver):
         self._best_point: np.ndarray | None = None
 
     def _stated(self) -> pyo.ConcreteModel:
-        """Return what the model states: not the rows of disjuncts whose disjunction is switched off."""
+        """Return the stated model, without rows of disjuncts whose disjunction is deactivated."""
         objective, stated = single_objective(self.reading), pyo.ConcreteModel(name=self.model.name)
         stated.variables = pyo.Reference(dict(enumerate(self.reading.variables)), ctype=pyo.Var)
         stated.rows = pyo.Reference(dict(enumerate(self.reading.rows)), ctype=pyo.Constraint)
@@ -112,7 +112,7 @@ class RowGeneration(Driver):
         return stated
 
     def _spec(self, solver: Any) -> SolverSpec:
-        """Return the solver of step 1. Raises ModelError where the one named cannot take this class."""
+        """Return the solver of step 1. Raises ModelError if the named solver does not support this class."""
         needed = needs(self.view.model)
         spec = default_solver(needed) if solver is None else listed(solver)
         if not any(n in spec.capabilities for n in needed):
@@ -123,10 +123,10 @@ class RowGeneration(Driver):
         return spec
 
     def inside(self) -> list[str]:
-        """Name the solver of step 1."""
+        """Return the name of the solver of step 1."""
         return [self.spec.name] if hasattr(self, "spec") else []
 
-    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+    def loop(self) -> End:
         """Run the algorithm; the numbers in comments are its steps."""
         self._add(self.facts.separator.start())  # 0
         for _ in self.rounds():
@@ -149,11 +149,9 @@ class RowGeneration(Driver):
             if self.closed(self.config.gap) or worst <= MISSED:  # 3
                 return StopReason.CONVERGED, None
             if not any(new):
-                self.message = f"{self.spec.name} resolves the rows no finer: the gap stays."
+                self.message = f"The accuracy of {self.spec.name} is exhausted: the gap cannot be closed further."
                 return StopReason.CONVERGED, None
         return self.stop, None
-
-    # Step 1.
 
     def _solve(self, runner: Runner) -> Answer:
         rows = list(self.generated.values()) if not self.integer else []
@@ -163,9 +161,9 @@ class RowGeneration(Driver):
         return answer
 
     def _raise_bound(self, answer: Answer) -> None:
-        """Raise the bound by the solver's word, and by what the builder proves from the multipliers of the rows."""
+        """Raise the bound by that of the solver, and by that of the builder from the multipliers of the rows."""
         self.raise_bound(self._signed(self.view.bound_of(answer.bound)))
-        certificate, proof = self.facts.certificate, self.facts.proof
+        certificate, proof = self.certificate, self.facts.proof
         if certificate is None or proof is None or certificate.built is None:
             return
         if not certificate.built.restricted(self.reading) or self.sign < 0:
@@ -175,18 +173,18 @@ class RowGeneration(Driver):
             multipliers = np.array([self.view.multiplier(row, answer.duals[row]) for row in rows])
             self.raise_bound(proof(self.model, np.array(self._matrix), np.array(self._lower), multipliers))
 
-    def _ended(self, answer: Answer) -> tuple[StopReason, SolutionStatus | None]:
-        """Return what a problem of step 1 without an optimum means."""
+    def _ended(self, answer: Answer) -> End:
+        """Return the end of the run if step 1 is infeasible or unbounded."""
         if answer.status is SolutionStatus.INFEASIBLE:
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
-        if self._bound_at_hand() is not None:  # the data know better
+        if self._bound_at_hand() is not None:  # the data prove a bound
             return self._unsolved(answer)
         raise ModelError(
-            "The objective has no end as far as the rows found so far tell: bound the variables that make it fall."
+            "The objective is unbounded with the rows so far: bound the variables in whose direction it decreases."
         )
 
-    def _unsolved(self, answer: Answer) -> tuple[StopReason, SolutionStatus | None]:
-        """Return why step 1 has no point."""
+    def _unsolved(self, answer: Answer) -> End:
+        """Return the end of the run if step 1 has no point."""
         if self.clock.over:
             return StopReason.TIME_LIMIT, None
         if answer.stop_reason is StopReason.INTERRUPTED:
@@ -196,13 +194,11 @@ class RowGeneration(Driver):
         return StopReason.SOLVER_ERROR if stop is StopReason.CONVERGED else stop, None
 
     def why_infeasible(self) -> str:
-        """Return what cannot hold together."""
-        return "No point satisfies the model's rows together with those that the separator found. Relax one of them."
-
-    # Step 2.
+        """Return a sentence on the rows that have no common solution."""
+        return "No point satisfies the model's rows together with those of the separator. Relax one of them."
 
     def _points(self) -> Iterator[np.ndarray]:
-        """Yield the point on the model, and one a little past the best."""
+        """Yield the point on the model, and a point between the best point and this one."""
         here = np.array([0.0 if v.value is None else v.value for v in self.visible], dtype=float)
         yield here
         if self._best_point is not None:
@@ -214,14 +210,14 @@ class RowGeneration(Driver):
             yield cuts
 
     def _missed(self, point: np.ndarray) -> float:
-        """Return by how much the rows that the separator finds at a point are violated there."""
+        """Return the largest violation at a point of the rows that the separator finds there."""
         return max([cuts.violation for cuts in self._separated(point)], default=0.0)
 
     def _offer(self) -> float | None:
-        """Put the point on the model on the separator's rows and offer it, where the model's own rows hold then.
+        """Repair the point on the model by the separator, and offer it if it satisfies the stated rows.
 
-        Integers become whole first, and what they switch off 0: at sigma = d = 1e-7 a cone w^2 <= d t lets pass a
-        weight of 3e-4.
+        First integers are rounded and the variables that they switch off are set to 0: at sigma = d = 1e-7 a cone
+        w^2 <= d t allows a weight of 3e-4.
         """
         put_back((v, round(v.value)) for v in self._integers())
         put_back((v, 0.0) for v in self._switched_off())
@@ -229,15 +225,14 @@ class RowGeneration(Driver):
         repaired = self.facts.separator.repair(point)
         if repaired is not None:
             put_back((v, x) for v, x in zip(self.visible, repaired.tolist(), strict=True) if not v.fixed)
-        certificate = self.facts.certificate
-        if certificate is not None and certificate.settle(self.reading, has_point=True) is None:
+        if self.certificate is not None and self.certificate.settle(self.reading, has_point=True) is None:
             return None
-        there = np.array([v.value for v in self.visible], dtype=float)
-        if worst_violation(self.reading) > FEASIBLE or self._missed(there) > MISSED:
+        point = np.array([v.value for v in self.visible], dtype=float)
+        if worst_violation(self.reading) > FEASIBLE or self._missed(point) > MISSED:
             return None
-        value = self.sign * float(pyo.value(single_objective(self.reading)))
+        value = self._objective_value()
         if self.best is None or value < self.best:
-            self._best_point = there
+            self._best_point = point
         self.offer(value, self.reading.variables, lambda: None)
         return value
 
@@ -246,15 +241,15 @@ class RowGeneration(Driver):
         return [v for v in self.reading.variables if not v.is_continuous() and not v.fixed and v.value is not None]
 
     def _switched_off(self) -> list[Any]:
-        """Return the variables that are 0 at the integers on the model, by rows that are there as built."""
-        built = None if self.facts.certificate is None else self.facts.certificate.built
+        """Return the variables that the integers on the model switch off, if the rows are as built."""
+        built = None if self.certificate is None else self.certificate.built
         if built is None or not self.facts.switches or not built.has_rows(self.reading):
             return []
         off = [v for s, v in self.facts.switches if s.is_integer() and s.value is not None and s.value < 0.5]
         return [v for v in off if not v.fixed]
 
     def _with_integers_fixed(self) -> bool:
-        """Solve for the rest at the integers on the model; offer the point, and return whether a row is new."""
+        """Solve with the integers on the model fixed; offer the point, and return True if a row is new."""
         integers = self._integers()
         seen, off = self.view.seen_of(integers), self.view.seen_of(self._switched_off())
         choice = [(s, float(round(v.value))) for s, v in zip(seen, integers, strict=True)]
@@ -272,7 +267,7 @@ class RowGeneration(Driver):
         return any(new)
 
     def _add(self, cuts: Cuts) -> bool:
-        """Add new rows; return whether there are any."""
+        """Add new rows; return True if there are any."""
         matrix = sparse.csr_array(cuts.matrix)
         new = False
         for k in range(matrix.shape[0]):
@@ -283,7 +278,7 @@ class RowGeneration(Driver):
         return new
 
     def _add_row(self, slopes: np.ndarray, lower: float) -> bool:
-        """Add the row ``slopes . x >= lower`` if it is new; return whether it is."""
+        """Add the row ``slopes . x >= lower`` if it is new; return True if it is."""
         key = (lower, (slopes + 0.0).tobytes())  # no -0.0
         if key in self._known:
             return False

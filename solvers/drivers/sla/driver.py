@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from solvers.drivers.base import Driver, Ended
+from solvers.drivers.base import Driver, End, Ended
 from solvers.drivers.sla.pieces import NoPiece, Pieces, ordered_sets
 from solvers.drivers.slots import lp_words, master_words
 from solvers.drivers.starts import Start, StartsConfig, random_points, spread, table
@@ -171,7 +171,7 @@ class SuccessiveLinearization(Driver):
             c.lp_solver, self.objective.linear, r.x_lower, r.x_upper, options=lp_words(c), rows=rows, stay=True
         )
 
-    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+    def loop(self) -> End:
         """Run from each start and keep the best; the status is that of the best."""
         stop, status = StopReason.CONVERGED, None
         try:

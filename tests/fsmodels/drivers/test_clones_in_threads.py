@@ -92,7 +92,7 @@ def test_one_memory_serves_one_run_at_a_time():
         first = executor.submit(ask, wait)
         assert started.wait(60)
         try:
-            with pytest.raises(OptionError, match="Memory of its own"):
+            with pytest.raises(OptionError, match="its own Memory"):
                 ask()
         finally:
             end.set()

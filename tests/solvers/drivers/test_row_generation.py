@@ -90,7 +90,7 @@ def test_limits_and_clashes():
     m = robust(curved=False)
     for v in m.x.values():
         v.setub(None), v.setlb(None)
-    with pytest.raises(ModelError, match="no end as far as the rows"):
+    with pytest.raises(ModelError, match="unbounded with the rows so far"):
         solvers.solve(m)
 
 
