@@ -57,19 +57,48 @@ def slack_rounding(largest: np.ndarray, model: pyo.ConcreteModel) -> float:
     return rounding(largest, np.nan_to_num(w), 0.0 if b is None else float(b))
 
 
-def keep_rows(component: Any, rows: Any, offsets: np.ndarray | None, slacks: np.ndarray, held: Sequence[Any]) -> None:
-    """Keep rows ``r_i.w + o_i b + s_i xi_i``, b where there is one, as a matrix for whoever would read their terms."""
-    shared = [] if offsets is None else [offsets]
-    if sparse.issparse(rows):
-        parts = [rows, *(sparse.csr_array(o[:, None]) for o in shared), sparse.diags_array(slacks)]
-        keep(component, sparse.hstack(parts, format="csr"), held)
-        return
-    samples, n = rows.shape[0], rows.shape[1] + len(shared)
-    values = np.column_stack([rows, *shared, slacks])  # zeros are terms, too
-    columns = np.empty((samples, n + 1), dtype=np.int32)
-    columns[:, :n], columns[:, n] = np.arange(n), n + np.arange(samples)
-    starts = np.arange(samples + 1) * (n + 1)
-    keep(component, sparse.csr_array((values.ravel(), columns.ravel(), starts), shape=(samples, n + samples)), held)
+def add_rows(
+    model: pyo.ConcreteModel,
+    name: str,
+    index: Any,
+    matrix: Any,
+    variables: Sequence[Any],
+    own: Sequence[Any],
+    doc: str,
+    *,
+    scale: np.ndarray | float = 1.0,
+    shared: Sequence[tuple[np.ndarray, Any]] = (),
+    at_least: float | None = None,
+) -> None:
+    """Add the rows ``matrix_i x + sum_k c_ik z_k + scale_i own_i``, equal to 0 or ``at_least`` a number.
+
+    ``matrix`` (m, n): dense or CSR. ``variables`` (n,): x. ``own`` (m,): one variable for each row. ``shared``: the
+    coefficients c_k (m,) and the variable z_k. The matrix is kept with the rows, so that solvers do not read the terms.
+    """
+    coefficients = np.column_stack([*(c for c, _ in shared), np.broadcast_to(scale, len(own))])
+    others = [z for _, z in shared]
+    rows = dict(zip(index, zip(rows_of(matrix), coefficients.tolist(), own, strict=True), strict=True))
+
+    def rule(m: pyo.ConcreteModel, i: Any) -> Any:
+        (values, where), more, variable = rows[i]
+        used = variables if len(where) == len(variables) else [variables[k] for k in where]
+        body = LinearExpression(linear_coefs=[*values, *more], linear_vars=[*used, *others, variable])
+        return body == 0.0 if at_least is None else body >= at_least
+
+    model.add_component(name, pyo.Constraint(index, rule=rule, doc=doc))
+    keep(model.component(name), _with_columns(matrix, coefficients), [*variables, *others, *own])
+
+
+def _with_columns(matrix: Any, coefficients: np.ndarray) -> Any:
+    """Return (matrix, all columns of the coefficients but the last, the diagonal matrix of the last) as CSR."""
+    if sparse.issparse(matrix):
+        shared = sparse.csr_array(coefficients[:, :-1])
+        return sparse.hstack([matrix, shared, sparse.diags_array(coefficients[:, -1])], format="csr")
+    values = np.column_stack([matrix, coefficients])  # zeros are terms, too
+    rows, n = values.shape
+    columns = np.empty((rows, n), dtype=np.int32)
+    columns[:, :-1], columns[:, -1] = np.arange(n - 1), n - 1 + np.arange(rows)
+    return sparse.csr_array((values.ravel(), columns.ravel(), np.arange(rows + 1) * n), shape=(rows, n - 1 + rows))
 
 
 def signed(data: Dataset) -> Any:
@@ -206,7 +235,18 @@ def separating_plane(name: str, data: Dataset, *, stated: bool = True) -> pyo.Co
     model.y = pyo.Var(model.A, domain=pyo.NonNegativeReals, doc="(5) slack of sample i of A")
     model.z = pyo.Var(model.B, domain=pyo.NonNegativeReals, doc="(5) slack of sample i of B")
     if stated:
-        _add_sides(model, data, sides)
+        matrix, w = signed(data), list(model.w.values())
+        docs = {
+            "A": r"(5) -A w + e gamma + e <= y \(-w^\top x_i + \gamma + 1 \le y_i \quad \forall\, i \in A\)",
+            "B": r"(5) B w - e gamma + e <= z \(w^\top x_i - \gamma + 1 \le z_i \quad \forall\, i \in B\)",
+        }
+        for side, slack in (("A", model.y), ("B", model.z)):  # y_i w.x_i - y_i gamma + slack_i >= 1
+            rows, gamma = sides[side], (-data.y[sides[side]], model.gamma)
+            slacks = list(slack.values())
+            add_rows(
+                model, f"plane_{side}", slack.index_set(), matrix[rows], w, slacks, docs[side],
+                shared=[gamma], at_least=1.0,
+            )  # fmt: skip
     shares, slacks = class_shares(data), [*model.y.values(), *model.z.values()]
     coefs = shares[np.concatenate([sides["A"], sides["B"]])].tolist()
     total = LinearExpression(linear_coefs=coefs, linear_vars=slacks)
@@ -230,26 +270,3 @@ def by_ordered_sets(model: pyo.ConcreteModel, weights: Any, number: str = "(7)")
         doc=rf"{number} no weight unless sigma_j = 1 "
         rf"\(\mathrm{{SOS1}}({weights.local_name}_j, \mathrm{{unselected}}_j) \quad \forall\, j\)",
     )
-
-
-def _add_sides(model: pyo.ConcreteModel, data: Dataset, sides: dict[str, np.ndarray]) -> None:
-    """Add the rows of (5); ``sides`` are the samples of each class."""
-    weights, matrix = list(model.w.values()), signed(data)
-    rows = dict(zip(model.samples, rows_of(matrix), strict=True))
-
-    def side(slack: Any, sign: float) -> Any:
-        def rule(m: pyo.ConcreteModel, i: int) -> Any:  # y_i w.x_i - y_i gamma + slack_i >= 1
-            coefs, where = rows[i]
-            held = weights if len(where) == len(weights) else [weights[k] for k in where]
-            return LinearExpression(linear_coefs=[*coefs, sign, 1.0], linear_vars=[*held, m.gamma, slack[i]]) >= 1.0
-
-        return rule
-
-    doc = r"(5) -A w + e gamma + e <= y \(-w^\top x_i + \gamma + 1 \le y_i \quad \forall\, i \in A\)"
-    model.plane_A = pyo.Constraint(model.A, rule=side(model.y, -1.0), doc=doc)
-    doc = r"(5) B w - e gamma + e <= z \(w^\top x_i - \gamma + 1 \le z_i \quad \forall\, i \in B\)"
-    model.plane_B = pyo.Constraint(model.B, rule=side(model.z, 1.0), doc=doc)
-    for part, label, slack, sign in ((model.plane_A, "A", model.y, -1.0), (model.plane_B, "B", model.z, 1.0)):
-        ones = np.ones(len(sides[label]))
-        held = [*weights, model.gamma, *slack.values()]
-        keep_rows(part, matrix[sides[label]], sign * ones, ones, held)

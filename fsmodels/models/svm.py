@@ -69,18 +69,17 @@ from scipy import sparse
 from fsmodels.checks import choice, choosing, positive
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.components import (
+    add_rows,
     by_ordered_sets,
     changeable,
     fixed_shares,
     index_sets,
-    keep_rows,
     latex_of,
     plane_bound,
     plane_change,
     plane_resolution,
     plane_rows,
     put_plane,
-    rows_of,
     separating_plane,
     signed,
     slack_rounding,
@@ -168,20 +167,11 @@ def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     alpha = list(model.alpha.values())
     doc = r"(3) classes balance \(\sum_i y_i \alpha_i = 0\)"
     model.balance = pyo.Constraint(expr=LinearExpression(linear_coefs=data.y.tolist(), linear_vars=alpha) == 0, doc=doc)
-    columns = rows_of(signed(data).T)
-    features = list(model.features)
-
-    def weight(m: pyo.ConcreteModel, k: int) -> Any:
-        coefs, where = columns[k]
-        held = [alpha[i] for i in where]
-        return LinearExpression(linear_coefs=[*coefs, -1.0], linear_vars=[*held, m.v[features[k]]]) == 0
-
     doc = r"(3) v_j = sum_i alpha_i y_i x_ij \(v_j = \sum_i \alpha_i y_i x_{ij} \quad \forall\, j\)"
-    model.weight = pyo.Constraint(range(len(features)), rule=weight, doc=doc)
+    v = list(model.v.values())
+    add_rows(model, "weight", range(len(v)), signed(data).T, alpha, v, doc, scale=-1.0)
     doc = r"(3) \(\sum_i \alpha_i - \tfrac12 \lVert v \rVert^2\)"
-    model.objective = pyo.Objective(
-        expr=pyo.quicksum(alpha) - half_squares(list(model.v.values())), sense=pyo.maximize, doc=doc
-    )
+    model.objective = pyo.Objective(expr=pyo.quicksum(alpha) - half_squares(v), sense=pyo.maximize, doc=doc)
     Facts(change=_dual_change(model, data, list(shares.values()))).seal(model)
     return model
 
@@ -331,15 +321,7 @@ def add_margins(
     """Add ``y_i (w.x_i + b) + xi_i >= 1`` as ``margin`` and the sum of slacks as ``loss``; rows hold y_i x_i."""
     y, s = data.y, slack_weights(data)
     slacks = list(model.xi.values())
-    parts = dict(zip(model.samples, zip(rows_of(signed_rows), y.tolist(), slacks, strict=True), strict=True))
-
-    def margin(m: pyo.ConcreteModel, i: int) -> Any:
-        (coefs, where), sign, slack = parts[i]
-        held = weights if len(where) == len(weights) else [weights[k] for k in where]
-        return LinearExpression(linear_coefs=[*coefs, sign, 1.0], linear_vars=[*held, m.b, slack]) >= 1.0
-
-    model.margin = pyo.Constraint(model.samples, rule=margin, doc=doc)
-    keep_rows(model.margin, signed_rows, y, np.ones(len(y)), [*weights, model.b, *slacks])
+    add_rows(model, "margin", model.samples, signed_rows, weights, slacks, doc, shared=[(y, model.b)], at_least=1.0)
     squared = loss == SQUARED
     what = "(1) sum of squared slacks" if squared else "(1), (ONSVM) sum of slacks"
     weighed = "" if data.sample_weight is None else ", each times its sample's weight"

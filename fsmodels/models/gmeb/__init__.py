@@ -98,7 +98,7 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.models.components import keep_rows, latex_of, rows_of
+from fsmodels.models.components import add_rows, latex_of
 from fsmodels.models.gmeb.bounds import MarginBound, ScalingBound, bound_with_scaling, bound_without_scaling
 from fsmodels.models.gmeb.build import (
     FORMS,
@@ -281,12 +281,8 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = False) -
     fix_constant(columns, model.q, model.r)
     mu, signed = list(model.mu.values()), columns.y[:, None] * columns.X
     position = {j: k for k, j in enumerate(columns.features)}
-    weights, n = rows_of(signed.T), float(columns.s.sum())
+    n = float(columns.s.sum())
     v = {j: pyo.value(model.v_plus[j]) + pyo.value(model.v_minus[j]) for j in varying}
-
-    def weight(m: pyo.ConcreteModel, j: str) -> Any:  # in this order its multiplier is w_j
-        coefs, _ = weights[position[j]]
-        return LinearExpression(linear_coefs=[*coefs, -np.sqrt(v[j])], linear_vars=[*mu, m.q[j]]) == 0
 
     def moment(m: pyo.ConcreteModel, j: str) -> Any:  # in this order its multiplier is s_j
         coefs = [v[j], -pyo.value(m.v_plus[j]), -pyo.value(m.v_minus[j])]
@@ -298,14 +294,10 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = False) -
         q, a, c = m.q[j] / n, m.mu_1 / (g * n), g * m.r[j] / n
         return q**2 + (a - c) ** 2 <= (a + c) ** 2
 
-    model.weight = pyo.Constraint(
-        varying,
-        rule=weight,
-        doc="(17) sqrt(v_j) q_j = sum_i mu_i y_i x_ij; multiplier w_j "
-        r"\(\sqrt{v_j} \, q_j = \sum_i \mu_i y_i x_{ij} \quad \forall\, j\)",
-    )
-    at, roots = [position[j] for j in varying], -np.sqrt([v[j] for j in varying])
-    keep_rows(model.weight, signed.T[at], None, roots, [*mu, *(model.q[j] for j in varying)])
+    at, roots = [position[j] for j in varying], -np.sqrt([v[j] for j in varying])  # multipliers in this order: w_j
+    doc = "(17) sqrt(v_j) q_j = sum_i mu_i y_i x_ij; multiplier w_j "
+    doc += r"\(\sqrt{v_j} \, q_j = \sum_i \mu_i y_i x_{ij} \quad \forall\, j\)"
+    add_rows(model, "weight", varying, signed.T[at], mu, [model.q[j] for j in varying], doc, scale=roots)
     model.moment = pyo.Constraint(
         varying,
         rule=moment,

@@ -31,7 +31,7 @@ from fsmodels.checks import choice, choosing, positive
 from fsmodels.datasets.checks import as_given
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
-from fsmodels.models.components import add_sets, changeable, keep_rows, latex_of, rows_of, slack_sum, weighted_sum
+from fsmodels.models.components import add_rows, add_sets, changeable, latex_of, slack_sum, weighted_sum
 from fsmodels.models.gmeb.columns import Centred, centred
 from fsmodels.models.gmeb.norm import Moments, separable
 from fsmodels.models.gmeb.proof import MomentProof, of_primal, resolution
@@ -93,15 +93,9 @@ def add_classifier(model: pyo.ConcreteModel, columns: Centred, number: str) -> N
     varying, slacks = set(columns.varying()), list(model.xi.values())
     weights = [model.w[j] for j in columns.features if j in varying]
     matrix = (columns.y[:, None] * columns.X)[:, [j in varying for j in columns.features]]
-    rows = dict(zip(model.samples, zip(rows_of(matrix), columns.y.tolist(), slacks, strict=True), strict=True))
-
-    def margin(m: pyo.ConcreteModel, i: int) -> Any:  # y_i (w.x_i + offset) + xi_i >= 1
-        (coefs, _), sign, slack = rows[i]
-        return LinearExpression(linear_coefs=[*coefs, sign, 1.0], linear_vars=[*weights, m.offset, slack]) >= 1
-
     doc = rf"{number} margin of sample i \(y_i (w^\top x_i + \mathrm{{offset}}) \ge 1 - \xi_i \quad \forall\, i\)"
-    model.margin = pyo.Constraint(model.samples, rule=margin, doc=doc)
-    keep_rows(model.margin, matrix, columns.y, np.ones(len(columns.y)), [*weights, model.offset, *slacks])
+    shared = [(columns.y, model.offset)]
+    add_rows(model, "margin", model.samples, matrix, weights, slacks, doc, shared=shared, at_least=1.0)
     model.loss = pyo.Expression(expr=weighted_sum(columns.s, slacks), doc=rf"{number} e'xi \({slack_sum(columns.s)}\)")
 
 

@@ -34,14 +34,12 @@ Certificate
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from pyomo.core.expr.numeric_expr import LinearExpression
 
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.models.components import latex_of, rows_of, signed, slack_sum, weighted_sum
+from fsmodels.models.components import add_rows, latex_of, signed, slack_sum, weighted_sum
 from fsmodels.models.gmeb.solution import by_weight
 from fsmodels.models.proofs.bounds import unsquared_bound
 from fsmodels.models.proofs.certified import Point
@@ -128,15 +126,9 @@ def svm_ratio(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     model.gamma = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(18) margin, above 0")
     weights, slacks = list(model.w.values()), list(model.xi.values())
     data = data.counting
-    parts = dict(zip(model.samples, zip(rows_of(signed(data)), data.y.tolist(), slacks, strict=True), strict=True))
-
-    def margin(m: pyo.ConcreteModel, i: int) -> Any:  # y_i (w.x_i + b) - gamma + xi_i >= 0
-        (coefs, where), sign, slack = parts[i]
-        variables = [*(weights[k] for k in where), m.b, m.gamma, slack]
-        return LinearExpression(linear_coefs=[*coefs, sign, -1.0, 1.0], linear_vars=variables) >= 0
-
     doc = r"(18) margin of sample i \(y_i (w^\top x_i + b) \ge \gamma - \xi_i \quad \forall\, i\)"
-    model.margin = pyo.Constraint(model.samples, rule=margin, doc=doc)
+    shared = [(data.y, model.b), (-np.ones(len(data.y)), model.gamma)]
+    add_rows(model, "margin", model.samples, signed(data), weights, slacks, doc, shared=shared, at_least=0.0)
     doc = r"(18) w'w <= 1 \(\lVert w \rVert^2 \le 1\)"
     model.unit = pyo.Constraint(expr=pyo.quicksum(w**2 for w in weights) <= 1, doc=doc)
     s = slack_weights(data)

@@ -63,7 +63,7 @@ from scipy import sparse
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
-from fsmodels.models.components import keep_rows, rows_of
+from fsmodels.models.components import add_rows, rows_of
 from fsmodels.models.multivariate.labellings import FloatArray, Labels, Table
 from fsmodels.models.proofs.certified import write
 
@@ -252,15 +252,8 @@ def why_lazy(loss: Any, data: Dataset) -> str:
 def add_scores(model: pyo.ConcreteModel, X: Any) -> None:
     """Add the scores ``s`` and their rows, X (n, m)."""
     model.s = pyo.Var(model.samples, doc="(5) score w.x_i of sample i")
-    w, s, rows = list(model.w.values()), list(model.s.values()), rows_of(-X)
-
-    def score(m: pyo.ConcreteModel, i: int) -> Any:
-        values, at = rows[i]
-        return _linear([*values, 1.0], [*(w[j] for j in at), s[i]]) == 0.0
-
     doc = r"(5) s_i = w.x_i \(s_i = w^\top x_i \quad \forall\, i\)"
-    model.score = pyo.Constraint(model.samples, rule=score, doc=doc)
-    keep_rows(model.score, -X, None, np.ones(len(s)), [*w, *s])
+    add_rows(model, "score", model.samples, -X, list(model.w.values()), list(model.s.values()), doc)
 
 
 def _add_sums(model: pyo.ConcreteModel, name: str, factor: float, samples: list[int]) -> None:
