@@ -16,8 +16,8 @@ from fsmodels.datasets.checks import as_given, dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError
 from fsmodels.models.proofs.bounds import robust_bound
-from fsmodels.models.proofs.certified import Point, weights, write
-from fsmodels.models.proofs.equilibration import Columns, rounding
+from fsmodels.models.proofs.certified import Point, write
+from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.shares import class_shares, slack_weights
 from solvers.facts import Change, keep
 from solvers.html import split_doc
@@ -48,13 +48,6 @@ def changeable(check: Callable[[Any], Any], value: Any, doc: str, index: Any = N
 def _allowed(check: Callable[[Any], Any], model: Any, new: Any, *_: Any) -> bool:
     check(new if isinstance(new, Real) else None)  # text of a number would stay text
     return True
-
-
-def slack_rounding(largest: np.ndarray, model: pyo.ConcreteModel) -> float:
-    """Return what rounding leaves of one slack at the model's weights, at none where it has no values."""
-    w, _ = weights(model)
-    b = pyo.value(model.b, exception=False)
-    return rounding(largest, np.nan_to_num(w), 0.0 if b is None else float(b))
 
 
 def add_rows(
@@ -171,15 +164,6 @@ def add_sets(model: pyo.ConcreteModel, data: Dataset) -> Dataset:
     return kept
 
 
-def fixed_shares(shares: np.ndarray) -> Callable[[Any], np.ndarray]:
-    """Return a function of models that returns these shares."""
-    return partial(_same, shares)
-
-
-def _same(shares: np.ndarray, model: Any) -> np.ndarray:
-    return shares
-
-
 def put_plane(model: pyo.ConcreteModel, point: Point) -> None:
     """Write a point on the components of (5)."""
     write(model.w, point.w)
@@ -193,19 +177,12 @@ def plane_rows(model: pyo.ConcreteModel) -> list[Any]:
     return [part for part in map(model.component, ("plane_A", "plane_B")) if part is not None]
 
 
-def plane_bound(
-    shares: np.ndarray, model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None
-) -> float:
-    """Return a lower bound of (5); the multipliers are of class +1, then of class -1."""
+def plane_bound(columns: Columns, y: np.ndarray, shares: np.ndarray, alpha: np.ndarray | None) -> float:
+    """Return a lower bound of (5); the multipliers of class +1 come first."""
     if alpha is not None:
         order = np.concatenate([np.flatnonzero(y > 0), np.flatnonzero(y < 0)])
         alpha = alpha[np.argsort(order)]
     return robust_bound(columns, y, shares, alpha)
-
-
-def plane_resolution(largest: np.ndarray, shares: np.ndarray, model: pyo.ConcreteModel) -> float:
-    """Return what rounding leaves of an average of slacks in each class."""
-    return float(shares.sum()) * slack_rounding(largest, model)
 
 
 def plane_change(model: pyo.ConcreteModel, columns: Columns, *sized: Any) -> Change | None:

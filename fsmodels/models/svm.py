@@ -72,22 +72,19 @@ from fsmodels.models.components import (
     add_rows,
     by_ordered_sets,
     changeable,
-    fixed_shares,
     index_sets,
     latex_of,
     plane_bound,
     plane_change,
-    plane_resolution,
     plane_rows,
     put_plane,
     separating_plane,
     signed,
-    slack_rounding,
     slack_sum,
     weighted_sum,
 )
 from fsmodels.models.proofs.bounds import one_norm_bound, svm_bound
-from fsmodels.models.proofs.certified import Classified, Point, by_sigma, chosen, weights, write
+from fsmodels.models.proofs.certified import ClassifierProof, Point, by_sigma, read_selection, read_weights, write
 from fsmodels.models.proofs.equilibration import Columns, powers
 from fsmodels.models.proofs.svm import HINGE, LOSSES, PLAIN, SQUARED, LossKind
 from fsmodels.models.shares import class_shares, slack_weights
@@ -133,7 +130,8 @@ def l2_svm(data: Dataset, *, C: float = 1.0, loss: str = HINGE) -> pyo.ConcreteM
     doc = rf"(1) margin and slacks \(\tfrac12 \lVert w \rVert^2 + C {latex_of(model.loss)}\)"
     model.objective = pyo.Objective(expr=half_squares(w) + model.C * model.loss, doc=doc)
     kind = LossKind(loss)
-    return with_proof(model, data, put, partial(least_cost, kind), [(1.0, w)], lambda price: price**0.5, kind=kind)
+    lower = partial(svm_bound, kind=kind)
+    return with_proof(model, data, put, lower, [(1.0, w)], lambda price: price**0.5, kind=kind)
 
 
 def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
@@ -235,8 +233,8 @@ def one_norm_svm(data: Dataset, *, C: float = 1.0, sigma: bool = False) -> pyo.C
     model.objective = pyo.Objective(expr=model.norm + model.C * model.loss, doc=doc)
     parts = [(1.0, list(model.p.values())), (-1.0, list(model.q.values()))]
     if not choosing(sigma):
-        return with_proof(model, data, _put_parts, _one_norm_bound, parts)
-    model.M = pyo.Expression(expr=cost_of_nothing(data, model.C), doc="(ONSVM) p_j + q_j <= M at every optimum")
+        return with_proof(model, data, _put_parts, one_norm_bound, parts)
+    model.M = pyo.Expression(expr=cost_of_zero_weights(data, model.C), doc="(ONSVM) p_j + q_j <= M at every optimum")
     M = float(pyo.value(model.M))
     if STEEP * Columns.of(data.counting.X).sizes(M).min() < M:
         by_ordered_sets(model, model.p, "(ONSVM)")
@@ -282,10 +280,9 @@ def robust_lp(data: Dataset) -> pyo.ConcreteModel:
     model.objective = pyo.Objective(expr=model.error, doc=doc)
     data = data.counting
     columns, shares = Columns.of(data.X), class_shares(data)
-    proof = Classified(columns, data.y, fixed_shares(shares), weights, put_plane, partial(plane_bound, shares))
+    proof = ClassifierProof(columns, data.y, shares, read_weights, put_plane, plane_bound, priced=False)
     certificate, change = proof.certificate(plane_rows(model)), plane_change(model, columns)
-    resolved = partial(plane_resolution, columns.largest, shares)
-    Facts(resolution=resolved, certificate=certificate, change=change).seal(model)
+    Facts(resolution=proof.resolution, certificate=certificate, change=change).seal(model)
     return model
 
 
@@ -329,18 +326,6 @@ def add_margins(
     model.loss = pyo.Expression(expr=weighted_sum(s, slacks, squared=squared), doc=doc)
 
 
-def resolution(largest: np.ndarray, y: np.ndarray, s: np.ndarray, kind: LossKind, model: pyo.ConcreteModel) -> float:
-    """Return what rounding leaves of C times the sum of slacks, or of squared slacks, of weights s.
-
-    Slacks that are off by d change the sum of squares by at most 2 d s'xi + S d^2, S the sum of s, and s'xi is at most
-    sqrt(S sum_i s_i xi_i^2), where that sum is at most that of w = 0.
-    """
-    C, d, S = float(pyo.value(model.C)), slack_rounding(largest, model), float(s.sum())
-    if kind.squared:
-        return C * d * (2.0 * (S * kind.at_nothing(y, s)) ** 0.5 + S * d)
-    return C * S * d
-
-
 def with_proof(
     model: pyo.ConcreteModel,
     data: Dataset,
@@ -356,29 +341,23 @@ def with_proof(
     w = 0 costs W^2 = 2 C min(l+, l-), so that no weight is above W in (1), or W^2 in (ONSVM): ``most`` of W^2. Where C
     is small, these are the sizes of all numbers, and w and the objective are measured in them.
 
-    ``lower``: (s, model, columns, y, multipliers) -> bound.
+    ``lower``: (columns, y, prices of slacks, multipliers) -> bound.
     """
     data = data.counting
     columns, s = Columns.of(data.X), slack_weights(data)
-    cost = cost_of_nothing(data, model.C, kind)
-    price = float(pyo.value(cost))
-    change = columns.change(parts, (1.0, model.b), most(price))
+    cost = cost_of_zero_weights(data, model.C, kind)
+    change = columns.change(parts, (1.0, model.b), most(float(pyo.value(cost))))
     if change is not None:
         change.most = cost
-    prices = partial(slack_prices, s)
-    proof = Classified(columns, data.y, prices, weights, put, partial(lower, s), squared=kind.squared)
-    Facts(
-        resolution=partial(resolution, columns.largest, data.y, s, kind),
-        certificate=proof.certificate([model.margin]),
-        change=change,
-        **facts,
-    ).seal(model)
+    proof = ClassifierProof(columns, data.y, s, read_weights, put, lower, kind)
+    certificate = proof.certificate([model.margin])
+    Facts(resolution=proof.resolution, certificate=certificate, change=change, **facts).seal(model)
     return model
 
 
-def cost_of_nothing(data: Dataset, C: Any, kind: LossKind = PLAIN) -> Any:
+def cost_of_zero_weights(data: Dataset, C: Any, kind: LossKind = PLAIN) -> Any:
     """Return what w = 0 costs, with its best offset (``proofs.svm``); an expression of C where it is a parameter."""
-    return kind.at_nothing(data.y, slack_weights(data)) * C
+    return kind.cost_of_zero_weights(data.y, slack_weights(data)) * C
 
 
 def _with_choice(model: pyo.ConcreteModel, data: Dataset, parts: list[tuple[float, list[Any]]]) -> pyo.ConcreteModel:
@@ -390,8 +369,7 @@ def _with_choice(model: pyo.ConcreteModel, data: Dataset, parts: list[tuple[floa
         change.most = model.M.expr
         sizes = columns.sizes(M).tolist()
         change.rows += [(row, 1.0 / f) for row, f in zip(model.only_selected.values(), sizes, strict=True) if bounded]
-    lower = partial(_one_norm_bound, s)
-    proof = Classified(columns, data.y, partial(slack_prices, s), chosen, _put_choice, lower)
+    proof = ClassifierProof(columns, data.y, s, read_selection, _put_choice, one_norm_bound)
     Structure(
         complicating=sigma,
         subproblem=[model.p, model.q, model.b, model.xi, *([] if bounded else [model.unselected])],
@@ -403,7 +381,7 @@ def _with_choice(model: pyo.ConcreteModel, data: Dataset, parts: list[tuple[floa
         only_as_built="" if not bounded else "the bound p_j + q_j <= 2 C min(l+, l-)",
         instead="State rows on sigma only, or build it with sigma=False and edit that.",
         selected=by_sigma,
-        resolution=partial(resolution, columns.largest, data.y, s, PLAIN),
+        resolution=proof.resolution,
         certificate=proof.certificate([]),
         change=change,
         default_solver="highs" if bounded else "scip",
@@ -418,11 +396,6 @@ def _put_choice(model: pyo.ConcreteModel, point: Point) -> None:
         write(model.unselected, 1.0 - point.used)
 
 
-def slack_prices(s: np.ndarray, model: pyo.ConcreteModel) -> np.ndarray:
-    """Return what each sample's slack costs, C s_i."""
-    return float(pyo.value(model.C)) * s
-
-
 def put(model: pyo.ConcreteModel, point: Point) -> None:
     """Write a point on w, b and xi."""
     write(model.w, point.w)
@@ -435,24 +408,6 @@ def _put_parts(model: pyo.ConcreteModel, point: Point) -> None:
     write(model.q, np.maximum(-point.w, 0.0))
     model.b.set_value(point.b)
     write(model.xi, point.xi)
-
-
-def least_cost(
-    kind: LossKind,
-    s: np.ndarray,
-    model: pyo.ConcreteModel,
-    columns: Columns,
-    y: np.ndarray,
-    alpha: np.ndarray | None,
-) -> float:
-    """Return a lower bound of (1), which is one on any selection too."""
-    return svm_bound(columns, y, slack_prices(s, model), alpha, kind)
-
-
-def _one_norm_bound(
-    s: np.ndarray, model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None
-) -> float:
-    return one_norm_bound(columns, y, slack_prices(s, model), alpha)
 
 
 def half_squares(variables: Sequence[Any]) -> Any:

@@ -117,7 +117,7 @@ from fsmodels.models.concave.forms import (
     smallest,
 )
 from fsmodels.models.concave.tree import Supports
-from fsmodels.models.proofs.certified import Point, by_sigma, chosen
+from fsmodels.models.proofs.certified import Point, by_sigma, read_selection
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.shares import class_shares
 from fsmodels.weights import column_sizes
@@ -428,7 +428,7 @@ def _as_fs(data: Dataset, model: pyo.ConcreteModel) -> pyo.ConcreteModel:
 
 def _load(model: pyo.ConcreteModel, equivalent: pyo.ConcreteModel) -> None:
     """Write the point of an equivalent model on FSL."""
-    support = chosen(equivalent)
+    support = read_selection(equivalent)
     assert support is not None
     slacks = {i: slack.value for part in (equivalent.y, equivalent.z) for i, slack in part.items()}
     xi = np.array([slacks[i] for i in sorted(slacks)])

@@ -13,15 +13,13 @@ from fsmodels.checks import share
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.components import (
     changeable,
-    fixed_shares,
     latex_of,
     plane_change,
-    plane_resolution,
     plane_rows,
     put_plane,
     separating_plane,
 )
-from fsmodels.models.proofs.certified import Classified, Point, chosen, weights, write
+from fsmodels.models.proofs.certified import ClassifierProof, Point, read_selection, read_weights, write
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.shares import class_shares
 from fsmodels.weights import used
@@ -65,15 +63,15 @@ def certified(model: pyo.ConcreteModel, data: Dataset, facts: Facts) -> pyo.Conc
     data = data.counting
     columns, shares, chooses = Columns.of(data.X), class_shares(data), model.component("sigma") is not None
     smoothed = not chooses and model.component("r") is None
-    read = chosen if chooses else weights
+    read = read_selection if chooses else read_weights
     put = partial(put_point, selecting_component(model))
-    proof = Classified(columns, data.y, fixed_shares(shares), read, put, None)
+    proof = ClassifierProof(columns, data.y, shares, read, put, None, priced=False)
     facts.certificate = proof.certificate(plane_rows(model), repaired=chooses or smoothed)
     facts.certificate.trivial_if_better = not smoothed
     facts.change = plane_change(
         model, columns, *(part for part in map(model.component, ("v", "u")) if part is not None)
     )
-    facts.resolution = partial(plane_resolution, columns.largest, shares)
+    facts.resolution = proof.resolution
     facts.seal(model)
     return model
 

@@ -98,10 +98,11 @@ from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.models.components import changeable, latex_of
 from fsmodels.models.fsp.forms import FORMS, RMP, selecting_svm, svm_cost, weight_bound, with_structure
 from fsmodels.models.fsp.oracle import SvmOracle
+from fsmodels.models.proofs.bounds import svm_bound
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.proofs.svm import HINGE, LOSSES, LossKind, repaired
 from fsmodels.models.shares import slack_weights
-from fsmodels.models.svm import C_MEANING, cost_of_nothing, least_cost, put, soft_margin, with_proof
+from fsmodels.models.svm import C_MEANING, cost_of_zero_weights, put, soft_margin, with_proof
 from fsmodels.words import as_names, check_known_features, shown
 from solvers.facts import Facts
 
@@ -270,16 +271,10 @@ def sub(
 
 
 def _sub_bound(
-    shared: Columns,
-    kind: LossKind,
-    s: np.ndarray,
-    model: pyo.ConcreteModel,
-    columns: Columns,
-    y: np.ndarray,
-    alpha: np.ndarray | None,
+    scaled: Columns, kind: LossKind, columns: Columns, y: np.ndarray, C: np.ndarray, alpha: np.ndarray | None
 ) -> float:
-    """Return a lower bound of SUB: it is the SVM on columns times sqrt(sigma)."""
-    return least_cost(kind, s, model, shared, y, alpha)
+    """Return a lower bound of SUB, the SVM on the columns times sqrt(sigma)."""
+    return svm_bound(scaled, y, C, alpha, kind)
 
 
 def rmp(
@@ -409,7 +404,7 @@ def value(
     check_known_features(names, dataset(data).features, "selected")
     choice("loss", loss, list(LOSSES))
     if not names:
-        return float(cost_of_nothing(dataset(data), price, LossKind(loss)))
+        return float(cost_of_zero_weights(dataset(data), price, LossKind(loss)))
     data = data.select_features(names).counting
     try:
         answer = SvmOracle(data.X, data.y, price * slack_weights(data), loss).solve(

@@ -21,17 +21,15 @@ from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.components import latex_of
 from fsmodels.models.fsp.sub import FastSub, Reweighting, carry, error_rate
-from fsmodels.models.proofs.certified import Classified, Point, by_sigma, chosen, write
+from fsmodels.models.proofs.bounds import svm_bound
+from fsmodels.models.proofs.certified import ClassifierProof, Point, by_sigma, read_selection, write
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.proofs.svm import HINGE, LOSSES, SQUARED, LossKind
 from fsmodels.models.shares import slack_weights
 from fsmodels.models.svm import (
-    cost_of_nothing,
+    cost_of_zero_weights,
     feature_weights,
     half_squares,
-    least_cost,
-    resolution,
-    slack_prices,
     soft_margin,
 )
 from solvers.facts import Change, RowCut, Structure
@@ -86,7 +84,7 @@ def weight_bound(data: Dataset, C: Any, loss: str = HINGE, *, intercept: bool = 
     ``C`` is a number or a mutable parameter; the result follows it.
     """
     kind = LossKind(loss, intercept)
-    return ((0.5 if kind.squared else 1.0) * cost_of_nothing(dataset(data), C, kind)) ** 0.5
+    return ((0.5 if kind.squared else 1.0) * cost_of_zero_weights(dataset(data), C, kind)) ** 0.5
 
 
 def _perspective(model: pyo.ConcreteModel, W: Any) -> None:
@@ -146,7 +144,7 @@ def _put(form: str, kind: LossKind, s: np.ndarray, model: pyo.ConcreteModel, poi
     model.b.set_value(point.b)
     write(model.sigma, point.used)
     if form == RMP:
-        cost = kind.priced(slack_prices(s, model)).cost(point.xi)
+        cost = kind.priced(float(pyo.value(model.C)) * s).cost(point.xi)
         model.eta.set_value(0.5 * float(point.w @ point.w) + cost)
         return
     write(model.xi, point.xi)
@@ -188,6 +186,8 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str, kind: Los
     columns, s = Columns.of(data.X), slack_weights(data)
     sigma, w = list(model.sigma.values()), list(model.w.values())
     fast = FastSub(model, data, form, kind)
+    put, lower = partial(_put, form, kind, s), partial(svm_bound, kind=kind)
+    proof = ClassifierProof(columns, data.y, s, read_selection, put, lower, kind)
     structure = Structure(
         complicating=sigma,
         subproblem=[],
@@ -200,16 +200,14 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str, kind: Los
         selected=by_sigma,
         suggest=Reweighting(model),
         floor=0.0,
-        resolution=partial(resolution, columns.largest, data.y, s, kind),
+        resolution=proof.resolution,
         parameters=fast.parameters,
         identity=fast.identity,
         carry=carry,
         starts=[np.ones(len(sigma))],
+        certificate=proof.certificate([]),
         default_solver="branch-and-cut",
     )
-    prices, lower = partial(slack_prices, s), partial(least_cost, kind, s)
-    proof = Classified(columns, data.y, prices, chosen, partial(_put, form, kind, s), lower, squared=kind.squared)
-    structure.certificate = proof.certificate([])
     if form == RMP:
         structure.subproblem = [model.w, model.b, model.eta]
         structure.coupling, structure.implicit = [], 'the cuts of its oracle, by form="rmp"'
@@ -221,7 +219,7 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str, kind: Los
     structure.coupling = [getattr(model, name) for name in _COUPLING[form]]
     own = [v for component in auxiliary for v in component.values()]
     structure.cut = RowCut(w, squares=own) if form == "perspective" else RowCut(w, auxiliary=own)
-    structure.change = _change(model, columns, form, cost_of_nothing(data, model.C, kind))
+    structure.change = _change(model, columns, form, cost_of_zero_weights(data, model.C, kind))
     if form != "perspective":
         structure.only_as_built = f'the bound |w_j| <= {BOUNDS[kind]} of form="{form}"'
     structure.seal(model)

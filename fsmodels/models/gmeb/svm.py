@@ -43,9 +43,8 @@ from fsmodels.models.components import add_rows, latex_of, signed, slack_sum, we
 from fsmodels.models.gmeb.solution import by_weight
 from fsmodels.models.proofs.bounds import unsquared_bound
 from fsmodels.models.proofs.certified import Point
-from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.shares import slack_weights
-from fsmodels.models.svm import feature_weights, put, slack_prices, soft_margin, with_proof
+from fsmodels.models.svm import feature_weights, put, soft_margin, with_proof
 from fsmodels.weights import column_sizes
 from solvers.facts import Facts
 
@@ -87,7 +86,7 @@ def svm_unsquared(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
         model,
         data,
         _put,
-        _bound,
+        unsquared_bound,
         [(1.0, list(model.w.values()))],
         lambda price: 2.0 * price,
         selected=partial(by_weight, column_sizes(data.X)),
@@ -98,10 +97,6 @@ def svm_unsquared(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
 def _put(model: pyo.ConcreteModel, point: Point) -> None:
     put(model, point)
     model.t.set_value(float(np.linalg.norm(point.w)))
-
-
-def _bound(s: np.ndarray, model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None) -> float:
-    return unsquared_bound(columns, y, slack_prices(s, model), alpha)
 
 
 def svm_ratio(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:

@@ -30,7 +30,7 @@ from fsmodels.errors import ParameterError
 from fsmodels.models.components import latex_of, slack_sum, weighted_sum
 from fsmodels.models.kernel.build import base_model, free_margin, weights
 from fsmodels.models.kernel.problem import MARGIN, Problem
-from fsmodels.models.proofs.certified import nothing
+from fsmodels.models.proofs.certified import zero_bound
 from solvers.facts import Block, Blocks, Certificate, Facts
 
 DECISION = r"y_i (\sum_j y_j u_j K_{ij} + b)"
@@ -163,7 +163,7 @@ def joint(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
 
 def _attach_facts(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     """Attach the facts of a model that an NLP solver takes as a whole; return the model."""
-    certificate = Certificate([], None, None, _trivial, nothing)
+    certificate = Certificate([], None, None, _trivial, zero_bound)
     Facts(selected=model.kernel_problem.selected, default_solver="pounce", certificate=certificate).seal(model)
     return model
 

@@ -64,7 +64,7 @@ from fsmodels.checks import positive
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.models.components import changeable
 from fsmodels.models.multivariate.labellings import FloatArray
-from fsmodels.models.proofs.certified import nothing, write
+from fsmodels.models.proofs.certified import write, zero_bound
 from solvers import Result, RowPool, SelectionOracle
 from solvers.facts import Certificate, CompositeRisk, Facts, RiskRow, Structure, half_norm, norm_at, vertices
 
@@ -281,7 +281,7 @@ def selection(
         parameters=oracle.parameters,
         starts=[np.ones(len(sigma))],
         certificate=Certificate(
-            [], None, partial(_repair, pool, put), partial(_trivial, pool, put), nothing, others=others
+            [], None, partial(_repair, pool, put), partial(_trivial, pool, put), zero_bound, others=others
         ),
         default_solver="branch-and-cut",
         **facts,

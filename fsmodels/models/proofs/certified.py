@@ -1,6 +1,6 @@
-"""What proves the answers of a model of linear classifiers with slacks: bounds, repaired points, the point w = 0.
+"""Certificate of a linear classifier with slacks: lower bounds, repaired points, and the point w = 0.
 
-A builder says how its weights are read and how a point is put on its components; the mathematics is in ``bounds``.
+The builder of a model provides functions that read and write its points; ``bounds`` contains the mathematics.
 """
 
 from __future__ import annotations
@@ -14,19 +14,18 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from fsmodels.models.proofs.bounds import slacks
-from fsmodels.models.proofs.equilibration import Columns
+from fsmodels.models.proofs.equilibration import Columns, rounding
+from fsmodels.models.proofs.svm import PLAIN, LossKind
 from solvers.facts import Certificate
-
-__all__ = ["Classified", "Point"]
 
 FloatArray = NDArray[np.float64]
 
-IN_PART = 1e-3  # from 0 and from 1; solvers leave 1e-5 of a whole number
+FRACTIONAL = 1e-3  # distance from 0 and from 1; solvers leave 1e-5 of an integer
 
 
 @dataclass(frozen=True)
 class Point:
-    """A linear classifier on the data in the model's units: w (n,), b, slacks (l,), and which features are selected."""
+    """A linear classifier in the units of the model: w (n,), b, slacks (l,), and the selected features (n,)."""
 
     w: FloatArray
     b: float
@@ -35,44 +34,49 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Classified:
-    """A model whose rows are ``y_i (w.x_i + b) + xi_i >= 1``, and how to read and to write it.
+class ClassifierProof:
+    """Proof of a model with rows ``y_i (w.x_i + b) + xi_i >= 1``.
 
     - ``columns``, ``y``: the data.
-    - ``shares``: model -> what each slack costs, (l,); read anew, as parameters may change.
-    - ``read``: model -> (w, used): weights (n,) and selected features as the model's values have them; None where
-      features are used in part, as in a relaxation.
-    - ``put``: (model, point): write a point on all components.
-    - ``lower``: (model, columns, y, multipliers or None) -> lower bound; without one the objective is a sum of what is
-      at least 0.
-    - ``squared``: whether the squares of the slacks cost that.
+    - ``s`` (l,): price of one unit of each slack, times the parameter C of the model if ``priced``.
+    - ``read``: model -> (w, used), the weights (n,) and the selected features; None if features are partly selected, as
+      in a relaxation.
+    - ``put``: (model, point); writes a point on all components.
+    - ``lower``: (columns, y, prices, multipliers or None) -> lower bound. None: the objective is a sum of non-negative
+      terms.
+    - ``kind``: the loss of the slacks.
     """
 
     columns: Columns
     y: FloatArray
-    shares: Callable[[Any], FloatArray]
+    s: FloatArray
     read: Callable[[Any], tuple[FloatArray, NDArray[np.bool_]] | None]
     put: Callable[[Any, Point], None]
-    lower: Callable[[Any, Columns, FloatArray, FloatArray | None], float] | None
-    squared: bool = False
+    lower: Callable[[Columns, FloatArray, FloatArray, FloatArray | None], float] | None
+    kind: LossKind = PLAIN
+    priced: bool = True
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Classified:
-        """Return this object, which holds data only: a model's clone shares it."""
+    def __deepcopy__(self, memo: dict[int, Any]) -> ClassifierProof:
+        """Return this object, which contains data only; clones of the model share it."""
         return self
 
     def certificate(self, rows: list[Any], *, repaired: bool = True) -> Certificate:
-        """Return the certificate of a model; ``rows`` are the margins, in the samples' order."""
+        """Return the certificate of a model; ``rows`` are the margins in the order of the samples."""
         bound = None if self.lower is None else self.bound
         repair = self.repair if repaired else None
-        return Certificate(rows, bound, repair, self.trivial, nothing, offset)
+        return Certificate(rows, bound, repair, self.trivial, zero_bound, offset_variable)
+
+    def prices(self, model: Any) -> FloatArray:
+        """Return the price of each slack (l,) for the present parameters."""
+        return float(pyo.value(model.C)) * self.s if self.priced else self.s
 
     def bound(self, model: Any, alpha: FloatArray | None) -> float:
-        """Return what multipliers prove."""
+        """Return the lower bound that multipliers prove."""
         assert self.lower is not None
-        return self.lower(model, self.columns, self.y, alpha)
+        return self.lower(self.columns, self.y, self.prices(model), alpha)
 
     def repair(self, model: Any) -> None:
-        """Give the model's weights their best offset and the slacks they need; w = 0 where they are no numbers."""
+        """Set the best offset and the smallest slacks for the weights of the model; w = 0 if these are not finite."""
         found = self.read(model)
         if found is None:
             return
@@ -83,37 +87,51 @@ class Classified:
             self.trivial(model)
 
     def trivial(self, model: Any) -> None:
-        """Put w = 0 on the model, or what its bounds on w leave that is nearest, with the best offset."""
-        none = np.array([_nearest_to_0(v) for v in model.w.values()])
-        self.put(model, Point(*self._slacks(model, none), none != 0))
+        """Set w = 0, or the nearest weights within their bounds, with the best offset."""
+        w = np.array([_nearest_to_0(v) for v in model.w.values()])
+        self.put(model, Point(*self._slacks(model, w), w != 0))
+
+    def resolution(self, model: Any) -> float:
+        """Return the rounding error of the cost of the slacks.
+
+        Slacks that are off by d change the sum of squares by at most 2 d s'xi + S d^2, S the sum of s, and s'xi is at
+        most sqrt(S sum_i s_i xi_i^2), where that sum is at most that of w = 0.
+        """
+        b = pyo.value(model.b, exception=False)
+        w = np.nan_to_num(_values(model.w))
+        d, prices = rounding(self.columns.largest, w, 0.0 if b is None else float(b)), self.prices(model)
+        total = float(prices.sum())
+        if self.kind.squared:
+            return d * (2.0 * (total * self.kind.cost_of_zero_weights(self.y, prices)) ** 0.5 + total * d)
+        return total * d
 
     def _slacks(self, model: Any, w: FloatArray) -> tuple[FloatArray, float, FloatArray]:
-        return slacks(self.columns, self.y, self.shares(model), w, _offsets(model), squared=self.squared)
+        return slacks(self.columns, self.y, self.prices(model), w, _offset_bounds(model), squared=self.kind.squared)
 
 
-def nothing(model: Any) -> float:
-    """Return 0, a bound of every sum of what is at least 0."""
+def zero_bound(model: Any) -> float:
+    """Return 0, a lower bound of a sum of non-negative terms."""
     return 0.0
 
 
-def offset(model: Any) -> list[Any]:
-    """Return the variable of the offset: gamma = -b where the model has it, else b."""
+def offset_variable(model: Any) -> list[Any]:
+    """Return the variable of the offset: gamma = -b if the model has it, else b."""
     gamma = model.component("gamma")
     return [model.b if gamma is None else gamma]
 
 
-def _offsets(model: Any) -> tuple[float, float]:
-    """Return the least and the largest offset that the model allows, one number where it is fixed."""
-    least, most = _ends(*offset(model))
+def _offset_bounds(model: Any) -> tuple[float, float]:
+    """Return the bounds of b."""
+    least, most = _bounds(*offset_variable(model))
     return (least, most) if model.component("gamma") is None else (-most, -least)
 
 
 def _nearest_to_0(v: Any) -> float:
-    least, most = _ends(v) if v.is_variable_type() else (0.0, 0.0)
+    least, most = _bounds(v) if v.is_variable_type() else (0.0, 0.0)
     return min(max(0.0, least), most)
 
 
-def _ends(v: Any) -> tuple[float, float]:
+def _bounds(v: Any) -> tuple[float, float]:
     if v.fixed:
         return float(v.value), float(v.value)
     return -np.inf if v.lb is None else float(v.lb), np.inf if v.ub is None else float(v.ub)
@@ -125,9 +143,9 @@ def write(variables: Any, values: Any) -> None:
         v.set_value(value, skip_validation=True)
 
 
-def weights(model: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Read ``model.w``, of a model without selection."""
-    w = np.array([_number(v) for v in model.w.values()])
+def read_weights(model: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Return ``model.w`` and True for each feature, for a model without selection."""
+    w = _values(model.w)
     return w, np.ones(len(w), dtype=bool)
 
 
@@ -136,14 +154,15 @@ def by_sigma(model: Any) -> list[str]:
     return [j for j in model.features if (model.sigma[j].value or 0.0) > 0.5]
 
 
-def chosen(model: Any) -> tuple[FloatArray, NDArray[np.bool_]] | None:
-    """Read ``model.w`` and ``model.sigma``; None where a feature with a weight is selected in part."""
-    w, sigma = weights(model)[0], np.array([_number(v) for v in model.sigma.values()])
-    if np.any((np.abs(sigma - np.round(sigma)) > IN_PART) & (w != 0)):
+def read_selection(model: Any) -> tuple[FloatArray, NDArray[np.bool_]] | None:
+    """Return ``model.w`` and the selected features; None if sigma of a feature with a weight is fractional."""
+    w, sigma = _values(model.w), _values(model.sigma)
+    if np.any((np.abs(sigma - np.round(sigma)) > FRACTIONAL) & (w != 0)):
         return None
     return w, sigma > 0.5
 
 
-def _number(part: Any) -> float:
-    value = pyo.value(part, exception=False)
-    return np.nan if value is None else float(value)
+def _values(component: Any) -> FloatArray:
+    """Return the values of an indexed component; NaN for those without a value."""
+    values = [pyo.value(part, exception=False) for part in component.values()]
+    return np.array([np.nan if value is None else float(value) for value in values])

@@ -245,7 +245,7 @@ class LossKind(NamedTuple):
         """Return the loss with prices of shape (l,). Raises ParameterError for an unknown name."""
         return LOSSES[choice("loss", self.loss, list(LOSSES))](C, self.free_b)
 
-    def at_nothing(self, y: Array, s: Array) -> float:
+    def cost_of_zero_weights(self, y: Array, s: Array) -> float:
         """Return the cost of w = 0 with its best offset, with prices s (l,)."""
         plus, minus = float(s[y > 0].sum()), float(s[y < 0].sum())
         if not self.free_b:
