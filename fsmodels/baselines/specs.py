@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from fsmodels import baselines
 from fsmodels.datasets.dataset import Dataset
@@ -21,11 +21,11 @@ class BaselineSpec(ModelSpec):
     """Specification of a baseline; ``build`` returns the selection."""
 
     _: KW_ONLY
-    rows: bool = True
+    selects: bool = True
     comparison_objectives: tuple[str, ...] = ("fsp_objective",)
 
-    runs_solver: ClassVar[bool] = False
-    reuses_model: ClassVar[bool] = False
+    runs_solver = False
+    reuses_model = False
 
     @property
     def parameters(self) -> dict[str, bool]:

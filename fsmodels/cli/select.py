@@ -227,7 +227,7 @@ def next_steps(found: Selection, args: SimpleNamespace) -> list[str]:
             steps.append(f"--penalty {2 * price:g}: a higher price for fewer features")
         else:
             steps.append(f"--penalty {price / 2:g}: a lower price for more features")
-    if not spec.selects:
+    if not (spec.selects and spec.runs_solver):
         if spec.exact_model == "fs" and price is not None:
             steps.append("--model fs: the best trade of error for features, with a proof")
         else:

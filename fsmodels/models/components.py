@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.gdp import Disjunct, Disjunction
 from scipy import sparse
 
 from fsmodels.datasets.checks import as_given, dataset
@@ -19,6 +20,7 @@ from fsmodels.models.proofs.bounds import robust_bound
 from fsmodels.models.proofs.certified import Point, write
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.shares import class_shares, slack_weights
+from fsmodels.weights import used
 from solvers.facts import Change, keep
 from solvers.html import split_doc
 
@@ -193,6 +195,30 @@ def plane_change(model: pyo.ConcreteModel, columns: Columns, *sized: Any) -> Cha
         inside = {id(v) for v in model.w.values()}
         change.centre = [(c, v) for c, v in change.centre if id(v) in inside]
     return change
+
+
+def by_disjunctions(model: pyo.ConcreteModel, number: str) -> None:
+    """Add a binary sigma and the disjunctions of sigma_j = 1 and w_j = 0."""
+    model.selected = Disjunct(model.features, doc=f"{number} feature j is selected")
+    model.dropped = Disjunct(model.features, doc=f"{number} feature j is not selected")
+    for j in model.features:
+        model.dropped[j].weight = pyo.Constraint(expr=model.w[j] == 0, doc=f"{number} w_j = 0 unless sigma_j = 1")
+    doc = rf"{number} feature j is selected or w_j = 0 \([\sigma_j = 1] \;\veebar\; [w_j = 0] \quad \forall\, j\)"
+    model.only_selected = Disjunction(model.features, rule=lambda m, j: [m.selected[j], m.dropped[j]], doc=doc)
+    model.sigma = pyo.Reference(model.selected[:].binary_indicator_var)
+
+
+def write_disjunctions(model: pyo.ConcreteModel, selected: np.ndarray) -> None:
+    """Write a selection (n,) on the disjunctions."""
+    write(model.sigma, selected)
+    for j, value in zip(model.features, selected.tolist(), strict=True):
+        model.dropped[j].binary_indicator_var.set_value(int(not value))
+
+
+def by_weight(sizes: np.ndarray, model: pyo.ConcreteModel) -> list[str]:
+    """Return the features that the weights of the model use; ``sizes`` are those of the columns."""
+    w = np.array([pyo.value(weight) for weight in model.w.values()])
+    return [j for j, is_used in zip(model.features, used(w, sizes).tolist(), strict=True) if is_used]
 
 
 def separating_plane(name: str, data: Dataset, *, stated: bool = True) -> pyo.ConcreteModel:

@@ -1,4 +1,4 @@
-r"""Optimal brain damage for the robust LP: drop the features that its solution hardly needs, and solve again.
+r"""Optimal brain damage for the robust LP: drop the features with the smallest derivatives and solve again.
 
 Problem
     f(w, gamma) is (4), the objective of the robust LP as a function of the plane (``svm.robust_lp``).
@@ -7,30 +7,30 @@ Problem
     2. D_j = max |f(w +- delta_1 e_j, gamma) - f(w, gamma)|, the larger of both directions.
     3. Set w_j = 0 where D_j < delta_2 = nu max_j D_j, and solve (5) again.
 Rows on features
-    A model with a binary ``sigma`` may have rows on it, and on variables of your own. They are left out of step 1. With
-    T the features that step 3 keeps, what is kept in the end is the selection
+    A model with a binary ``sigma`` may have rows on it and on variables of your own. Step 1 ignores them. Let T be the
+    features that step 3 keeps. The selection is then the solution of a small MILP over the rows:
 
     .. math:: \max\ \sum_{j \in T} D_j \sigma_j - \epsilon \sum_{j \notin T} \sigma_j
 
-    over the rows, a small MILP: what T loses is least by the same derivatives, which are what the rule goes by, and no
-    more is added than rows ask for. Where T itself is allowed that is T.
+    It loses least of T by the derivatives of the rule, and adds only the features that the rows require. If the rows
+    allow T, the selection is T.
 Symbols
     delta_1 -> ``delta`` (per unit of w), nu -> ``nu`` (share); D -> ``derivatives`` (features).
 Source
     Bradley, Mangasarian, Street 1998, "Feature selection via mathematical programming", algorithm 3.1, after LeCun,
     Denker, Solla 1990, "Optimal brain damage".
 Deviations
-    f is piecewise linear, so that it has no second derivatives, and differences take their place, as in the paper. A
-    feature is dropped where D_j < delta_2, strictly: nu = 0 keeps all.
+    f is piecewise linear and has no second derivatives. Differences replace them, as in the paper. A feature is dropped
+    if D_j < delta_2, strictly: nu = 0 keeps all.
 Class
     Two LPs.
 Certificate
-    heuristic: each LP is solved exactly, but nothing is known about other choices. The bound is that of all features.
+    heuristic: each LP is solved exactly, but other selections are not compared. The bound is that of all features.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -45,11 +45,11 @@ from scipy import sparse
 from fsmodels.checks import choosing, positive, share
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, NoSelection
-from fsmodels.models.components import by_ordered_sets, plane_rows
+from fsmodels.models.components import by_ordered_sets, by_weight, plane_rows
 from fsmodels.models.proofs.certified import by_sigma
 from fsmodels.models.shares import class_shares
 from fsmodels.models.svm import robust_lp
-from fsmodels.weights import column_sizes, used
+from fsmodels.weights import column_sizes
 from fsmodels.words import listed
 from solvers import Result, SolutionStatus, facts_of, solve
 from solvers.clock import one_clock
@@ -60,8 +60,8 @@ __all__ = ["derivatives", "suppress"]
 __dir__ = __all__.copy  # what <TAB> offers
 
 CHUNK = 4_000_000  # cells of one step of ``derivatives``
-LEAST = 1e-3  # smallest derivative of a kept feature, as a share of the largest one
-EXTRA = 1e-4  # epsilon: of all features together that only rows ask for
+LEAST = 1e-3  # smallest derivative of a kept feature, relative to the largest
+EXTRA = 1e-4  # epsilon, for all features together that only the rows require
 MEANING = "features below that share of the largest derivative are dropped"
 
 
@@ -69,33 +69,34 @@ MEANING = "features below that share of the largest derivative are dropped"
 def suppress(
     model: pyo.ConcreteModel, data: Dataset, *, nu: float, delta: float = 0.01, solver: Any = None, **options: Any
 ) -> Result:
-    """Solve a robust LP, drop what it hardly needs and solve it again; the model keeps the second solution.
+    """Solve a robust LP, drop the features with small derivatives and solve it again.
 
     Parameters
     ----------
     model : pyo.ConcreteModel
-        ``svm.robust_lp(data)``, perhaps with further rows, a binary ``sigma`` over the features and rows on that.
+        ``svm.robust_lp(data)``, also with further rows, a binary ``sigma`` over the features, and rows on sigma. It
+        contains the second solution afterwards.
     data : Dataset of shape (l, n)
-        Standardised, as derivatives are compared.
+        Standardised, because derivatives are compared.
     nu : float
-        In [0, 1): a feature is dropped where its derivative is below this share of the largest.
+        In [0, 1): a feature is dropped if its derivative is below this share of the largest.
     delta : float
         Step of the differences in w, above 0.
     solver, **options
-        As for ``fs.solve``; ``time_limit`` is for both solves.
+        As for ``fs.solve``; ``time_limit`` covers both solves.
 
     Returns
     -------
     Result
-        Of the second solve, with the bound of the first; ``optimal`` only where nothing was lost. ``details`` has the
-        Series ``derivatives`` and the list ``suppressed``.
+        Result of the second solve with the bound of the first; ``optimal`` only if the objective is the same.
+        ``details`` contains the Series ``derivatives`` and the list ``suppressed``.
 
     Raises
     ------
     NoSelection
         If no selection satisfies the rows on sigma.
     ModelError
-        If a row holds both what is selected and variables of the plane.
+        If a row contains both sigma and variables of the plane.
 
     Examples
     --------
@@ -107,41 +108,43 @@ def suppress(
     """
     share("nu", nu, MEANING)
     positive("delta", delta, "delta is the step of the differences")
-    choice = Choice.of(model)
-    with inactive([*choice.rows, *choice.sets]):
-        return _suppressed(model, data, choice, nu, delta, partial(solve, model, solver, **options))
+    selection = SelectionRows.of(model)
+    with inactive([*selection.rows, *selection.sets]):
+        return _suppressed(model, data, selection, nu, delta, partial(solve, model, solver, **options))
 
 
 def _suppressed(
-    model: Any, data: Dataset, choice: Choice, nu: float, delta: float, solved: Callable[[], Result]
+    model: Any, data: Dataset, selection: SelectionRows, nu: float, delta: float, solve_model: Callable[[], Result]
 ) -> Result:
-    first = solved()
+    first = solve_model()
     if not first.has_solution:
         return first
-    changes = derivatives(model, data, delta)
+    changes, sizes = derivatives(model, data, delta), column_sizes(data.X)
     values = [(v, v.value) for v in model.component_data_objects(pyo.Var)]
-    kept = {j for j in data.features if changes[j] >= nu * changes.max() or not _may_be_zero(model.w[j])}
+    needed = [j for j in data.features if not _may_be_zero(model.w[j])]
+    kept = {j for j in data.features if changes[j] >= nu * changes.max()} | set(needed)
     note = ""
-    if choice:
-        rule, kept = kept, choice.nearest(kept, changes, [j for j in data.features if not _may_be_zero(model.w[j])])
-        against = [f"{what} {listed(sorted(part))}" for what, part in _named(rule, kept) if part]
+    if selection:
+        rule, kept = kept, selection.nearest(kept, changes, needed)
+        parts = {"keep": sorted(kept - rule), "drop": sorted(rule - kept)}
+        against = [f"{verb} {listed(features)}" for verb, features in parts.items() if features]
         note = f"The rows on sigma {' and '.join(against)} against the rule." if against else ""
     dropped = [j for j in data.features if j not in kept]
     for j in dropped:
         model.w[j].fix(0.0)
     try:
-        second = solved() if dropped else first
+        second = solve_model() if dropped else first
     finally:
         for j in dropped:
             model.w[j].unfix()
     details = {"derivatives": changes, "suppressed": dropped}
-    # a limit may leave the model's trivial point, which decides nothing
-    nothing = second.status is not SolutionStatus.OPTIMAL and not any(v.value for v in model.w.values())
-    if (nothing or not second.has_solution) and dropped and not choice:  # or a row needs a dropped weight
+    # After a limit the solution may be the trivial point of the model.
+    trivial = second.status is not SolutionStatus.OPTIMAL and not any(v.value for v in model.w.values())
+    if (trivial or not second.has_solution) and dropped and not selection:  # or a row needs a dropped weight
         put_back(values)
         first.message = f"Without the dropped features there is no solution: {second.message}".strip()
         first.stop_reason, first.details = second.stop_reason, first.details | details | {"suppressed": []}
-        first.selected = _selected(model, data)
+        first.selected = by_weight(sizes, model)
         return first
     second.details |= details
     if not second.has_solution:
@@ -150,24 +153,14 @@ def _suppressed(
     if dropped:
         claimed, second.bound = second.status, first.bound
         assert second.objective is not None
-        judged = recomputed_verdict(second, second.objective)
-        second.status, second.bound = judged.status, judged.bound
-        if judged.status is not claimed:
+        verdict = recomputed_verdict(second, second.objective)
+        second.status, second.bound = verdict.status, verdict.bound
+        if verdict.status is not claimed:
             second.message = "A heuristic: the bound is that of all features."
     second.message = f"{note} {second.message}".strip()
-    second.selected = [j for j in data.features if j not in dropped] if choice else _selected(model, data)
-    choice.load(kept)
+    second.selected = [j for j in data.features if j not in dropped] if selection else by_weight(sizes, model)
+    selection.load(kept)
     return second
-
-
-def _selected(model: Any, data: Dataset) -> list[str]:
-    """Return the features whose weights are above rounding, by the threshold of all linear models."""
-    w = np.array([pyo.value(model.w[j]) for j in data.features])
-    return [j for j, uses in zip(data.features, used(w, column_sizes(data.X)).tolist(), strict=True) if uses]
-
-
-def _named(rule: set[str], kept: set[str]) -> list[tuple[str, set[str]]]:
-    return [("keep", kept - rule), ("drop", rule - kept)]
 
 
 def _may_be_zero(weight: Any) -> bool:
@@ -176,7 +169,7 @@ def _may_be_zero(weight: Any) -> bool:
 
 
 def derivatives(model: pyo.ConcreteModel, data: Dataset, delta: float = 0.01) -> pd.Series:
-    """Return D, how much (4) changes when one weight moves by delta, the larger of both directions.
+    """Return D, the change of (4) when one weight moves by delta; the larger change of both directions.
 
     ``model`` is a solved robust LP on ``data``, of shape (l, n); ``delta`` is per unit of w.
 
@@ -210,11 +203,11 @@ def derivatives(model: pyo.ConcreteModel, data: Dataset, delta: float = 0.01) ->
 
 
 def build(data: Dataset, *, penalty: float, delta: float = 0.01, sigma: bool = False) -> pyo.ConcreteModel:
-    """Build the robust LP for ``run``, with binaries for rows on demand.
+    """Build the robust LP for ``suppress``, also with binaries for rows on the selection.
 
     ``penalty``: nu, in [0, 1), the share of the largest derivative below which a feature is dropped.
     ``delta``: delta_1, above 0, the step of the differences, per unit of w. ``sigma``: Add binaries, for
-    rows on what is selected.
+    rows on the selection.
     """
     share("penalty", penalty, MEANING)
     positive("delta", delta, "delta is the step of the differences")
@@ -226,70 +219,72 @@ def build(data: Dataset, *, penalty: float, delta: float = 0.01, sigma: bool = F
     return model
 
 
-class Choice:
-    """The rows on what is selected, apart from those of the plane; false where a model has no sigma.
+class SelectionRows:
+    """Rows and ordered sets on the selection, without those of the plane; false if the model has no sigma.
 
-    ``held``: the variables of the choice: sigma, those of the user's own that stand in rows with it, and so on.
+    ``variables``: sigma, the variables in rows with it, the variables in rows with these, and so on.
     """
 
-    def __init__(self, model: Any, rows: list[Any], sets: list[Any], held: list[Any]) -> None:
-        self.model, self.rows, self.sets, self.held = model, rows, sets, held
+    def __init__(self, model: Any, rows: list[Any], sets: list[Any], variables: list[Any]) -> None:
+        self.model, self.rows, self.sets, self.variables = model, rows, sets, variables
+        self._values: list[tuple[Any, Any]] = []
 
     def __bool__(self) -> bool:
-        return bool(self.held)
+        return bool(self.variables)
 
     @classmethod
-    def of(cls, model: Any) -> Choice:
-        """Find the rows that hold sigma.
+    def of(cls, model: Any) -> SelectionRows:
+        """Find the rows that contain sigma.
 
-        Raises ModelError, naming a row that holds the plane's variables too, logic, or a price of what is selected.
+        Raises ModelError, with the name of a row that also contains variables of the plane, of a logical constraint, or
+        of an objective with sigma.
         """
         sigma = model.component("sigma")
         if sigma is None:
             return cls(model, [], [], [])
-        _refuse_other_than_rows(model, {id(v) for v in sigma.values()})
+        _check_only_rows(model, {id(v) for v in sigma.values()})
         plane = {id(v) for part in (model.w, model.gamma, model.y, model.z) for v in part.values()}
-        held = {id(v): v for v in sigma.values()}
-        mine = {id(part) for part in plane_rows(model)}  # which are dense
+        connected = {id(v): v for v in sigma.values()}
+        own = {id(part) for part in plane_rows(model)}  # these are dense
         rows = [
             (row, list(identify_variables(row.body)))
             for row in model.component_data_objects(pyo.Constraint, active=True)
-            if id(row.parent_component()) not in mine
+            if id(row.parent_component()) not in own
         ]
         found: dict[int, Any] = {}
-        while more := [(row, vs) for row, vs in rows if id(row) not in found and any(id(v) in held for v in vs)]:
+        while more := [(row, vs) for row, vs in rows if id(row) not in found and any(id(v) in connected for v in vs)]:
             for row, inside in more:
                 if any(id(v) in plane for v in inside):
                     raise ModelError(
-                        f'Row "{row.name}" holds what is selected beside variables of the plane, and obd drops '
-                        "features between two linear programs: state it on sigma alone, or use fs, a MILP."
+                        f'Row "{row.name}" contains both sigma and variables of the plane, and obd drops features '
+                        "between two linear programs: state it on sigma alone, or use fs, a MILP."
                     )
                 found[id(row)] = row
-                held.update({id(v): v for v in inside})
+                connected.update({id(v): v for v in inside})
         sets = list(model.component_data_objects(pyo.SOSConstraint, active=True))
         return cls(
             model,
             [*found.values()],
-            [s for s in sets if any(id(v) in held for v in s.get_variables())],
-            [*held.values()],
+            [s for s in sets if any(id(v) in connected for v in s.get_variables())],
+            [*connected.values()],
         )
 
     def nearest(self, kept: set[str], worth: pd.Series, needed: list[str]) -> set[str]:
-        """Return the allowed selection that loses least of those kept, and adds least to them.
+        """Return the allowed selection that loses least of ``kept`` by ``worth`` and adds least to it.
 
-        Raises NoSelection where none is allowed.
+        Raises NoSelection if the rows allow none.
         """
         sigma, size = self.model.sigma, float(worth.max()) or 1.0
-        trial = pyo.ConcreteModel(name="what is kept")
-        trial.held = pyo.Reference(dict(enumerate(self.held)), ctype=pyo.Var)
+        trial = pyo.ConcreteModel(name="kept features")
+        trial.variables = pyo.Reference(dict(enumerate(self.variables)), ctype=pyo.Var)
         trial.needed = pyo.Constraint(needed, rule=lambda m, j: sigma[j] == 1)
         trial.rows = pyo.Constraint(range(len(self.rows)), rule=lambda m, k: self.rows[k].expr)
         price = {j: max(float(worth[j]) / size, LEAST) if j in kept else -EXTRA / len(sigma) for j in sigma}
         trial.worth = pyo.Objective(expr=pyo.quicksum(price[j] * sigma[j] for j in sigma), sense=pyo.maximize)
-        before = [(v, v.value) for v in self.held]
+        before = [(v, v.value) for v in self.variables]
         result = solve(trial, gap=EXTRA / len(sigma) ** 2)
         found = {j for j in sigma if result.has_solution and sigma[j].value > 0.5}
-        self.own = [(v, v.value) for v in self.held]
+        self._values = [(v, v.value) for v in self.variables]
         put_back(before)
         if not result.has_solution:
             names = listed(sorted({row.parent_component().name for row in self.rows} - {"complement"}))
@@ -297,29 +292,21 @@ class Choice:
         return found
 
     def load(self, kept: set[str]) -> None:
-        """Write the selection, and the variables that go with it, on the model."""
+        """Write the selection and the other variables of its rows on the model."""
         if self:
-            put_back(self.own)
+            put_back(self._values)
             for j, s in self.model.sigma.items():
                 s.set_value(int(j in kept))
 
 
-def _refuse_other_than_rows(model: Any, sigma: set[int]) -> None:
-    """Reject components on the selection other than rows. Raises ModelError with the name."""
+def _check_only_rows(model: Any, sigma: set[int]) -> None:
+    """Raise ModelError with the name of a component on the selection that is not a row."""
     logic = (pyo.LogicalConstraint, Disjunction)
     named = [f'{part.ctype.__name__} "{part.name}"' for part in model.component_data_objects(logic, active=True)]
     objectives = model.component_data_objects(pyo.Objective, active=True)
     named += [f'Objective "{o.name}"' for o in objectives if any(id(v) in sigma for v in identify_variables(o.expr))]
     if named:
         raise ModelError(
-            f"{named[0]} is on what is selected, and obd reads rows on sigma alone: state it as a row, a budget in "
-            "place of a price, or use fs, which takes it."
+            f"{named[0]} is on the selection, and obd supports only rows on sigma: state it as a row, for example a "
+            "budget instead of a price, or use fs, which supports it."
         )
-
-
-def run(
-    model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], solver: Any, options: Mapping[str, Any]
-) -> Result:
-    """Suppress by the parameters of ``build``."""
-    delta = parameters.get("delta", 0.01)
-    return suppress(model, data, nu=parameters["penalty"], delta=delta, solver=solver, **options)

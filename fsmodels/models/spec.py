@@ -76,10 +76,9 @@ class ModelSpec:
 
     - ``name``, ``title``: name on the command line, and a title of one line.
     - ``build``: ``build(data, *, parameters)``. Its signature defines the parameters.
-    - ``selects``: True if the model has ``sigma``, so that side constraints can be added. Other models have it on
-      request, by ``sigma=True`` of ``build``.
+    - ``selects``: True if side constraints on the selection are supported: the model has ``sigma``, or a method without
+      a model takes a model of them. Other models have ``sigma`` on request, by ``sigma=True`` of ``build``.
     - ``takes_weights``: True if sample weights (``Dataset.weighted``) are supported.
-    - ``rows``: True if a method without a model accepts a model of the side constraints.
     - ``proves_bound``: True if the default solver proves a bound for comparison with a selection.
     - ``dense_only``: True if sparse data are not supported.
     - ``comparison_objectives``: attributes of a ``Selection`` for comparison with other models.
@@ -91,6 +90,7 @@ class ModelSpec:
     - ``refit``: name of the model that is solved on the selected features, for predictions; "" for none.
     - ``page``: module whose docstring describes the model, in ``fsmodels.models`` unless it contains a dot.
     - ``equations``: numbers of the equations there that state the model, or "``word``" of the paragraph.
+    - ``alternatives``: required parameter -> parameter that replaces it.
     """
 
     name: str
@@ -99,7 +99,6 @@ class ModelSpec:
     _: KW_ONLY
     selects: bool = False
     takes_weights: bool = False
-    rows: bool = False
     proves_bound: bool = False
     dense_only: bool = False
     comparison_objectives: tuple[str, ...] = ()
@@ -110,15 +109,14 @@ class ModelSpec:
     refit: str = ""
     page: str = ""
     equations: tuple[str, ...] = ()
+    alternatives: Mapping[str, str] = field(default_factory=dict)
 
     runs_solver: ClassVar[bool] = True
     takes_weight_rows: ClassVar[bool] = False  # side constraints on the weights w are supported
-    class_means: ClassVar[bool] = False  # the objective is the sum of the mean slacks of the two classes
     certifies: ClassVar[bool] = False  # a certificate file can be written
     reuses_model: ClassVar[bool] = True  # a path changes parameters between solves of one model
-    reported_defaults: ClassVar[tuple[str, ...]] = ()  # parameters whose defaults are reported, too
+    reported_defaults: ClassVar[tuple[str, ...]] = ("C",)  # parameters whose defaults are reported
     exact_model: ClassVar[str] = "fsp-m"  # model with a proof for the same purpose
-    alternatives: ClassVar[Mapping[str, str]] = {}  # required parameter -> parameter that replaces it
     # Sign of the change of the optimal objective as a parameter grows.
     objective_direction: ClassVar[Mapping[str, int]] = {"max_features": -1, "budget": -1, "C": 1, "penalty": 1}
 
@@ -138,8 +136,13 @@ class ModelSpec:
 
     def check_value(self, parameter: str, value: Any, data: Dataset) -> None:
         """Raise an error for a value that a path must not contain."""
-        if parameter in CHECKS:
+        if parameter == "penalty":
+            self.check_penalty(value, data)
+        elif parameter in CHECKS:
             CHECKS[parameter](value, data)
+
+    def check_penalty(self, penalty: Any, data: Dataset) -> None:
+        """Raise an error for a penalty that a path must not contain."""
 
     def choose_form(
         self, parameters: dict[str, Any], data: Dataset, solver: Any, options: Parameters, *, on_weights: bool = False
@@ -191,7 +194,7 @@ class LinearSpec(ModelSpec):
     _: KW_ONLY
     takes_weights: bool = True
 
-    takes_weight_rows: ClassVar[bool] = True
+    takes_weight_rows = True
 
     def weights(self, model: Any) -> tuple[FloatArray, float]:
         """Return (w, b) for the unscaled data."""

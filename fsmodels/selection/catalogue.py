@@ -46,7 +46,7 @@ def find(name: str) -> ModelSpec:
 
 
 def used_parameters(spec: ModelSpec, given: Mapping[str, Any], others: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the parameters for the builder; None counts as not given, C defaults to 1.
+    """Return the parameters for the builder; None counts as not given.
 
     ``others``: further keywords, among which a misspelt parameter is searched. Raises ParameterError: a parameter that
     the model does not use, or a missing one.
@@ -69,10 +69,9 @@ def used_parameters(spec: ModelSpec, given: Mapping[str, Any], others: Iterable[
             rival = f"; or {other}, {meaning(spec, other)}" if other else ""
             raise ParameterError(f'Model "{spec.name}" needs {name}: {what}{rival}.{hint}', parameter=name)
     used = {name: given[name] for name in known if given.get(name) is not None}
-    if "C" in known:
-        used.setdefault("C", 1.0)
     for name in spec.reported_defaults:
-        used.setdefault(name, spec.default(name))
+        if name in known:
+            used.setdefault(name, spec.default(name))
     return used
 
 

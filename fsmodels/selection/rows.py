@@ -242,7 +242,7 @@ def beside(data: Dataset, fair: Any) -> tuple[Dataset, list[tuple[str, Any]]]:
 
 def able(spec: ModelSpec) -> bool:
     """Return True if rows on switches can be stated for this model."""
-    return spec.selects or spec.rows or "sigma" in spec.parameters
+    return spec.selects or "sigma" in spec.parameters
 
 
 def read_rows(spec: ModelSpec, given: Mapping[str, Any], data: Dataset, *, limited: bool = False) -> list[Declaration]:
@@ -260,7 +260,7 @@ def read_rows(spec: ModelSpec, given: Mapping[str, Any], data: Dataset, *, limit
         for value in keyword.values(name, given.get(name))
         for declaration in keyword.read(value, data)
     ]
-    if spec.selects or spec.rows or limited or any(declaration.on_sigma for declaration in found):
+    if spec.selects or limited or any(declaration.on_sigma for declaration in found):
         found += _together(data, found)
     for declaration in found:
         for needed, accepts, what in (
@@ -281,7 +281,7 @@ def say_apart(name: str, data: Dataset, stated: Mapping[str, Any]) -> None:
     columns = [column for column, category in data.categories.items() if category.together and len(category.levels) > 2]
     spec = MODELS[name]
     if columns and name != "svm" and "all_or_none" not in stated:
-        able = [other for other, r in MODELS.items() if r.selects or r.rows]
+        able = [other for other, r in MODELS.items() if r.selects]
         limit = "" if "max_features" in spec.parameters else ", or with --max-features (max_features=)"
         warn(
             f'Model "{name}" weighs the features of {listed(map(quoted, columns), 5)} one by one: they are selected '

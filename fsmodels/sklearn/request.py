@@ -182,7 +182,8 @@ def problems_of(
             problems.append(TwoClasses(data))
             continue
         share, pair = against_rest(costs[codes], codes == k, weights)
-        balanced = MODELS[estimator.model].class_means and isinstance(rule, str)  # both sides weigh the same already
+        # The error of FS is a mean for each class and has equal weights of the classes.
+        balanced = MODELS[estimator.model].exact_model == "fs" and isinstance(rule, str)
         problems.append(TwoClasses(data, None if balanced else pair, share))
     return problems
 

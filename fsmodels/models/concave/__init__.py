@@ -104,11 +104,9 @@ from pyomo.mpec import Complementarity, complements
 
 from fsmodels.checks import choice, choosing, feature_count, positive, share
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.models.components import by_ordered_sets, changeable, latex_of, plane_rows
+from fsmodels.models.components import by_disjunctions, by_ordered_sets, by_weight, changeable, latex_of, plane_rows
 from fsmodels.models.concave.forms import (
     bounded_plane,
-    by_disjunctions,
-    by_weight,
     certified,
     complementarity_of,
     price_features,
@@ -172,7 +170,7 @@ def fs(data: Dataset, *, penalty: float, max_features: int | None = None, form: 
     if form == "sos1":
         by_ordered_sets(model, model.v)
     else:
-        by_disjunctions(model)
+        by_disjunctions(model, "(7)")
     return _chosen_among(model, data, max_features, form)
 
 

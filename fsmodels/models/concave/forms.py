@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
-from pyomo.gdp import Disjunct, Disjunction
 
 from fsmodels.checks import share
 from fsmodels.datasets.dataset import Dataset
@@ -18,11 +17,11 @@ from fsmodels.models.components import (
     plane_rows,
     put_plane,
     separating_plane,
+    write_disjunctions,
 )
 from fsmodels.models.proofs.certified import ClassifierProof, Point, read_selection, read_weights, write
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.shares import class_shares
-from fsmodels.weights import used
 from solvers.facts import Facts
 
 MEANING = "lambda weighs the number of features against the error"
@@ -92,26 +91,7 @@ def put_point(selection: str, model: pyo.ConcreteModel, point: Point) -> None:
         write(model.sigma, point.used)
         write(model.unselected, ~point.used)
     elif selection == "selected":
-        for j, uses in zip(model.features, point.used.tolist(), strict=True):
-            model.selected[j].binary_indicator_var.set_value(int(uses))
-            model.dropped[j].binary_indicator_var.set_value(int(not uses))
-
-
-def by_disjunctions(model: pyo.ConcreteModel) -> None:
-    """State "w_j = 0 unless sigma_j = 1" by disjunctions."""
-    model.selected = Disjunct(model.features, doc="(7) feature j is selected")
-    model.dropped = Disjunct(model.features, doc="(7) feature j is not selected")
-    for j in model.features:
-        model.dropped[j].weight = pyo.Constraint(expr=model.w[j] == 0, doc="(7) w_j = 0 unless sigma_j = 1")
-    doc = r"(7) selected, or w_j = 0 \([\sigma_j = 1] \;\veebar\; [w_j = 0] \quad \forall\, j\)"
-    model.only_selected = Disjunction(model.features, rule=lambda m, j: [m.selected[j], m.dropped[j]], doc=doc)
-    model.sigma = pyo.Reference(model.selected[:].binary_indicator_var)
-
-
-def by_weight(sizes: np.ndarray, model: pyo.ConcreteModel) -> list[str]:
-    """Return the features whose weight counts."""
-    w = np.array([pyo.value(weight) for weight in model.w.values()])
-    return [j for j, uses in zip(model.features, used(w, sizes).tolist(), strict=True) if uses]
+        write_disjunctions(model, point.used)
 
 
 def smallest(model: pyo.ConcreteModel) -> None:

@@ -42,21 +42,13 @@ class FsSpec(LinearSpec):
     tuning_grid: TuningGrid | None = (("penalty",), lambda data, C: np.geomspace(0.001, 0.95, GRID_SIZE))
     page: str = "concave"
 
-    class_means: ClassVar[bool] = True
-    exact_model: ClassVar[str] = "fs"
+    exact_model = "fs"
     # A higher lambda may cost less: it is also a factor (1 - lambda) of the error.
     objective_direction: ClassVar[Mapping[str, int]] = {"max_features": -1, "C": 1}
 
-    def check_parameters(self, parameters: Parameters) -> None:
+    def check_penalty(self, penalty: Any, data: Dataset) -> None:
         """Raise an error for a lambda outside [0, 1)."""
-        if parameters.get("penalty") is not None:
-            share("penalty", parameters["penalty"], MEANING)
-
-    def check_value(self, parameter: str, value: Any, data: Dataset) -> None:
-        """Check lambda, too."""
-        if parameter == "penalty":
-            share("penalty", value, MEANING)
-        super().check_value(parameter, value, data)
+        share("penalty", penalty, MEANING)
 
     def selected_classifier(
         self, data: Dataset, parameters: Parameters, w: FloatArray, b: float, sizes: FloatArray, result: Result
@@ -100,7 +92,8 @@ class ObdSpec(FsSpec):
 
     def solve(self, model: Any, data: Dataset, parameters: Parameters, solver: Any, options: Parameters) -> Result:
         """Solve twice, and drop features in between."""
-        return obd.run(model, data, parameters, solver, options)
+        delta = {"delta": parameters["delta"]} if "delta" in parameters else {}
+        return obd.suppress(model, data, nu=parameters["penalty"], solver=solver, **delta, **options)
 
 
 def _robust_lp(data: Dataset, *, penalty: float | None = None, sigma: bool = False) -> pyo.ConcreteModel:
@@ -108,6 +101,8 @@ def _robust_lp(data: Dataset, *, penalty: float | None = None, sigma: bool = Fal
 
     ``penalty``: lambda in [0, 1); only the report uses it, for (7). ``sigma``: Build FS, for rows on the selection.
     """
+    if penalty is not None:
+        share("penalty", penalty, MEANING)
     return concave.fs(data, penalty=0.0) if choosing(sigma) else svm.robust_lp(data)
 
 

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
-from pyomo.gdp import Disjunct, Disjunction
 
 from fsmodels.checks import choice, switch
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.models.components import latex_of
+from fsmodels.models.components import by_disjunctions, latex_of, write_disjunctions
 from fsmodels.models.fsp.sub import FastSub, Reweighting, carry, error_rate
 from fsmodels.models.proofs.bounds import svm_bound
 from fsmodels.models.proofs.certified import ClassifierProof, Point, by_sigma, read_selection, write
@@ -115,15 +114,10 @@ def _big_m(model: pyo.ConcreteModel, W: Any) -> None:
 
 
 def _indicator(model: pyo.ConcreteModel, W: Any) -> None:
-    model.selected = Disjunct(model.features, doc="(FSP) feature j is selected")
-    model.dropped = Disjunct(model.features, doc="(FSP) feature j is not selected")
+    by_disjunctions(model, "(FSP)")
     model.BigM = pyo.Suffix(direction=pyo.Suffix.LOCAL, doc="(FSP) W, for gdp.bigm")
     for j in model.features:
-        model.dropped[j].weight = pyo.Constraint(expr=model.w[j] == 0, doc=UNLESS)
         model.BigM[model.dropped[j].weight] = W
-    doc = r"(FSP) feature j is selected or w_j = 0 \([\sigma_j = 1] \;\veebar\; [w_j = 0] \quad \forall\, j\)"
-    model.only_selected = Disjunction(model.features, rule=lambda m, j: [m.selected[j], m.dropped[j]], doc=doc)
-    model.sigma = pyo.Reference(model.selected[:].binary_indicator_var)
     model.norm = pyo.Expression(expr=half_squares(list(model.w.values())), doc=NORM)
 
 
@@ -142,7 +136,10 @@ def _put(form: str, kind: LossKind, s: np.ndarray, model: pyo.ConcreteModel, poi
     """Write a point on the components of a form; others of these names are the user's."""
     write(model.w, point.w)
     model.b.set_value(point.b)
-    write(model.sigma, point.used)
+    if form == "indicator":
+        write_disjunctions(model, point.used)
+    else:
+        write(model.sigma, point.used)
     if form == RMP:
         cost = kind.priced(float(pyo.value(model.C)) * s).cost(point.xi)
         model.eta.set_value(0.5 * float(point.w @ point.w) + cost)
@@ -152,9 +149,6 @@ def _put(form: str, kind: LossKind, s: np.ndarray, model: pyo.ConcreteModel, poi
         write(model.t, point.w**2)
     elif form == "bilinear":
         write(model.u, point.w)
-    elif form == "indicator":
-        for j, uses in zip(model.features, point.used.tolist(), strict=True):
-            model.dropped[j].binary_indicator_var.set_value(int(not uses))
 
 
 def _change(model: pyo.ConcreteModel, columns: Columns, form: str, most: Any) -> Change | None:

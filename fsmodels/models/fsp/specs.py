@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -28,13 +28,11 @@ LARGE = 5_000_000  # cells of X; half a million take 0.7 s to build as rows of a
 class FspSpec(LinearSpec):
     """Specification of an exact model; the default form depends on the solver and on the size of the data."""
 
-    certifies: ClassVar[bool] = True
+    certifies = True
 
-    def check_value(self, parameter: str, value: Any, data: Dataset) -> None:
-        """Check a penalty, too."""
-        if parameter == "penalty":
-            penalties(data, value)
-        super().check_value(parameter, value, data)
+    def check_penalty(self, penalty: Any, data: Dataset) -> None:
+        """Raise an error for a negative penalty or an unknown feature."""
+        penalties(data, penalty)
 
     def choose_form(
         self, parameters: dict[str, Any], data: Dataset, solver: Any, options: Parameters, *, on_weights: bool = False

@@ -98,7 +98,7 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.models.components import add_rows, latex_of
+from fsmodels.models.components import add_rows, by_weight, latex_of
 from fsmodels.models.gmeb.bounds import MarginBound, ScalingBound, bound_with_scaling, bound_without_scaling
 from fsmodels.models.gmeb.build import (
     FORMS,
@@ -121,7 +121,6 @@ from fsmodels.models.gmeb.grid import path
 from fsmodels.models.gmeb.proof import of_dual, of_nonconvex, resolution
 from fsmodels.models.gmeb.solution import (
     by_multiplier,
-    by_weight,
     classifier,
     duality_gap,
     feasible_classifier,

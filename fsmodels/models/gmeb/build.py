@@ -31,11 +31,11 @@ from fsmodels.checks import choice, choosing, positive
 from fsmodels.datasets.checks import as_given
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
-from fsmodels.models.components import add_rows, add_sets, changeable, latex_of, slack_sum, weighted_sum
+from fsmodels.models.components import add_rows, add_sets, by_weight, changeable, latex_of, slack_sum, weighted_sum
 from fsmodels.models.gmeb.columns import Centred, centred
 from fsmodels.models.gmeb.norm import Moments, separable
 from fsmodels.models.gmeb.proof import MomentProof, of_primal, resolution
-from fsmodels.models.gmeb.solution import by_weight, norm_violation
+from fsmodels.models.gmeb.solution import norm_violation
 from fsmodels.models.proofs.certified import by_sigma
 from fsmodels.models.proofs.equilibration import powers
 from fsmodels.weights import FloatArray

@@ -130,12 +130,6 @@ def _multipliers(model: pyo.ConcreteModel, rows: Any) -> FloatArray:
     return np.array([model.dual[rows[j]] if j in rows else 0.0 for j in model.features], dtype=float)
 
 
-def by_weight(sizes: FloatArray, model: Any) -> list[str]:
-    """Return the features with a weight; ``sizes`` are those of the centred columns."""
-    w = np.array([float(v.value) for v in model.w.values()])
-    return [j for j, uses in zip(model.features, used(w, sizes).tolist(), strict=True) if uses]
-
-
 def by_multiplier(sizes: FloatArray, model: Any) -> list[str]:
     """Return the features with a multiplier; without multipliers, those with a tight cone, as w_j != 0 requires."""
     if all(row in model.dual for row in model.weight.values()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -35,7 +35,7 @@ class GmebSpec(LinearSpec):
 class GmebDualSpec(GmebSpec):
     """Specification of the dual; its multipliers are the classifier."""
 
-    takes_weight_rows: ClassVar[bool] = False
+    takes_weight_rows = False
 
     def weights(self, model: Any) -> tuple[FloatArray, float]:
         """Return the multipliers, shrunk until they satisfy (15)."""

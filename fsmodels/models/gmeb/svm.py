@@ -39,8 +39,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.models.components import add_rows, latex_of, signed, slack_sum, weighted_sum
-from fsmodels.models.gmeb.solution import by_weight
+from fsmodels.models.components import add_rows, by_weight, latex_of, signed, slack_sum, weighted_sum
 from fsmodels.models.proofs.bounds import unsquared_bound
 from fsmodels.models.proofs.certified import Point
 from fsmodels.models.shares import slack_weights

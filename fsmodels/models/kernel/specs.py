@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class KernelSpec(ModelSpec):
     tuning_grid: TuningGrid | None = (("penalty",), lambda data, C: np.geomspace(0.1, 1e4, GRID_SIZE))
     page: str = "kernel"
 
-    reuses_model: ClassVar[bool] = False  # weights that the last point left at 0 would stay there
+    reuses_model = False  # weights that the last point left at 0 would stay there
 
     def check_parameters(self, parameters: Parameters) -> None:
         """Raise an error for one penalty per feature."""
@@ -54,11 +54,9 @@ class KernelSpec(ModelSpec):
                 "penalty=1, and not one for each feature."
             )
 
-    def check_value(self, parameter: str, value: Any, data: Dataset) -> None:
-        """Check a penalty, too."""
-        if parameter == "penalty":
-            positive("penalty", value, MU_MEANING)
-        super().check_value(parameter, value, data)
+    def check_penalty(self, penalty: Any, data: Dataset) -> None:
+        """Raise an error unless mu is above 0."""
+        positive("penalty", penalty, MU_MEANING)
 
     def read(self, model: Any, data: Dataset, parameters: Parameters, result: Result) -> ModelSolution:
         """Read the classifier: weights below 0.01 of the largest are 0, and the SVM is solved for the others."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -167,8 +167,7 @@ def _searched(
 class FsMultiSpec(LinearSpec):
     """Specification of FSmulti with a budget, or with at most K features."""
 
-    alternatives: ClassVar[Mapping[str, str]] = {"max_features": "budget"}
-    reported_defaults: ClassVar[tuple[str, ...]] = ("loss",)
+    reported_defaults = ("C", "loss")
 
     def check_parameters(self, parameters: Parameters) -> None:
         """Raise an error for the removed option ``strict``."""
@@ -242,5 +241,6 @@ SPECS = [
         equations=("(5)",),
         takes_weights=False,
         proves_bound=True,
+        alternatives={"max_features": "budget"},
     )
 ]

@@ -363,7 +363,7 @@ def test_a_row_on_sigma_and_weights_is_refused_by_name(data):
     model, _ = with_rows(data, "force")
     a = data.features[0]
     model.link = pyo.Constraint(expr=model.w[a] <= 5 * model.sigma[a])
-    with pytest.raises(fs.ModelError, match=r'Row "link" holds what is selected beside.*use fs'):
+    with pytest.raises(fs.ModelError, match=r'Row "link" contains both sigma and variables of the plane.*use fs'):
         fs.obd.suppress(model, data, nu=0.3)
 
 
