@@ -1,19 +1,19 @@
 r"""Linear rows over the features of a model, with a text form.
 
 A row relates switches and weights of features. A name alone is the switch sigma of a feature, 1 if it is selected;
-``w[name]`` is its weight in the scaled data::
+``w[name]`` is its weight for the scaled data::
 
     slope <= oldpeak                slope only together with oldpeak
     2 thal + ca <= 2                coefficients, with or without *
     1 <= age + sex + chol <= 2      one or two of three features
     w[age] >= 0                     the weight of age is not negative
-    `mean radius` + area <= 1       a name that is no identifier, in backticks as in DataFrame.query
+    `mean radius` + area <= 1       other names in backticks, as in DataFrame.query
 
 The relations are ``<=``, ``>=`` and ``==``. Both sides may have names and constants. A backtick
 inside a name is doubled.
 
-``fs.select(data, rows=["slope <= oldpeak"])`` and ``--row "slope <= oldpeak"`` take the text. ``parse`` returns the
-constraint for a model that was built.
+``fs.select(data, rows=["slope <= oldpeak"])`` and ``--row "slope <= oldpeak"`` accept the text. ``parse`` returns the
+constraint for a built model.
 
 Examples
 --------
@@ -55,11 +55,11 @@ INSTEAD = {
     ">": "strict inequalities are not supported: write >=",
     "=": "an equation is written ==",
     "!=": "!= is not linear: use <=, >= or ==",
-    "*": "a coefficient stands before the name: write 2 name",
+    "*": "a coefficient comes before the name: write 2 name",
     "(": "parentheses are not supported: multiply out",
     ")": "parentheses are not supported: multiply out",
     "/": "division is not supported: write a decimal number",
-    "`": "the backtick has no partner: write `name`",
+    "`": "the closing backtick is missing: write `name`",
 }
 
 
@@ -78,8 +78,8 @@ Expression = tuple[Term, ...]
 class Row:
     """A linear relation over switches and weights of features.
 
-    ``sides``: two sums of terms, or three of which the first and the last are constant. ``relation``: between each two
-    of them; "<=", ">=" or "==".
+    ``sides``: two sums of terms, or three of which the first and the last are constant. ``relation``: "<=", ">=" or
+    "==", between consecutive sides.
     """
 
     sides: tuple[Expression, ...]
@@ -89,7 +89,7 @@ class Row:
     def parse(text: str, features: Iterable[str]) -> Row:
         """Return the row of a text.
 
-        Raises ParameterError: the text is no row; the message contains the position. Raises DataError: a name is no
+        Raises ParameterError: a syntax error; the message contains the position. Raises DataError: a name is not a
         feature.
 
         >>> Row.parse("a < b", ["a", "b"])
@@ -97,13 +97,13 @@ class Row:
         ...
         fsmodels.errors.ParameterError: Row "a < b", position 3: strict inequalities are not supported: write <=.
         """
-        return _Reader(text, list(features)).row()
+        return _Parser(text, list(features)).row()
 
     @staticmethod
     def of(
         terms: Mapping[str, float], relation: str, other: Mapping[str, float] | float = 0.0, variable: str = "sigma"
     ) -> Row:
-        """Return the row of coefficients by feature, against a number or coefficients too."""
+        """Return the row between coefficients by feature and a number or further coefficients."""
         sides = [
             tuple(Term(float(c), variable, name) for name, c in side.items())
             if isinstance(side, Mapping)
@@ -114,12 +114,12 @@ class Row:
 
     @property
     def on_sigma(self) -> bool:
-        """Whether a switch is in the row."""
+        """True if the row contains a switch."""
         return any(term.variable == "sigma" for side in self.sides for term in side)
 
     @property
     def on_weights(self) -> bool:
-        """Whether a weight is in the row."""
+        """True if the row contains a weight."""
         return any(term.variable == "w" for side in self.sides for term in side)
 
     def __str__(self) -> str:
@@ -137,15 +137,11 @@ class Row:
         row = Row(tuple(sides), self.relation)
         return row if row.on_weights else None
 
-    def expression(self, model: pyo.ConcreteModel) -> Any:
-        """Return the relational expression on the variables of a model.
+    def expression(self, variables: Mapping[str, Any]) -> Any:
+        """Return the relational expression on the variables of a model, by "sigma" and "w".
 
         Continuous switches (r of FSL) become binary if rounding them down could violate the row.
-        Raises ModelError: the model has no variables of this kind.
         """
-        return self._expression(_variables(model, [self]))
-
-    def _expression(self, variables: Mapping[str, Any]) -> Any:
         for name in self._violated_by_rounding() if "sigma" in variables else ():
             if not binary(variables["sigma"][name]):
                 variables["sigma"][name].domain = pyo.Binary
@@ -159,7 +155,7 @@ class Row:
         return pyo.inequality(*(sides if self.relation == "<=" else reversed(sides)))
 
     def _violated_by_rounding(self) -> set[str]:
-        """Return the switches that must be binary where sigma may be a fraction that is rounded down to 0.
+        """Return the switches that must be binary if fractions of sigma are rounded down to 0.
 
         Let the row be ``sum of a_j sigma_j <= d``. Rounding cannot violate it if no a_j is negative, if all positive
         a_j together are at most d, if the row forces each sigma_j with a_j < 0 to 1, or if it is ``sum of
@@ -207,8 +203,8 @@ def _text(side: Expression) -> str:
     return words
 
 
-class _Reader:
-    """Reader of one text, term by term."""
+class _Parser:
+    """Parser of one row."""
 
     def __init__(self, text: str, features: Sequence[str]) -> None:
         if not isinstance(text, str):
@@ -275,7 +271,7 @@ class _Reader:
         return Term(sign * number), end
 
     def _instead(self, at: int) -> str:
-        """Return what to write for a character that is not allowed; empty for other characters."""
+        """Return the advice for a character that is not allowed; "" for other characters."""
         character = self.text[at : at + 1]
         if character in ("*", "(", ")", "/", "`"):
             return INSTEAD[character]
@@ -311,19 +307,22 @@ def parse(text: str, model: pyo.ConcreteModel) -> pyo.Constraint:
 
 
 def constraint(model: pyo.ConcreteModel, rows: Row | Mapping[Any, Row], doc: str) -> pyo.Constraint:
-    """Return the constraint of one row, or the indexed constraint of several. Raises ModelError as ``expression``."""
+    """Return the constraint of one row, or the indexed constraint of several.
+
+    Raises ModelError: the model has no switches or weights.
+    """
+    variables = _variables(model, [rows] if isinstance(rows, Row) else rows.values())
     if isinstance(rows, Row):
-        return pyo.Constraint(expr=rows.expression(model), doc=doc)
-    variables = _variables(model, rows.values())
+        return pyo.Constraint(expr=rows.expression(variables), doc=doc)
 
     def rule(m: pyo.ConcreteModel, *index: Any) -> Any:
-        return rows[index if len(index) > 1 else index[0]]._expression(variables)
+        return rows[index if len(index) > 1 else index[0]].expression(variables)
 
     return pyo.Constraint(list(rows), rule=rule, doc=doc)
 
 
 def _variables(model: pyo.ConcreteModel, rows: Iterable[Row]) -> dict[str, Any]:
-    """Return the variables of a model that rows use, by kind. Raises ModelError, DataError: there are none."""
+    """Return the variables of a model that rows use, by kind. Raises ModelError, DataError: they do not exist."""
     rows = list(rows)
     found = {"sigma": switches(model)} if any(row.on_sigma for row in rows) else {}
     found |= {"w": weights(model)} if any(row.on_weights for row in rows) else {}
@@ -335,25 +334,25 @@ def _variables(model: pyo.ConcreteModel, rows: Iterable[Row]) -> dict[str, Any]:
 
 
 def switches(model: pyo.ConcreteModel) -> Any:
-    """Return ``model.sigma``. Raises ModelError: there is none, or its values do not define a selection."""
+    """Return ``model.sigma``. Raises ModelError: it does not exist, or its values do not define a selection."""
     sigma = model.component("sigma") if isinstance(model, pyo.ConcreteModel) else None
     if sigma is None:
         name = getattr(model, "name", type(model).__name__)
         raise ModelError(
             f'Model "{name}" has no sigma, so there is no selection to constrain: use fsp_m or fsp_lambda, or state '
-            "the constraint on the model's own variables."
+            "the constraint on other variables of the model."
         )
     scaling = next((s for s in sigma.values() if not binary(s)), None)
     if scaling is not None and not _is_step(model):
         raise ModelError(
-            f'sigma of model "{model.name}" is not binary ("{scaling.name}" is a number), so that no row on '
-            "it says what is selected: use fsp_m, fsp_lambda or fs, whose sigma is."
+            f'sigma of model "{model.name}" is not binary ("{scaling.name}" is continuous), so rows on it do not '
+            "restrict the selection: use fsp_m, fsp_lambda or fs, where sigma is binary."
         )
     return sigma
 
 
 def weights(model: pyo.ConcreteModel) -> Any:
-    """Return ``model.w``. Raises ModelError: there is none."""
+    """Return ``model.w``. Raises ModelError: it does not exist."""
     w = model.component("w") if isinstance(model, pyo.ConcreteModel) else None
     if w is None:
         name = getattr(model, "name", type(model).__name__)
@@ -369,5 +368,5 @@ def binary(s: Any) -> bool:
 
 
 def _is_step(model: pyo.ConcreteModel) -> bool:
-    """Return True if complementarities (13) of FSL hold sigma at 1 wherever a feature is used."""
+    """Return True if the complementarity constraints (13) of FSL set sigma to 1 for used features."""
     return all(model.component(name) is not None for name in ("r", "step_where_used", "used_where_step"))

@@ -1,7 +1,7 @@
 """Short forms of common rows over features, as Pyomo constraints.
 
-Each function returns a new constraint that belongs to no model yet. Assign it to the model under any name; then it can
-be printed, deactivated and deleted as any other constraint. A row is written as ``fs.rows`` reads it:
+Each function returns a new constraint. Assign it to the model under any name; then it can be printed, deactivated and
+deleted as any other constraint. The rows of the table have the syntax of ``fs.rows``:
 
 =====================  =====================================  ========================================
 function               rows                                   meaning
@@ -24,11 +24,11 @@ function               rows                                   meaning
 otherwise. Rounding fractions down to 0 violates none of these rows except ``at_least`` with 0 < k < size of the group
 and the weak hierarchy; these make r of their features binary.
 
-All raise ``DataError`` if a name is no feature or is repeated, or if there are too few names, ``ParameterError`` if a
-number is out of range, and ``ModelError`` if the model has no ``sigma`` (or no ``w``).
+All functions raise ``DataError`` if a name is not a feature or is repeated, or if there are too few names,
+``ParameterError`` if a number is out of range, and ``ModelError`` if the model has no ``sigma`` (or no ``w``).
 
-Other linear rows: ``fs.rows.parse(text, model)``, or a constraint of Pyomo on ``model.sigma`` and ``model.w``. Solvers
-and drivers honour such rows, or refuse them by name.
+Other linear rows: ``fs.rows.parse(text, model)``, or a Pyomo constraint on ``model.sigma`` and ``model.w``. Solvers and
+drivers support such rows, or reject them by name.
 
 Examples
 --------
@@ -51,17 +51,17 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from fsmodels.checks import choice
+from fsmodels.checks import choice, number
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, InfeasibleParameter, ParameterError
 from fsmodels.models.rows import Row, Term, constraint, switches, weights
 from fsmodels.models.shares import mean_of
 from fsmodels.words import check_known_features, iterable, listed
 
-DEAR = 1e6  # times the limit
-LARGE = 1e9  # numbers that are left as they are
-NO_DIFFERENCE = 1e-13  # of the mean size of a feature: equal means
-LOST = 1e-9  # of the largest cost: less than solvers resolve in a row
+EXPENSIVE = 1e6  # a cost above this multiple of the limit excludes the feature
+LARGE = 1e9  # larger numbers are scaled
+NO_DIFFERENCE = 1e-13  # relative to the mean size of a feature: equal means
+NEGLIGIBLE = 1e-9  # relative to the largest cost: below the resolution of solvers in a row
 
 __all__ = [
     "all_or_none",
@@ -102,10 +102,10 @@ def budget(model: pyo.ConcreteModel, costs: Mapping[str, float], limit: float) -
     Raises
     ------
     DataError
-        A cost for something that is no feature.
+        A cost is for an unknown feature.
     ParameterError
-        A cost or the limit is negative or not finite; there are no costs; costs differ so much that the small ones are
-        lost by rounding.
+        A cost or the limit is negative or not finite; there are no costs; costs differ so much that rounding removes
+        the small ones.
     ModelError
         The model has no ``sigma``.
 
@@ -122,17 +122,12 @@ def budget(model: pyo.ConcreteModel, costs: Mapping[str, float], limit: float) -
         raise ParameterError(f'budget: the costs are {type(costs).__name__}: give a mapping, such as {{"age": 2.5}}.')
     check_known_features(costs, list(sigma), "budget")
     for name, cost in costs.items():
-        if not _is_number(cost) or cost < 0:
+        if not 0 <= number(cost) < math.inf:
             raise ParameterError(f'budget: the cost {cost!r} of "{name}" is not allowed: give a number of at least 0.')
-    if not _is_number(limit):
-        raise ParameterError(f"budget: limit={limit!r} is not allowed: give a number of at least 0.")
-    if limit < 0:
-        raise InfeasibleParameter(
-            f"budget: limit={limit:g} is below 0, which not even the empty selection satisfies: give at least 0."
-        )
+    _check_limit("budget", limit, "which not even the empty selection satisfies")
     priced = {name: float(cost) for name, cost in costs.items() if cost}
     if not priced:
-        raise ParameterError("budget: no feature has a cost above 0, so nothing would be bounded: give the costs.")
+        raise ParameterError("budget: no feature has a cost above 0, so the limit has no effect: give the costs.")
     priced, most = _within_range(priced, float(limit), binary=all(s.is_binary() for s in sigma.values()))
     return constraint(model, Row.of(priced, "<=", most), "cost of the selected features")
 
@@ -140,16 +135,16 @@ def budget(model: pyo.ConcreteModel, costs: Mapping[str, float], limit: float) -
 def _within_range(costs: dict[str, float], limit: float, *, binary: bool) -> tuple[dict[str, float], float]:
     """Return costs and a limit that allow the same selections, with numbers in the range of solvers."""
     if binary:
-        dear = [name for name, cost in costs.items() if cost > DEAR * limit and cost > DEAR]
-        costs = costs | dict.fromkeys(dear, 2 * limit or 1.0)
+        expensive = [name for name, cost in costs.items() if cost > EXPENSIVE * limit and cost > EXPENSIVE]
+        costs = costs | dict.fromkeys(expensive, 2 * limit or 1.0)
     name, most = max(costs.items(), key=lambda item: item[1])
     least = min(costs.values())
-    if sum(c / most for c in costs.values()) > limit / most and min(least, limit or least) < LOST * most:
+    if sum(c / most for c in costs.values()) > limit / most and min(least, limit or least) < NEGLIGIBLE * most:
         small = f'the cost {least:g} of "{min(costs, key=costs.__getitem__)}"'
-        small = small if least < LOST * most else f"the limit {limit:g}"
+        small = small if least < NEGLIGIBLE * most else f"the limit {limit:g}"
         raise ParameterError(
-            f'budget: {small} is lost beside the cost {most:g} of "{name}": give numbers that differ by less than '
-            f"{1 / LOST:g} times, or costs of 0."
+            f'budget: {small} is negligible compared with the cost {most:g} of "{name}": give numbers that differ by '
+            f"less than {1 / NEGLIGIBLE:g} times, or costs of 0."
         )
     unit = 2.0 ** -math.floor(math.log2(most)) if most > LARGE else 1.0
     return {name: cost * unit for name, cost in costs.items()}, limit * unit
@@ -211,7 +206,7 @@ def hierarchy(model: pyo.ConcreteModel, parents: Mapping[str, Iterable[str]], ki
     choice("hierarchy", kind, ["strong", "weak"])
     if not isinstance(parents, Mapping) or not parents:
         raise ParameterError(
-            "hierarchy: there are no products of features, so nothing would be bounded: use data.with_interactions()."
+            "hierarchy: there are no products of features, so it has no effect: use data.with_interactions()."
         )
     check_known_features(parents, list(sigma), "hierarchy")
     above = {child: _group("hierarchy", of, list(sigma), least=1) for child, of in parents.items()}
@@ -252,10 +247,7 @@ def at_most(model: pyo.ConcreteModel, features: Iterable[str], k: int) -> pyo.Co
     >>> model = fs.fsp.fsp_m(fs.load_dataset("bupa").scaled("standard"), max_features=3)
     >>> model.one_enzyme = fs.side_constraints.at_most(model, ["sgpt", "sgot", "gammagt"], 1)
     """
-    group = _group("at_most", features, list(switches(model)), least=1)
-    if not _is_whole(k) or k < 0:
-        raise InfeasibleParameter(f"at_most: k={k!r} is not allowed: use 0..{len(group)}, the size of the group.")
-    return constraint(model, Row.of(dict.fromkeys(group, 1), "<=", int(k)), f"at most {k} of the group")
+    return _counted(model, "at_most", features, k, "<=")
 
 
 def at_most_of_group(
@@ -280,9 +272,9 @@ def at_most_of_group(
     Raises
     ------
     DataError
-        A name is no feature, or a limit is for an unknown group.
+        A name is not a feature, or a limit is for an unknown group.
     ParameterError
-        A limit is negative or no integer; no group has more features than its limit.
+        A limit is negative or not an integer; no group has more features than its limit.
 
     Examples
     --------
@@ -294,9 +286,7 @@ def at_most_of_group(
     'optimal'
     """
     sigma = switches(model)
-    if not isinstance(groups, Mapping) or not groups:
-        given = "no group" if isinstance(groups, Mapping) else type(groups).__name__
-        raise ParameterError(f'at_most_of_group got {given}: give a mapping, such as {{"age": "person"}}.')
+    _check_mapping("at_most_of_group", groups, "no group", '{"age": "person"}')
     check_known_features(groups, list(sigma), "at_most_of_group")
     by_group: dict[str, list[str]] = {}
     for name, group in groups.items():
@@ -305,16 +295,14 @@ def at_most_of_group(
         {str(group): k for group, k in most.items()} if isinstance(most, Mapping) else dict.fromkeys(by_group, most)
     )
     if unknown := [group for group in limits if group not in by_group]:
-        raise DataError(f"at_most_of_group: {listed(unknown)} is no group. Groups: {listed(by_group)}.")
+        raise DataError(f"at_most_of_group: {listed(unknown)} is not a group. Groups: {listed(by_group)}.")
     for group, k in limits.items():
         if not _is_whole(k) or k < 0:
             raise InfeasibleParameter(f'at_most_of_group: {k!r} of group "{group}" is not allowed: use 0, 1, 2, ...')
-    held = [group for group, k in limits.items() if k < len(by_group[group])]
-    if not held:
-        raise ParameterError(
-            "at_most_of_group: no group has more features than its limit, so nothing would be bounded."
-        )
-    rows = {group: Row.of(dict.fromkeys(by_group[group], 1), "<=", int(limits[group])) for group in held}
+    limited = [group for group, k in limits.items() if k < len(by_group[group])]
+    if not limited:
+        raise ParameterError("at_most_of_group: no group has more features than its limit, so it has no effect.")
+    rows = {group: Row.of(dict.fromkeys(by_group[group], 1), "<=", int(limits[group])) for group in limited}
     return constraint(model, rows, "at most of the group")
 
 
@@ -329,10 +317,15 @@ def at_least(model: pyo.ConcreteModel, features: Iterable[str], k: int) -> pyo.C
     >>> model = fs.fsp.fsp_m(fs.load_dataset("bupa").scaled("standard"), max_features=2)
     >>> model.an_enzyme = fs.side_constraints.at_least(model, ["sgpt", "sgot", "gammagt"], 1)
     """
-    group = _group("at_least", features, list(switches(model)), least=1)
-    if not _is_whole(k) or not 0 <= k <= len(group):
-        raise InfeasibleParameter(f"at_least: k={k!r} is not allowed: use 0..{len(group)}, the size of the group.")
-    return constraint(model, Row.of(dict.fromkeys(group, 1), ">=", int(k)), f"at least {k} of the group")
+    return _counted(model, "at_least", features, k, ">=")
+
+
+def _counted(model: pyo.ConcreteModel, what: str, features: Iterable[str], k: int, relation: str) -> pyo.Constraint:
+    group = _group(what, features, list(switches(model)), least=1)
+    if not _is_whole(k) or k < 0 or (relation == ">=" and k > len(group)):
+        raise InfeasibleParameter(f"{what}: k={k!r} is not allowed: use 0..{len(group)}, the size of the group.")
+    row = Row.of(dict.fromkeys(group, 1), relation, int(k))
+    return constraint(model, row, f"{what.replace('_', ' ')} {k} of the group")
 
 
 def force_in(model: pyo.ConcreteModel, *features: str) -> pyo.Constraint:
@@ -389,7 +382,7 @@ def signs(model: pyo.ConcreteModel, signs: Mapping[str, str]) -> pyo.Constraint:
     Raises
     ------
     DataError
-        A name is no feature.
+        A name is not a feature.
     ParameterError
         A sign is neither "+" nor "-", or there is no sign.
     ModelError
@@ -404,9 +397,7 @@ def signs(model: pyo.ConcreteModel, signs: Mapping[str, str]) -> pyo.Constraint:
     ('optimal', True)
     """
     w = weights(model)
-    if not isinstance(signs, Mapping) or not signs:
-        given = "no sign" if isinstance(signs, Mapping) else type(signs).__name__
-        raise ParameterError(f'signs got {given}: give a mapping, such as {{"age": "+"}}.')
+    _check_mapping("signs", signs, "no sign", '{"age": "+"}')
     check_known_features(signs, list(w), "signs")
     for name, sign in signs.items():
         if sign not in ("+", "-"):
@@ -422,7 +413,7 @@ def fair(model: pyo.ConcreteModel, data: Dataset, groups: Any, limit: float) -> 
 
     .. math:: -\epsilon \le w \cdot (\bar x_A - \bar x_B) \le \epsilon,
 
-    is one row on w, because b cancels. Each pair of groups has a row. Means are weighted by ``sample_weight``.
+    is one row on w, because b cancels. Each pair of groups has a row. The means have the sample weights.
 
     Parameters
     ----------
@@ -430,8 +421,8 @@ def fair(model: pyo.ConcreteModel, data: Dataset, groups: Any, limit: float) -> 
         A model with weights ``w`` over features.
     data : Dataset
         The data of the model, with the same scaling.
-    groups : str, or one value a sample
-        A column aside of the features (``Dataset.set_aside``), or the group of each sample.
+    groups : str, or one value per sample
+        An auxiliary column (``Dataset.set_aside``), or the group of each sample.
     limit : float
         At least 0, in units of the score; the margin is 1.
 
@@ -446,7 +437,7 @@ def fair(model: pyo.ConcreteModel, data: Dataset, groups: Any, limit: float) -> 
         The column does not exist, the number of values is not the number of samples, there is one group or more than
         20, or the data have other features.
     ParameterError
-        The limit is negative or no number.
+        The limit is negative or not a number.
     ModelError
         The model has no weights ``w``.
 
@@ -462,10 +453,7 @@ def fair(model: pyo.ConcreteModel, data: Dataset, groups: Any, limit: float) -> 
     w = weights(model)
     if not isinstance(data, Dataset) or any(name not in data.features for name in w):
         raise DataError("fair needs the data that the model was built from, with all of its features: give them.")
-    if isinstance(limit, bool) or not isinstance(limit, numbers.Real) or not math.isfinite(limit):
-        raise ParameterError(f"fair: limit={limit!r} is not allowed: give a number of at least 0.")
-    if limit < 0:
-        raise InfeasibleParameter(f"fair: limit={limit:g} is below 0, which no weights satisfy: give at least 0.")
+    _check_limit("fair", limit, "which no weights satisfy")
     own = data.select_features(list(w)) if tuple(w) != data.features else data
     sizes = np.asarray(abs(own.X).mean(axis=0)).ravel()
     means = {name: np.asarray(mean_of(data, rows, own.X)).ravel() for name, rows in data.members(groups).items()}
@@ -473,16 +461,29 @@ def fair(model: pyo.ConcreteModel, data: Dataset, groups: Any, limit: float) -> 
     rows = {}
     for one, other in itertools.combinations(means, 2):
         differences = zip(w, means[one] - means[other], sizes, strict=True)
-        held = tuple(Term(float(d), "w", name) for name, d, size in differences if abs(d) > NO_DIFFERENCE * size)
-        if held:
-            rows[one, other] = Row(((Term(-float(limit)),), held, (Term(float(limit)),)), "<=")
+        terms = tuple(Term(float(d), "w", name) for name, d, size in differences if abs(d) > NO_DIFFERENCE * size)
+        if terms:
+            rows[one, other] = Row(((Term(-float(limit)),), terms, (Term(float(limit)),)), "<=")
     return constraint(model, rows, "mean scores of two groups")
 
 
 def _check_pair(what: str, a: str, b: str, known: list[str]) -> None:
     check_known_features([a, b], known, what)
     if a == b:
-        raise DataError(f'{what}: "{a}" stands on both sides: name two features.')
+        raise DataError(f'{what}: "{a}" is on both sides: name two features.')
+
+
+def _check_limit(what: str, limit: Any, reason: str) -> None:
+    if not math.isfinite(number(limit)):
+        raise ParameterError(f"{what}: limit={limit!r} is not allowed: give a number of at least 0.")
+    if limit < 0:
+        raise InfeasibleParameter(f"{what}: limit={limit:g} is below 0, {reason}: give at least 0.")
+
+
+def _check_mapping(what: str, given: Any, empty: str, example: str) -> None:
+    if not isinstance(given, Mapping) or not given:
+        got = empty if isinstance(given, Mapping) else type(given).__name__
+        raise ParameterError(f"{what} got {got}: give a mapping, such as {example}.")
 
 
 def _group(what: str, features: Iterable[str], known: list[str], *, least: int) -> list[str]:
@@ -492,14 +493,10 @@ def _group(what: str, features: Iterable[str], known: list[str], *, least: int) 
     check_known_features(group, known, what)
     twice = [name for name, count in Counter(group).items() if count > 1]
     if twice:
-        raise DataError(f"{what}: these features stand twice: {listed(twice)}. Name each once.")
+        raise DataError(f"{what}: these features are repeated: {listed(twice)}. Name each once.")
     if len(group) < least:
         raise DataError(f"{what}: got {len(group)} features: give at least {least}.")
     return group
-
-
-def _is_number(x: Any) -> bool:
-    return isinstance(x, numbers.Real) and not isinstance(x, bool) and math.isfinite(x)
 
 
 def _is_whole(x: Any) -> bool:

@@ -252,7 +252,7 @@ BAD = [
     (["good.csv", "--model", "ao-efs", "-C", "1"], r"needs penalty:.* Option: --penalty\.$"),
     (["good.csv", "--model", "full-fs", "-C", "1", "--penalty", "a=2"], "one penalty for all features, mu"),
     (["good.csv", "--model", "ao-simple", "-C", "1", "--penalty", "-2"], "penalty=-2.0 is not allowed: mu"),
-    (["good.csv", "--model", "ao-margin", "-C", "1", "--penalty", "1", "--requires", "a:a"], "stands on both sides"),
+    (["good.csv", "--model", "ao-margin", "-C", "1", "--penalty", "1", "--requires", "a:a"], "is on both sides"),
     (["good.csv", "--model", "svm", "--max-features", "3"], r"max_features=3 .*1\.\.2.* Option: --max-features\.$"),
     (["good.csv", "--model", "rfe", "--max-features", "1", "--gap", "0.1"], "does not use gap"),
     (["good.csv", "--model", "rfe", "--max-features", "1", "--time-limit", "5"], "does not use time_limit"),

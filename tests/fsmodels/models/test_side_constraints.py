@@ -174,7 +174,7 @@ def test_numbers_that_mean_nothing_are_refused(build, message, model):
         (lambda m: sides.requires(m, "a", "a"), "both sides"),
         (lambda m: sides.excludes(m, "a", "a"), "both sides"),
         (lambda m: sides.all_or_none(m, ["a"]), "at least 2"),
-        (lambda m: sides.all_or_none(m, ["a", "b", "a"]), "twice: a"),
+        (lambda m: sides.all_or_none(m, ["a", "b", "a"]), "repeated: a"),
         (lambda m: sides.at_most(m, "a", 1), r'the text "a".*\["a"\]'),
         (lambda m: sides.force_in(m), "got 0 features"),
     ],

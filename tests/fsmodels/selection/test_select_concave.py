@@ -278,7 +278,7 @@ def test_lambda_is_needed(model, data):
         ({"model": "fsv", "max_features": 9}, fs.InfeasibleParameter, r"use 1\.\.4"),
         ({"model": "fs", "max_features": 9}, fs.InfeasibleParameter, r"use 1\.\.4"),
         ({"model": "fsv", "force_in": ["z"]}, fs.DataError, '"z" is not a feature'),
-        ({"model": "obd", "requires": [("a", "a")]}, fs.DataError, "stands on both sides"),
+        ({"model": "obd", "requires": [("a", "a")]}, fs.DataError, "is on both sides"),
         ({"model": "fs", "excludes": [("a", "z")]}, fs.DataError, '"z" is not a feature'),
         ({"model": "fs", "solver": "highs"}, fs.ModelError, "scip"),
         ({"model": "fsv", "solver": "highs"}, fs.SolverError, "pounce"),
