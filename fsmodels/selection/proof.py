@@ -30,7 +30,7 @@ from fsmodels.certificates.document import CertificateFile, write
 from fsmodels.certificates.verify import BRANCH, CLOSED, EMPTY, GIVEN_UP, Entry, OneSided, narrow
 from fsmodels.errors import ModelError
 from fsmodels.models.fsp.oracle import SvmOracle
-from fsmodels.models.fsp.oracle.relaxation import Rows
+from fsmodels.models.fsp.oracle.problem import Rows
 from fsmodels.models.shares import slack_weights
 from fsmodels.selection.catalogue import MODELS
 from fsmodels.selection.outcome import Outcome

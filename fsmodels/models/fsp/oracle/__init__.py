@@ -51,7 +51,7 @@ from fsmodels.checks import number
 from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.models.fsp.oracle import relaxation, svm_solvers
 from fsmodels.models.fsp.oracle.neighbours import Neighbours, Pricing, Solved
-from fsmodels.models.fsp.oracle.problem import Edits, Guide, Relaxed, Rows, Screen, SvmSolution, Terms
+from fsmodels.models.fsp.oracle.problem import Edits, Guide, JointProblem, Relaxed, Rows, Screen, SvmSolution, Terms
 from fsmodels.models.fsp.oracle.support import SupportProof, clash_cut
 from fsmodels.models.proofs.svm import HINGE, Array, LossKind, lost, norms, unit
 from fsmodels.words import shown
@@ -226,17 +226,19 @@ class SvmOracle:
         sigma that may be above 0), or did not converge.
         """
         deadline = time.perf_counter() + (math.inf if time_limit is None else time_limit)
+        goal = relaxation.Goal(accuracy, enough, deadline)
         n, samples = self._mean.size, self._y.size
         support = self._support(upper)
         rows = self._beside(rows, support)
+        problem = JointProblem(None, support, self._terms.of(support), cost, rows, lower, upper)
         if not (lower < upper).any():
-            new = self._bounded_at(support, cost, rows, lower, accuracy, enough, deadline)
+            new = self._bounded_at_point(problem, goal)
             if new is not None:
                 return new, self._slopes(new.alpha, new.v)
-        near, terms = self._neighbours.nearest(lower[:n], upper[:n]), self._terms.of(support)
+        near = self._neighbours.nearest(lower[:n], upper[:n])
         among = self._pricing.part(near, support, lower[support] > 0)
         start = self._large if near is None else Guide(self._margins(near[0]), near[0].w, near[0].offset)
-        columns, found, also = None, None, np.zeros(samples, dtype=bool)
+        found, also = None, np.zeros(samples, dtype=bool)
         for attempt in range(ATTEMPTS):
             part = None
             if attempt == ATTEMPTS - 1:
@@ -247,16 +249,11 @@ class SvmOracle:
                 break  # what a wrong guess has proven is returned
             along, new = self._along(support, among.size), None
             if along is not None:
-                new = relaxation.at_once(
-                    along, support, terms, cost, rows, lower, upper,
-                    accuracy=accuracy, enough=enough, deadline=deadline, part=part, among=among,
-                )  # fmt: skip
+                new = relaxation.minimise_compiled(along, problem, goal, part, among)
             if new is None:
-                columns = self._columns(support) if columns is None else columns
-                new = relaxation.minimise(
-                    columns, support, terms, cost, rows, lower, upper,
-                    accuracy=accuracy, enough=enough, deadline=deadline, part=part, among=among,
-                )  # fmt: skip
+                if problem.columns is None:
+                    problem = replace(problem, columns=self._columns(support))
+                new = relaxation.minimise(problem, goal, part, among)
             if new is None:  # with all columns, and then with all samples
                 self._screen.adapt(right=False)
                 if part is None and among.size == support.size:
@@ -284,21 +281,17 @@ class SvmOracle:
             start = Guide(new.margins, w, new.offset)
         return None if found is None else (found, self._slopes(found.alpha, found.v))
 
-    def _bounded_at(
-        self, support: Array, cost: Array, rows: Rows, point: Array, accuracy: float, enough: float, deadline: float
-    ) -> Relaxed | None:
-        """Do what ``relax`` does where all is fixed by the compiled loop alone, from the last margins."""
+    def _bounded_at_point(self, problem: JointProblem, goal: relaxation.Goal) -> Relaxed | None:
+        """Do the same as ``relax`` if all of x is fixed, by the compiled loop alone and from the last margins."""
+        support = problem.where
         along = self._along(support, support.size)
         if along is None:
             return None
-        terms, nobody = self._terms.of(support), np.zeros(self._y.size, dtype=bool)
+        nobody = np.zeros(self._y.size, dtype=bool)
         part = None if self._near is None else self._screen_at_points.part(self._near, self._y, self._y.size, nobody)
         while True:
-            new = relaxation.at_once(
-                along, support, terms, cost, rows, point, point,
-                accuracy=accuracy, enough=enough, deadline=deadline, part=part,
-            )  # fmt: skip
-            missed = new is None or (new.bound < enough and new.left_out[0] > accuracy)
+            new = relaxation.minimise_compiled(along, problem, goal, part)
+            missed = new is None or (new.bound < goal.enough and new.left_out[0] > goal.accuracy)
             self._screen_at_points.adapt(right=not missed)
             if new is not None:
                 self._near = Guide(new.margins, self._wide(support, new.w), new.offset)

@@ -200,9 +200,15 @@ class SvmSolution:
 
 @dataclass(frozen=True)
 class JointProblem:
-    """The data of a relaxation, as in ``minimise``, and what multipliers prove about it."""
+    """Data of a relaxation, and the bounds that multipliers prove.
 
-    columns: Array
+    - ``columns`` (l, k): centred columns of X for the sigma that may be above 0; None for the compiled loop.
+    - ``where`` (k,): their positions in x.
+    - ``terms``: samples and bounds of the weights of these columns.
+    - ``cost``, ``lower``, ``upper`` (m,): of x; bounds are finite.
+    """
+
+    columns: Any
     where: Array
     terms: Terms
     cost: Array
@@ -237,8 +243,8 @@ class JointProblem:
         """Return the problem of some columns (positions in ``where``), the other sigma being fixed at 0."""
         stay = self.where[which]
         upper = narrowed(self.upper, self.where, stay)
-        parts = self.columns[:, which], stay, self.terms.of(which), self.cost, self.rows.of(which)
-        return JointProblem(*parts, self.lower, upper)
+        columns = None if self.columns is None else self.columns[:, which]
+        return JointProblem(columns, stay, self.terms.of(which), self.cost, self.rows.of(which), self.lower, upper)
 
     @cached_property
     def _sides(self) -> tuple[Array, Array, Array, Array, float]:

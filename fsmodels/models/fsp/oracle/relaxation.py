@@ -1,7 +1,7 @@
-r"""The continuous relaxation of exact selection in one interior point: sigma, weights and multipliers together.
+r"""Continuous relaxation of exact selection by one interior point method in sigma, weights and multipliers.
 
 Problem
-    For a linear master with bounds lo <= x <= up (sigma first, then whatever the user added) and rows A x <= b, =:
+    For a linear master with bounds lo <= x <= up (sigma first, then the variables of the user) and rows A x <= b, =:
 
     .. math::
         \min_x\ c^\top x + q(\sigma), \quad q(\sigma) = \max_\alpha \{ e^\top \alpha - \tfrac12 \sum_j \sigma_j v_j^2 :
@@ -28,21 +28,21 @@ Method
         dx = h (v dv - A' dtheta + g)        dw = (sigma + h v^2) dv - h v A' dtheta + c'
         E = sigma + h v^2,    E^-1 dw = Z' da - P dtheta + E^-1 c',    P = E^-1 h v A'
 
-    so that the system for (da, dw, db) is that of SUB with E in place of sigma, and a small one for dtheta borders it.
-    An edited SUB, with bounds on weights and rows of its own, is in ``problem`` and ``iterates``.
-    With the squared hinge xi = alpha / (2C), so that the pair beta, xi is gone: Z w + y b + alpha/(2C) - s = e, and the
-    diagonal of da is s/alpha + 1/(2C) in place of s/alpha + xi/beta; e'alpha is less sum alpha_i^2/(4C_i) in (*).
+    so the system for (da, dw, db) is that of SUB with E instead of sigma, bordered by a small one for dtheta.
+    ``problem`` and ``iterates`` describe an edited SUB, with bounds on weights and further rows.
+    With the squared hinge xi = alpha / (2C), and the pair beta, xi does not exist: Z w + y b + alpha/(2C) - s = e. The
+    diagonal of da is s/alpha + 1/(2C) instead of s/alpha + xi/beta, and (*) contains e'alpha - sum alpha_i^2/(4C_i).
 
-    An iteration costs what one of SUB costs: the whole relaxation about as much as two subproblems, where cutting
-    planes need 30 to 150. Measured, to 1e-5, in numpy: 12 iterations and 13 ms at 1000 x 100, 0.3 s at 1000 x 800.
+    An iteration costs as much as one of SUB, and the whole relaxation about as much as two subproblems; cutting planes
+    need 30 to 150. Measured, to 1e-5, in numpy: 12 iterations and 13 ms at 1000 x 100, 0.3 s at 1000 x 800.
 
-    A relaxation is asked with few columns and samples (``neighbours``, ``problem``, both guessing from the nearest of
-    ``neighbours``), proven on all of them, and asked again with those that it missed.
+    A relaxation is first solved with few columns and samples (``neighbours`` and ``problem`` choose them by the nearest
+    solved relaxation). The bound is proven on all of them. If some that were left out matter, it is solved again.
 
-    The same loop exists twice: ``loop`` is compiled, for the many small nodes of a tree (on wdbc 30 us an iteration,
-    500 in numpy, most of them calls); ``iterates`` is in numpy, for everything else and as the reference. Their results
-    are proven from the data, by ``bounds`` and by ``problem``, which agree. The compiled modules are optional: without
-    a C compiler the package installs without them, and numpy answers.
+    There are two implementations. ``loop`` is compiled, for the many small nodes of a tree (on wdbc 30 us per
+    iteration; numpy takes 500, mostly for calls). ``iterates`` is in numpy, for all other cases and as the reference.
+    The bounds of both are computed from the data, by ``bounds`` and by ``problem``, which agree. The compiled modules
+    are optional: without a C compiler the package installs without them and uses numpy.
 """
 
 from __future__ import annotations
@@ -50,12 +50,14 @@ from __future__ import annotations
 import logging
 import math
 import time
+from dataclasses import replace
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 from fsmodels.models.fsp.oracle.iterates import Iterates
-from fsmodels.models.fsp.oracle.problem import JointProblem, Relaxed, Rows, Screened, Terms, lost, narrowed
+from fsmodels.models.fsp.oracle.problem import JointProblem, Relaxed, Screened, lost
 from fsmodels.models.proofs.svm import TINY, Array
 
 try:
@@ -64,21 +66,11 @@ try:
 except ImportError:  # installed without a C compiler
     bounds = loop = None
 
-__all__ = [
-    "Relaxed",
-    "Rows",
-    "Terms",
-    "at_once",
-    "compiled",
-    "minimise",
-    "most_iterations",
-]
-
 ITERATION_LIMIT = 60
 PATIENCE = 12  # iterations without a better gap
-COMPILED = 200  # most columns of the compiled loop
-PACE = 1e9  # of its multiplications a second, on the slow side
-AIM = 1e-9  # by how much more than enough it aims
+COMPILED = 200  # maximum number of columns of the compiled loop
+PACE = 1e9  # its multiplications per second, a low estimate
+AIM = 1e-9  # relative increase of ``enough`` for the loop
 NOT_COMPILED = (
     "The compiled part of fsmodels is not installed: selections by fsp models take 3 to 20 times longer. "
     "Install a C compiler (Debian: apt install gcc), then fsmodels again with pip install --force-reinstall --no-deps."
@@ -87,35 +79,27 @@ NOT_COMPILED = (
 logger = logging.getLogger("fsmodels")
 
 
-def minimise(
-    columns: Array,
-    where: Array,
-    terms: Terms,
-    cost: Array,
-    rows: Rows,
-    lower: Array,
-    upper: Array,
-    *,
-    accuracy: float,
-    enough: float,
-    deadline: float,
-    part: Screened | None = None,
-    among: Array | None = None,
-) -> Relaxed | None:
-    """Minimise over x in numpy; None where the interior point breaks down or does not converge.
+class Goal(NamedTuple):
+    """Stopping rule of a relaxation.
 
-    - ``columns``: centred columns of X for the sigma that may be above 0.
-    - ``where`` (k,): their positions in x.
-    - ``terms``: what SUB says of samples and of these columns' weights.
-    - ``cost``, ``lower``, ``upper`` (m,): of x; bounds finite.
-    - ``accuracy``: relative gap to reach.
-    - ``enough``: a proven bound at which to stop.
-    - ``deadline``: in ``time.perf_counter``'s seconds.
-    - ``part``, ``among``: the samples and the columns (positions in ``where``) to work with, all where None. The bound
-      is proven all the same; ``left_out`` tells whether they were enough.
+    ``accuracy``: relative gap to reach. ``enough``: a proven bound at which to stop. ``deadline``: in seconds of
+    ``time.perf_counter``.
     """
-    problem = JointProblem(columns, where, terms, cost, rows, lower, upper)
-    run = Iterates(problem, part, np.arange(where.size) if among is None else among)
+
+    accuracy: float
+    enough: float = math.inf
+    deadline: float = math.inf
+
+
+def minimise(
+    problem: JointProblem, goal: Goal, part: Screened | None = None, among: Array | None = None
+) -> Relaxed | None:
+    """Minimise over x in numpy; return None if the interior point method fails.
+
+    ``part``, ``among``: the samples and the columns (positions in ``problem.where``) to use; None for all. The bound is
+    valid in any case; ``left_out`` of the result shows whether they were sufficient.
+    """
+    run = Iterates(problem, part, np.arange(problem.where.size) if among is None else among)
     smallest, patience = math.inf, PATIENCE
     for iteration in range(ITERATION_LIMIT):
         gap = run.gap()
@@ -123,83 +107,75 @@ def minimise(
             return None
         patience = PATIENCE if gap < 0.9 * smallest else patience - 1
         smallest = min(gap, smallest)
-        if run.bound_estimate >= enough or gap <= accuracy:
+        if run.bound_estimate >= goal.enough or gap <= goal.accuracy:
             proven = run.proven(gap, iteration)
-            if proven.bound >= enough or gap <= accuracy or max(proven.left_out) > accuracy:
+            if proven.bound >= goal.enough or gap <= goal.accuracy or max(proven.left_out) > goal.accuracy:
                 return proven
-        if patience == 0 or time.perf_counter() >= deadline or not run.step():
+        if patience == 0 or time.perf_counter() >= goal.deadline or not run.step():
             return None
     return None
 
 
 @cache
 def compiled() -> bool:
-    """Return whether the compiled loop is installed; warn once where it is not."""
+    """Return True if the compiled loop is installed; otherwise warn once."""
     if loop is None:
         logger.warning(NOT_COMPILED)
     return loop is not None
 
 
 def most_iterations(samples: int, columns: int, left: float) -> int:
-    """Return how many iterations may be run that nothing can break off."""
+    """Return the number of iterations that fit into the time left; compiled iterations cannot be interrupted."""
     return int(max(0, min(ITERATION_LIMIT, left * PACE / (samples * (columns + 10) ** 2))))
 
 
-def at_once(
-    along: tuple[Array, Array],
-    where: Array,
-    terms: Terms,
-    cost: Array,
-    rows: Rows,
-    lower: Array,
-    upper: Array,
-    *,
-    accuracy: float,
-    enough: float,
-    deadline: float,
+def minimise_compiled(
+    data: tuple[Array, Array],
+    problem: JointProblem,
+    goal: Goal,
     part: Screened | None = None,
     among: Array | None = None,
 ) -> Relaxed | None:
-    """Do what ``minimise`` does by the compiled loop; None where it breaks down, or would not be in time.
+    """Do the same as ``minimise`` in compiled code; return None if it fails or the time does not suffice.
 
-    ``along``: diag(y) times centred columns, transposed, and which of its rows belong to ``where``.
+    ``data``: diag(y) times centred columns, transposed, and the rows of it that belong to ``problem.where``. The
+    columns of ``problem`` may be None.
     """
-    left = deadline - time.perf_counter()
-    y, plain = terms.y, not terms.edited and rows.weights is None
+    (Z, which), where, terms, left = data, problem.where, problem.terms, goal.deadline - time.perf_counter()
+    y, rows, enough = terms.y, problem.rows, goal.enough
     whole = among is None or among.size == where.size
     among = np.arange(where.size) if among is None else among
-    which, stay = along[1], where
-    own, own_rows, most = terms, rows, upper
-    if not whole:
-        which, stay, own, own_rows = which[among], where[among], terms.of(among), rows.of(among)
-        most = narrowed(upper, where, stay)
+    narrow = problem if whole else problem.among(among)
+    stay = narrow.where
     if part is None:
         kept, far, start = np.arange(y.size), np.empty(0, dtype=np.int64), None
     else:
         kept, far, start = part.kept, part.at_bound, np.append(part.w[stay], part.offset)
-    cost, lower, upper, most = (np.ascontiguousarray(a, dtype=float) for a in (cost, lower, upper, most))
-    node = loop.Node(along[0], which, stay, own, cost, own_rows, lower, most, kept, far, start)
-    # The second goal is for where what was enough by its own numbers is not by the proof.
+    cost, lower, upper, most = (
+        np.ascontiguousarray(a, dtype=float) for a in (problem.cost, problem.lower, problem.upper, narrow.upper)
+    )
+    used = which if whole else which[among]
+    node = loop.Node(Z, used, stay, narrow.terms, cost, narrow.rows, lower, most, kept, far, start)
+    # The second goal is needed if the bound of the iterate is sufficient but the proven bound is not.
     goals = (enough + AIM * abs(enough), math.inf) if math.isfinite(enough) else (math.inf,)
-    for goal in goals:
-        if not node.advance(accuracy, goal, most_iterations(kept.size, stay.size, left)):
+    for aim in goals:
+        if not node.advance(goal.accuracy, aim, most_iterations(kept.size, stay.size, left)):
             return None
         alpha, x, own_w, theta, margins, gap = node.solution()
-        if plain:
+        if not terms.edited and rows.weights is None:
             bound, alpha, reduced_costs, v = bounds.relaxed(
-                *along, where, y, terms.loss.C, cost, rows, lower, upper, alpha, theta, terms.loss.squared,
+                Z, which, where, y, terms.loss.C, cost, rows, lower, upper, alpha, theta, terms.loss.squared,
                 terms.loss.free_b,
             )  # fmt: skip
         else:
-            columns = (along[0][along[1]] * y).T
-            problem, v = JointProblem(columns, where, terms, cost, rows, lower, upper), None
+            problem, v = replace(problem, columns=(Z[which] * y).T), None
             bound, alpha, theta, reduced_costs = problem.proven(alpha, theta)
         scale = max(abs(node.value), TINY)
         left_out = (
             gap - (node.value - node.bound) / scale,
             (0.0 if whole else lost(reduced_costs, upper, where, stay) / scale),
         )
-        if bound >= enough or not math.isfinite(goal) or node.bound < goal or max(left_out) > accuracy:
+        if bound >= enough or not math.isfinite(aim) or node.bound < aim or max(left_out) > goal.accuracy:
             w = np.zeros(where.size)
             w[among] = own_w
             return Relaxed(

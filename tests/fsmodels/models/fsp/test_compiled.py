@@ -14,7 +14,7 @@ import pytest
 import fsmodels as fs
 from fsmodels.errors import ParameterError
 from fsmodels.models.fsp.oracle import SvmOracle, relaxation, svm_solvers
-from fsmodels.models.fsp.oracle.relaxation import Rows, Terms
+from fsmodels.models.fsp.oracle.problem import Rows, Terms
 from fsmodels.models.fsp.oracle.support import SupportProof
 from fsmodels.models.proofs.svm import Hinge
 from loops import LOOPS, needs_compiled
@@ -144,9 +144,9 @@ def test_any_shape_has_memory(seed):
     k, R = int(rng.integers(0, n + 1)), int(rng.integers(0, 12))
     where, loss = np.sort(rng.permutation(n)[:k]), Hinge(np.full(samples, 10.0 ** rng.uniform(-3, 3)))
     lower, upper = np.zeros(n), (rng.random(n) < rng.uniform(0, 1)).astype(float)
-    terms = relaxation.Terms.plain(y, loss, k)
+    terms = Terms.plain(y, loss, k)
     if seed % 2:
-        terms = relaxation.Terms(y, loss, np.ones(samples), np.zeros(k + 1), np.full(k, -2.0), np.full(k, 3.0))
+        terms = Terms(y, loss, np.ones(samples), np.zeros(k + 1), np.full(k, -2.0), np.full(k, 3.0))
     matrix, weights = rng.integers(0, 2, (R, n)).astype(float), rng.integers(0, 2, (R, k)).astype(float)
     rows = Rows(matrix, np.full(R, 2.0), rng.random(R) < 0.2, weights, np.zeros(R))
     kept, none = np.arange(samples), np.empty(0, dtype=np.int64)
@@ -163,7 +163,7 @@ def test_the_loop_releases_the_gil():
     X, y = numbers(3000, 150, seed=0)
     n, counted, done = 150, [0], threading.Event()
     Z, where = np.ascontiguousarray(X.T) * y, np.arange(n)
-    terms = relaxation.Terms.plain(y, Hinge(np.ones(3000)), n)
+    terms = Terms.plain(y, Hinge(np.ones(3000)), n)
     rows = Rows(np.empty((0, n)), np.empty(0), np.empty(0, bool))
 
     def count():

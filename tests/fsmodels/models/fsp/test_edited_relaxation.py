@@ -97,12 +97,11 @@ def drawn(seed):
 
 
 def solved(problem, *, way, accuracy=1e-7):
-    arguments = problem.where, problem.terms, problem.cost, problem.rows, problem.lower, problem.upper
-    words = {"accuracy": accuracy, "enough": math.inf, "deadline": time.perf_counter() + 100}
+    goal = relaxation.Goal(accuracy, deadline=time.perf_counter() + 100)
     if way == "compiled":
         along = np.ascontiguousarray((problem.columns * problem.terms.y[:, None]).T), problem.where
-        return relaxation.at_once(along, *arguments, **words)
-    return relaxation.minimise(problem.columns, *arguments, **words)
+        return relaxation.minimise_compiled(along, problem, goal)
+    return relaxation.minimise(problem, goal)
 
 
 def compare(seeds, way):

@@ -7,8 +7,8 @@ import pytest
 
 from fsmodels.models.fsp.oracle import SvmOracle, relaxation
 from fsmodels.models.fsp.oracle.neighbours import Neighbours, Pricing, Solved
-from fsmodels.models.fsp.oracle.problem import JointProblem, Screen, Screened, Terms
-from fsmodels.models.fsp.oracle.relaxation import Rows, at_once, minimise
+from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Screen, Screened, Terms
+from fsmodels.models.fsp.oracle.relaxation import Goal, minimise, minimise_compiled
 from fsmodels.models.proofs.svm import Hinge
 from loops import LOOPS, needs_compiled
 
@@ -85,10 +85,10 @@ def test_few_columns_never_prove_more_than_any_support_costs(spread):
         far = np.setdiff1d(np.arange(60), kept)
         part = None if rng.random() < 0.3 else Screened(kept, far[rng.random(far.size) < 0.5], np.zeros(n), 0.0)
         words = np.zeros(n), at_most(n, M), np.zeros(n), np.ones(n)
-        limits = {"accuracy": 1e-4, "enough": np.inf, "deadline": np.inf, "part": part, "among": among}
+        problem = JointProblem(centred, np.arange(n), terms, *words)
         for found in (
-            at_once((rows_of, np.arange(n)), np.arange(n), terms, *words, **limits),
-            minimise(centred, np.arange(n), terms, *words, **limits),
+            minimise_compiled((rows_of, np.arange(n)), problem, Goal(1e-4), part, among),
+            minimise(problem, Goal(1e-4), part, among),
         ):
             if found is None:
                 continue

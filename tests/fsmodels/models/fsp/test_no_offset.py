@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import fsmodels as fs
 from fsmodels.errors import ParameterError
 from fsmodels.models.fsp.oracle import SvmOracle, relaxation
-from fsmodels.models.fsp.oracle.relaxation import Rows
+from fsmodels.models.fsp.oracle.problem import Rows
 from fsmodels.models.proofs.svm import LOSSES
 from loops import LOOPS
 from solvers import SOLVERS, SolutionStatus

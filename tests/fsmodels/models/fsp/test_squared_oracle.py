@@ -10,8 +10,7 @@ import scipy.sparse as sp
 import fsmodels as fs
 from fsmodels.errors import ParameterError
 from fsmodels.models.fsp.oracle import SvmOracle, relaxation
-from fsmodels.models.fsp.oracle.problem import Guide
-from fsmodels.models.fsp.oracle.relaxation import Rows
+from fsmodels.models.fsp.oracle.problem import Guide, Rows
 from fsmodels.models.proofs.svm import SquaredHinge
 from loops import LOOPS
 

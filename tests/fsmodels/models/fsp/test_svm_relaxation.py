@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 import fsmodels as fs
 from fsmodels.errors import DataWarning
 from fsmodels.models.fsp.oracle import SvmOracle, relaxation
-from fsmodels.models.fsp.oracle.relaxation import Rows
+from fsmodels.models.fsp.oracle.problem import Rows
 from loops import LOOPS
 from solvers.drivers.benders.split import split
 from solvers.model.linear import LinearRows
