@@ -1,10 +1,9 @@
 """Feature selection for support vector machines as optimisation models you can edit.
 
-``fs.load_dataset`` and ``fs.Dataset`` bring data, ``fs.svm`` and ``fs.fsp`` build Pyomo models, ``fs.solve`` solves any
-of them with a solver or decomposition driver by name. Its names are imported when they are first used:
-``__init__.pyi`` lists them.
+``fs.load_dataset`` and ``fs.Dataset`` provide data, ``fs.svm`` and ``fs.fsp`` build Pyomo models, and ``fs.solve``
+solves them with a solver or decomposition driver by name. Names are imported on first use; ``__init__.pyi`` lists them.
 
-May import every package below it; the command line, ``fsmodels.cli``, stands beside it.
+May import every package except the command line, ``fsmodels.cli``.
 """
 
 import os

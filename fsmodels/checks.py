@@ -1,12 +1,12 @@
-"""Checks of parameters that all builders share, and which sizes of numbers the arithmetic can bear.
+"""Checks of parameters for all builders, and the range of numbers that the arithmetic supports.
 
 The models multiply values, weights and parameters: an SVM has ``C x_i.x_j`` summed over n samples, GMEB ``x^2 / R``,
 and their oracles square such terms once more. In double precision (1e-308..1e308) all of these are finite and not 0 for
 
     values up to 1e30 in size, parameters within 1e-30..1e30, and n up to 1e9: (1e30 * 1e9 * 1e60)^2 = 1e198.
 
-Data beyond may be held and scaled, so a builder refuses them and a ``Dataset`` does not. That a solver takes fewer
-digits than that is not what this module is about.
+A ``Dataset`` may contain larger values, because it can be scaled; a builder rejects them. Solvers have smaller ranges,
+which this module does not check.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 def number(value: Any) -> float:
-    """Return a real number as float, NaN where it is none: text and arrays would fail later, in arithmetic."""
+    """Return a real number as float, and NaN for any other object."""
     try:
         return math.nan if isinstance(value, bool) or not isinstance(value, numbers.Real) else float(value)
     except OverflowError:  # an integer beyond floating point
@@ -39,7 +39,7 @@ def number(value: Any) -> float:
 
 
 def number_array(name: str, values: Any, error: type[Error] = ParameterError) -> NDArray[np.float64]:
-    """Return numbers as an array of float64. Raises ``error``, with the name, where they are no numbers."""
+    """Return numbers as an array of float64. Raises ``error``, with the name, if they are not numbers."""
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -47,9 +47,9 @@ def number_array(name: str, values: Any, error: type[Error] = ParameterError) ->
 
 
 def positive(name: str, value: Any, meaning: str, *, any_size: bool = False) -> float:
-    """Return a number above 0, of a size that the arithmetic can bear (unless any will do), as float.
+    """Return a number above 0 as float, within the range of the arithmetic unless ``any_size``.
 
-    Raises ParameterError, with the value and what the parameter means.
+    Raises ParameterError, with the value and the meaning of the parameter.
     """
     found = number(value)
     if not (math.isfinite(found) and found > 0):
@@ -59,7 +59,7 @@ def positive(name: str, value: Any, meaning: str, *, any_size: bool = False) -> 
         )
     if not any_size and not SMALLEST <= found <= LARGEST:
         raise ParameterError(
-            f"{name}={shown(value)} is beyond what the arithmetic can bear: give {SMALLEST:g}..{LARGEST:g}, or data in "
+            f"{name}={shown(value)} is outside the range of the arithmetic: give {SMALLEST:g}..{LARGEST:g}, or data in "
             "other units.",
             parameter=name,
         )
@@ -69,7 +69,7 @@ def positive(name: str, value: Any, meaning: str, *, any_size: bool = False) -> 
 def share(name: str, value: Any, meaning: str, *, open_below: bool = False) -> float:
     """Return a number in [0, 1), or (0, 1) with ``open_below``, as float.
 
-    Raises ParameterError, with the value and what the parameter means.
+    Raises ParameterError, with the value and the meaning of the parameter.
     """
     found = number(value)
     if not 0 <= found < 1 or (open_below and found == 0):
@@ -81,9 +81,9 @@ def share(name: str, value: Any, meaning: str, *, open_below: bool = False) -> f
 
 
 def whole(name: str, value: Any, least: int, most: int | None, meaning: str) -> int:
-    """Return a whole number from ``least`` to ``most`` (None: to any) as int.
+    """Return an integer from ``least`` to ``most`` (None: no maximum) as int.
 
-    Raises ParameterError, with the value and what the parameter means.
+    Raises ParameterError, with the value and the meaning of the parameter.
     """
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if is_whole and least <= value and (most is None or value <= most):
@@ -95,14 +95,14 @@ def whole(name: str, value: Any, least: int, most: int | None, meaning: str) -> 
 
 
 def choice(name: str, value: Any, allowed: list[str]) -> str:
-    """Return a value that is one of those allowed. Raises ParameterError, with the allowed values."""
+    """Return an allowed value. Raises ParameterError, with the allowed values."""
     if not isinstance(value, str) or value not in allowed:
         raise ParameterError(f"{name}={shown(value)} is not known: use one of {', '.join(allowed)}.", parameter=name)
     return str(value)
 
 
 def switch(name: str, value: Any, meaning: str) -> bool:
-    """Return True or False. Raises ParameterError, with the value and what True means."""
+    """Return a Boolean value. Raises ParameterError, with the value and the meaning of True."""
     if not isinstance(value, bool | np.bool_):
         raise ParameterError(
             f"{name}={shown(value)} is not allowed: give True for {meaning}, or False.", parameter=name
@@ -111,36 +111,36 @@ def switch(name: str, value: Any, meaning: str) -> bool:
 
 
 def each_once(name: str, values: list[T]) -> list[T]:
-    """Return the values of a grid. Raises ParameterError: there are none, or one is given twice."""
+    """Return the values of a grid. Raises ParameterError: there is no value, or a value is repeated."""
     if not values:
         raise ParameterError(f"{name} has no values: give at least one.")
     for k, value in enumerate(values):
         if value in values[:k]:
-            raise ParameterError(f"{name} holds {value!r} twice: give each value once.")
+            raise ParameterError(f"{name} contains {value!r} twice: give each value once.")
     return values
 
 
 def choosing(sigma: Any) -> bool:
-    """Return ``sigma`` of a builder: whether the model shall have binaries. Raises ParameterError, with the value."""
-    return switch("sigma", sigma, "binaries that say what is selected")
+    """Return the argument ``sigma`` of a builder, True for binaries. Raises ParameterError, with the value."""
+    return switch("sigma", sigma, "binaries that define the selection")
 
 
 def feature_count(value: Any, n_features: int, instead: str = "", name: str = "max_features") -> int:
-    """Return max_features as int, a whole number in 1..n_features; ``instead`` names another way in the message.
+    """Return max_features as int, an integer in 1..n_features; ``instead`` is an alternative for the message.
 
     Raises InfeasibleParameter, with the value and the range.
     """
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if whole and 1 <= value <= n_features:
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if is_whole and 1 <= value <= n_features:
         return int(value)
-    what = "is no whole number"
-    if whole:
+    what = "is not an integer"
+    if is_whole:
         what = "selects no feature" if value < 1 else f"is above the {n_features} features of the data"
     raise InfeasibleParameter(f"{name}={shown(value)} {what}: use 1..{n_features}{instead}.", parameter=name)
 
 
 def renamed(old: str, new: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Refuse a keyword by the name that it had, telling the new one. Raises ParameterError."""
+    """Reject the removed keyword ``old``; the message names the replacement. Raises ParameterError."""
 
     def wrap(function: Callable[P, T]) -> Callable[P, T]:
         @functools.wraps(function)

@@ -1,4 +1,4 @@
-"""The errors that ``fsmodels`` raises on purpose, over those of ``solvers``."""
+"""Errors of ``fsmodels``, in addition to those of ``solvers``."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ __all__ = [
 
 
 class DataError(Error, ValueError):
-    """The data cannot be used as given; the message names the column, row or label."""
+    """The data are not valid; the message names the column, row or label."""
 
 
 class DataWarning(UserWarning):
@@ -26,17 +26,17 @@ class DataWarning(UserWarning):
 
 
 class ParameterError(Error, ValueError):
-    """A parameter of a formulation is outside what is allowed."""
+    """A parameter of a formulation is outside its range."""
 
 
 class InfeasibleParameter(ParameterError):
-    """A parameter is well formed, but no solution can satisfy it."""
+    """A parameter has a valid form, but no solution satisfies it."""
 
 
 class NoSelection(InfeasibleParameter):
-    """Rows on the selection that each may stand, and that no selection satisfies together.
+    """No selection satisfies all rows on the selection.
 
-    ``selection``: of ``fs.select``, what is known of the run: an empty ``Selection`` with its parameters, else None.
+    ``selection``: for ``fs.select``, an empty ``Selection`` with the parameters of the run; else None.
     """
 
     selection: Any = None

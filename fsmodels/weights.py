@@ -1,4 +1,4 @@
-"""The features that a classifier uses, by its weights, independent of the units of the columns."""
+"""Features that a classifier uses, by its weights, independent of the units of the columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-USED = 1e-6  # of the largest, or of the margin, which is 1: solvers leave less of a weight of 0
+USED = 1e-6  # relative to the largest term, or to the margin 1; solvers return smaller values for a weight of 0
 
 FloatArray = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ def column_sizes(X: Any) -> FloatArray:
 
 
 def used(w: FloatArray, sizes: FloatArray) -> NDArray[np.bool_]:
-    """Return where the largest term of a column, ``|w_j| max_i |x_ij|``, is above 1e-6 of the largest of all, and of 1.
+    """Return True for each column whose largest term ``|w_j| max_i |x_ij|`` is above 1e-6 times the largest, and 1e-6.
 
     >>> used(np.array([1.0, 1e-4, 1e-9]), np.array([1.0, 1e4, 1.0])).tolist()
     [True, True, False]

@@ -1,4 +1,4 @@
-"""Words that messages share: lists of names, the nearest known name, unknown features, the names of scalings."""
+"""Text of messages: lists of names, suggestions for misspelt names, unknown features, names of scalings."""
 
 import difflib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -6,19 +6,19 @@ from typing import Any
 
 from fsmodels.errors import DataError
 
-SHOWN = 40  # characters of a cell or a value in a message
-SCALINGS = ("none", "standard", "unit-ball", "minmax")  # what they do is in ``fsmodels.datasets.scaling``
+MOST_CHARACTERS = 40  # of a value in a message
+SCALINGS = ("none", "standard", "unit-ball", "minmax")  # documented in ``fsmodels.datasets.scaling``
 SPARSE_SCALINGS = ("none", "unit-ball")
 DEFAULT_SCALING = "standard"
 
 
 def short(text: str) -> str:
-    """Cut a cell or a value for a message."""
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    """Shorten a text for a message."""
+    return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}..."
 
 
 def shown(value: Any) -> str:
-    """Return a value for a message, cut; its type where it has no text, as an integer of 5000 digits."""
+    """Return the shortened text of a value, or its type if it has no text, as an integer of 5000 digits."""
     try:
         return short(repr(value))
     except Exception:
@@ -26,7 +26,7 @@ def shown(value: Any) -> str:
 
 
 def iterable(value: Any) -> bool:
-    """Return whether ``iter`` takes a value; an array of no dimension is an ``Iterable`` and fails there."""
+    """Return True if ``iter`` accepts a value; it rejects an array of dimension 0, which is an ``Iterable``."""
     try:
         iter(value)
     except TypeError:
@@ -35,42 +35,39 @@ def iterable(value: Any) -> bool:
 
 
 def listed(names: Iterable[Any], limit: int = 12) -> str:
-    """Names in one line for a message, cut after ``limit``."""
-    shown = [str(name) for name in names]
-    return ", ".join(shown) if len(shown) <= limit else f"{', '.join(shown[:limit])}, ... ({len(shown)} in all)"
+    """Join names in one line for a message; only the first ``limit`` appear."""
+    texts = [str(name) for name in names]
+    return ", ".join(texts) if len(texts) <= limit else f"{', '.join(texts[:limit])}, ... ({len(texts)} in all)"
 
 
 def lasting(value: Any) -> Any:
-    """Return what can be gone through again and again: an iterator as a list, also inside lists and tuples."""
+    """Return a value for repeated iteration: iterators become lists, also inside lists and tuples."""
     if isinstance(value, Iterator):
         value = list(value)
     return type(value)(map(lasting, value)) if type(value) in (list, tuple) else value
 
 
 def suggestion(name: object, known: Iterable[object]) -> str:
-    """``Did you mean "...?" `` with a trailing space when a known name is near, else nothing."""
+    """Return ``Did you mean "..."? `` with a trailing space if a known name is similar, else ""."""
     by_lower = {str(option).lower(): str(option) for option in known}
     near = difflib.get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.6)
     return f'Did you mean "{by_lower[near[0]]}"? ' if near else ""
 
 
 def built_model(given: Any) -> str:
-    """Return the next step for a user who passes a built model in place of a name or data.
-
-    Empty where it is none.
-    """
+    """Return advice for a user who passes a built model instead of a name or data; "" for other objects."""
     if not hasattr(given, "component_data_objects"):
         return ""
     return (
-        'This builds the model itself, from data and a name such as "fsp-m", and takes no model that was built and '
-        "edited: say the rows in words (force_in=, excludes=, budget=, ...). A model of your own is solved by "
-        "fs.solve(model), with its proven bound; fs.price_of(model) asks what its rows cost, and "
+        'This function builds the model from data and a name such as "fsp-m", and does not accept a built model: give '
+        "side constraints by keyword (force_in=, excludes=, budget=, ...). Your own model is solved by fs.solve(model), "
+        "with its proven bound; fs.price_of(model) returns the cost of its rows, and "
         'fs.solve(model, "branch-and-cut", within=0.01).details["near"] lists every selection within 1% of its best.'
     )
 
 
 def as_names(names: Any, where: str) -> list[str]:
-    """Return one name, or several, as a list of text. Raises DataError: what is given is neither."""
+    """Return one name or several names as a list of str. Raises DataError: other types."""
     if isinstance(names, str):
         return [names]
     if isinstance(names, Mapping) or not iterable(names):
@@ -79,10 +76,10 @@ def as_names(names: Any, where: str) -> list[str]:
 
 
 def check_known_features(names: Iterable[str], features: Sequence[str], where: str) -> None:
-    """Refuse names that are no features, such as a cost for a feature that the data do not have.
+    """Reject names that are not features, such as a cost for an unknown feature.
 
-    ``names``: what the user wrote. ``features``: what the data have. ``where``: where the names stand, for the message
-    (``"COSTS.csv"``, ``"requires"``). Raises DataError, naming the first unknown name, the nearest feature and the
+    ``names``: names of the user. ``features``: names of the data. ``where``: source of the names, for the message
+    (``"COSTS.csv"``, ``"requires"``). Raises DataError, with the first unknown name, the most similar feature and the
     features.
 
     >>> check_known_features(["age"], ("age", "weight"), "costs.csv")

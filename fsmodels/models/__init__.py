@@ -1,4 +1,4 @@
-"""The formulations, one room or file a family: builders of Pyomo models and the facts they tell drivers.
+"""Formulations: builders of Pyomo models, with the structure that drivers use; one folder or file per family.
 
-May import ``fsmodels.datasets``, the ground files and, of ``solvers``, its facts, LPs and boxes.
+May import ``fsmodels.datasets``, the modules of ``fsmodels`` itself and, from ``solvers``, facts, LPs and boxes.
 """

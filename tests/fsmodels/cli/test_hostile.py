@@ -54,7 +54,7 @@ def folder(tmp_path_factory):
 
 LONG = "n" * 300
 HUGE = "at most 1e+30 can be borne"
-RANGE = "beyond what the arithmetic can bear: give 1e-30..1e+30"
+RANGE = "outside the range of the arithmetic: give 1e-30..1e+30"
 NONE = "--scale none"
 MODELS = {
     "svm": "",

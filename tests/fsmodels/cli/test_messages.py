@@ -105,7 +105,7 @@ def test_a_gap_that_proves_nothing_is_refused(gap, solver):
 def test_an_edited_model_is_told_where_it_is_solved(ask):
     data = fs.load_dataset("bupa")
     model = fs.fsp.fsp_m(data.scaled("standard"), max_features=2)
-    with pytest.raises(fs.ParameterError, match=r"takes no model that was built and edited.*fs\.solve\(model\)"):
+    with pytest.raises(fs.ParameterError, match=r"does not accept a built model.*fs\.solve\(model\)"):
         ask(model, data)
     assert len(fs.solve(model, "branch-and-cut", within=0.01).details["near"].choices) >= 1
 

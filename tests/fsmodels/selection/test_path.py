@@ -91,7 +91,7 @@ def test_baselines_have_paths_too(data, model):
     [
         ({"max_features": 2}, ParameterError, "several values"),
         ({"max_features": []}, ParameterError, "no values"),
-        ({"max_features": [2, 2]}, ParameterError, "holds 2 twice"),
+        ({"max_features": [2, 2]}, ParameterError, "contains 2 twice"),
         ({"max_features": [0, 1]}, InfeasibleParameter, "max_features=0"),
         ({"max_features": 2, "C": [1.0, -1.0]}, ParameterError, "C=-1.0"),
         ({"max_features": 2, "penalty": [1.0, 2.0]}, ParameterError, "does not use penalty"),

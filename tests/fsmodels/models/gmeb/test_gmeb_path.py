@@ -343,7 +343,7 @@ def test_ctrl_c_leaves_what_is_finished(data, monkeypatch):
         ({"R_plus": [1, 0]}, fs.ParameterError, "R_plus=0"),
         ({"R_plus": [1, -2]}, fs.ParameterError, "R_plus=-2"),
         ({"R_minus": []}, fs.ParameterError, "R_minus has no values"),
-        ({"R_minus": [2, 2.0]}, fs.ParameterError, "R_minus holds 2.0 twice"),
+        ({"R_minus": [2, 2.0]}, fs.ParameterError, "R_minus contains 2.0 twice"),
         ({"R_minus": "x"}, fs.ParameterError, "R_minus='x'"),
         ({"lp_solver": "pounce"}, fs.SolverError, "pounce"),
         ({"gap": -1}, fs.OptionError, "gap=-1"),
