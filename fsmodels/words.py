@@ -60,8 +60,8 @@ def built_model(given: Any) -> str:
         return ""
     return (
         'This function builds the model from data and a name such as "fsp-m", and does not accept a built model: give '
-        "side constraints by keyword (force_in=, excludes=, budget=, ...). Your own model is solved by fs.solve(model), "
-        "with its proven bound; fs.price_of(model) returns the cost of its rows, and "
+        "side constraints by keyword (force_in=, excludes=, budget=, ...). fs.solve(model) solves your own model, with "
+        "its proven bound; fs.price_of(model) returns the cost of its rows, and "
         'fs.solve(model, "branch-and-cut", within=0.01).details["near"] lists every selection within 1% of its best.'
     )
 

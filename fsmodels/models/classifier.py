@@ -1,4 +1,4 @@
-"""The linear classifier of a selection: what it decides, and the losses that objectives are made of.
+"""Linear classifier of a selection: its decisions, and the losses for objectives.
 
 Decision boundary
     A sample gets class +1 if its decision value is above 0, as in scikit-learn, and class -1 otherwise. A solver
@@ -23,7 +23,7 @@ from fsmodels.models.shares import class_shares, slack_weights
 
 __all__ = ["LinearClassifier", "linear_decision", "on_boundary_zero"]
 
-BOUNDARY = 1e-6  # of the margin, which is 1, or of the terms of the sum where these are smaller
+BOUNDARY = 1e-6  # relative to the margin 1, or to the terms of the sum if these are smaller
 
 FloatArray = NDArray[np.float64]
 
@@ -54,11 +54,11 @@ class LinearClassifier:
     Attributes
     ----------
     data : Dataset
-        What it was found on.
+        Training data.
     w : array of shape (n,)
     b : float
     selected : tuple of str
-        Features that count as selected, in the order of the data; weights of others are 0 or of rounding.
+        Selected features, in the order of the data; weights of other features are 0 or rounding errors.
     """
 
     data: Dataset
@@ -68,7 +68,7 @@ class LinearClassifier:
 
     @cached_property
     def values(self) -> FloatArray:
-        """The sums w.x_i + b on ``data``, shape (l,), which the losses are made of."""
+        """The sums w.x_i + b on ``data``, shape (l,), for the losses."""
         return np.asarray(self.data.X @ self.w).ravel() + self.b
 
     @cached_property
@@ -78,24 +78,24 @@ class LinearClassifier:
 
     @property
     def loss(self) -> float:
-        """The sum of hinge losses, each times its sample's weight."""
+        """The weighted sum of hinge losses."""
         return float(slack_weights(self.data) @ self.losses)
 
     @property
     def squared_loss(self) -> float:
-        """The sum of squared hinge losses, each times its sample's weight."""
+        """The weighted sum of squared hinge losses."""
         return float(slack_weights(self.data) @ self.losses**2)
 
     @property
     def error(self) -> float:
-        """E of Bradley, Mangasarian, Street 1998: the mean hinge losses of the two classes, added."""
+        """E of Bradley, Mangasarian, Street 1998: the sum of the mean hinge losses of the two classes."""
         return float(class_shares(self.data) @ self.losses)
 
     @cached_property
     def weights(self) -> dict[str, float]:
-        """Weight of each selected feature, and of any other whose weight is not 0."""
-        chosen = set(self.selected)
-        return {j: x for j, x in zip(self.data.features, self.w.tolist(), strict=True) if j in chosen or x}
+        """Weight of each selected feature, and of each other feature with a weight other than 0."""
+        selected = set(self.selected)
+        return {j: x for j, x in zip(self.data.features, self.w.tolist(), strict=True) if j in selected or x}
 
     @property
     def bias(self) -> float:
@@ -103,7 +103,7 @@ class LinearClassifier:
         return self.b
 
     def scores(self, X: Any) -> FloatArray:
-        """Return decision values of shape (n,) for the columns of ``weights``, in order and as scaled."""
+        """Return decision values of shape (n,) for the scaled columns of ``weights``, in order."""
         return linear_decision(X, np.array(list(self.weights.values())), self.b)
 
     def original(self) -> tuple[dict[str, float] | None, float | None]:
@@ -114,10 +114,10 @@ class LinearClassifier:
 
     @property
     def inside(self) -> dict[str, Any] | None:
-        """What a file holds besides weights and offset: nothing."""
+        """Content of a file in addition to weights and offset: None."""
         return None
 
     @property
     def facts(self) -> Mapping[str, str]:
-        """What reports say besides: nothing."""
+        """Further facts for reports: none."""
         return {}

@@ -1,4 +1,4 @@
-"""Parts that builders share: changeable parameters, sets and rows of samples, and the plane w.x = gamma of (5)."""
+"""Components for several builders: mutable parameters, sets, rows, selection, and the plane w.x = gamma of (5)."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from fsmodels.weights import used
 from solvers.facts import Change, keep
 from solvers.html import split_doc
 
-MOST_FEATURES = 500_000  # of a model with variables for each: a second for 100,000
+MOST_FEATURES = 500_000  # of a model with variables for each feature; 100,000 take a second
 
 
 def changeable(check: Callable[[Any], Any], value: Any, doc: str, index: Any = None) -> pyo.Param:
-    """Return a mutable parameter whose new values are checked as its first is.
+    """Return a mutable parameter with a check of each new value.
 
-    Pyomo's domains know neither sizes nor what a parameter means. ``check``: value -> the value as it is taken.
-    ``value``: number, or mapping over ``index``. ``doc``: str. ``index``: Set. Raises ParameterError, from ``check``,
-    here and wherever the parameter is set; it keeps the value that it had.
+    Pyomo's domains have no checks of sizes and no messages with the meaning of a parameter. ``check``: value -> checked
+    value. ``value``: number, or mapping over ``index``. ``doc``: str. ``index``: Set. Raises ParameterError from
+    ``check``, here and on each assignment; the parameter then keeps its value.
 
     >>> from functools import partial
     >>> from fsmodels.checks import share
@@ -48,7 +48,7 @@ def changeable(check: Callable[[Any], Any], value: Any, doc: str, index: Any = N
 
 
 def _allowed(check: Callable[[Any], Any], model: Any, new: Any, *_: Any) -> bool:
-    check(new if isinstance(new, Real) else None)  # text of a number would stay text
+    check(new if isinstance(new, Real) else None)  # the text of a number is not converted
     return True
 
 
@@ -97,16 +97,16 @@ def _with_columns(matrix: Any, coefficients: np.ndarray) -> Any:
 
 
 def signed(data: Dataset) -> Any:
-    """Return the rows y_i x_i, dense or CSR as the data are."""
+    """Return the rows y_i x_i, dense or CSR like the data."""
     if sparse.issparse(data.X):
         return sparse.csr_array(sparse.diags_array(data.y) @ data.X)
     return data.y[:, None] * data.X
 
 
 def rows_of(matrix: Any) -> list[tuple[list[float], Sequence[int]]]:
-    """Return each row's coefficients and columns as plain lists: all columns where dense, the stored ones of a CSR."""
+    """Return the coefficients and columns of each row: all columns of a dense matrix, the stored ones of a CSR."""
     if sparse.issparse(matrix):
-        m = matrix.tocsr().sorted_indices()  # a full row is taken to be in the order of the columns
+        m = matrix.tocsr().sorted_indices()  # ``add_rows`` assumes the order of the columns
         spans = zip(m.indptr[:-1].tolist(), m.indptr[1:].tolist(), strict=True)
         return [(m.data[a:z].tolist(), m.indices[a:z].tolist()) for a, z in spans]
     columns = range(matrix.shape[1])
@@ -114,15 +114,12 @@ def rows_of(matrix: Any) -> list[tuple[list[float], Sequence[int]]]:
 
 
 def few_enough(name: str, data: Dataset) -> None:
-    """Refuse data of too many features for a model with variables for each.
-
-    Raises DataError.
-    """
+    """Raise DataError if the data have too many features for a model with variables for each."""
     if len(dataset(data).features) > MOST_FEATURES:
         raise DataError(
-            f'Data "{data.name}" have {len(data.features):,} features, and {name} states variables for each: at '
-            f"most {MOST_FEATURES:,}. Select among fewer, data.select_features([...]), or use fsmulti, which takes any "
-            "number."
+            f'Data "{data.name}" have {len(data.features):,} features, and {name} has variables for each: at '
+            f"most {MOST_FEATURES:,}. Select among fewer, data.select_features([...]), or use fsmulti, which has no "
+            "limit."
         )
 
 
@@ -141,7 +138,7 @@ def slack_sum(s: np.ndarray, *, squared: bool = False) -> str:
 
 
 def latex_of(component: Any) -> str:
-    """Return the LaTeX in a component's ``doc``."""
+    """Return the LaTeX in the ``doc`` of a component."""
     return split_doc(component.doc)[1]
 
 
@@ -175,7 +172,7 @@ def put_plane(model: pyo.ConcreteModel, point: Point) -> None:
 
 
 def plane_rows(model: pyo.ConcreteModel) -> list[Any]:
-    """Return the rows of (5), whose multipliers make a bound, where they are stated."""
+    """Return the rows of (5), whose multipliers prove a bound, if the model has them."""
     return [part for part in map(model.component, ("plane_A", "plane_B")) if part is not None]
 
 
@@ -188,12 +185,12 @@ def plane_bound(columns: Columns, y: np.ndarray, shares: np.ndarray, alpha: np.n
 
 
 def plane_change(model: pyo.ConcreteModel, columns: Columns, *sized: Any) -> Change | None:
-    """Return the change of w, of gamma and of further variables in the units of w."""
+    """Return the change of units of w, of gamma, and of further variables in the units of w."""
     parts = [(1.0, list(part.values())) for part in (model.w, *sized)]
     change = columns.change(parts, (-1.0, model.gamma))
     if change is not None:  # only w is part of w.x - gamma
-        inside = {id(v) for v in model.w.values()}
-        change.centre = [(c, v) for c, v in change.centre if id(v) in inside]
+        weights = {id(v) for v in model.w.values()}
+        change.centre = [(c, v) for c, v in change.centre if id(v) in weights]
     return change
 
 
@@ -222,7 +219,7 @@ def by_weight(sizes: np.ndarray, model: pyo.ConcreteModel) -> list[str]:
 
 
 def separating_plane(name: str, data: Dataset, *, stated: bool = True) -> pyo.ConcreteModel:
-    """Return a model with w, gamma, y, z, the rows of (5) where they are stated, and ``error``, without objective."""
+    """Return a model with w, gamma, y, z, ``error``, and the rows of (5) if ``stated``, without an objective."""
     model = pyo.ConcreteModel(name=name)
     data = index_sets(model, data)
     sides = {"A": np.flatnonzero(data.y > 0), "B": np.flatnonzero(data.y < 0)}
@@ -261,7 +258,7 @@ def separating_plane(name: str, data: Dataset, *, stated: bool = True) -> pyo.Co
 
 
 def by_ordered_sets(model: pyo.ConcreteModel, weights: Any, number: str = "(7)") -> None:
-    """Add a binary sigma, and state "weight_j = 0 unless sigma_j = 1" by ordered sets of type 1."""
+    """Add a binary sigma and "weight_j = 0 unless sigma_j = 1" as ordered sets of type 1."""
     model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=f"{number} 1 if feature j is selected")
     model.unselected = pyo.Var(model.features, bounds=(0.0, 1.0), doc=f"{number} 1 - sigma_j")
     doc = rf"{number} unselected_j = 1 - sigma_j \(\mathrm{{unselected}}_j = 1 - \sigma_j \quad \forall\, j\)"

@@ -1,16 +1,17 @@
-"""By what the slacks of samples are multiplied: in a sum, and in the means of the two classes.
+"""Factors of the slacks of samples: in a sum, and in the means of the two classes.
 
-With s_i = g_i c(y_i) (``fsmodels.datasets.weighting``) a sum of slacks is sum_i s_i xi_i, or sum_i s_i xi_i^2. Its
-multipliers then end at C s_i (``proofs.svm`` has one C_i for each sample throughout), and wherever a size of a class
-stands in what follows from that (what w = 0 costs, W), its sum of s stands there.
+With s_i = g_i c(y_i) (``fsmodels.datasets.weighting``) a sum of slacks is sum_i s_i xi_i, or sum_i s_i xi_i^2. The
+upper bounds of its multipliers are C s_i (``proofs.svm`` has one C_i for each sample), and in the quantities that
+follow (the cost of w = 0, W) the sum of s over a class replaces the size of the class.
 
-A mean over a class is that of its rows as often as they count, times what a mistake costs there:
+The mean over a class counts each row g_i times and has the cost of an error in this class as a factor:
 
     c(y) sum_{i: y_i = y} g_i xi_i / sum_{i: y_i = y} g_i.
 
-Two such means, added, weigh both classes the same whatever their sizes, which is what "balanced" asks for: c is 1 then.
+The sum of two such means gives both classes equal weights for any class sizes. This is the meaning of "balanced", with
+c = 1.
 
-A sample of weight 0 is in no sum and has no row: ``Dataset.counting`` is without it.
+A sample of weight 0 is in no sum and has no row; ``Dataset.counting`` does not contain it.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def slack_weights(data: Dataset) -> Array:
-    """Return s (l,), by which the slacks of a sum are multiplied: 1 for all where the data have no weights."""
+    """Return s (l,), the factors of the slacks in a sum; all 1 if the data have no weights."""
     return np.ones(len(data.y)) if data.sample_weight is None else data.sample_weight
 
 
 def mean_of(data: Dataset, rows: Any, values: Any) -> Any:
-    """Return the mean over some rows of values of shape (l, ...), dense or CSR, rows as often as they count."""
+    """Return the mean of values of shape (l, ...), dense or CSR, over some rows with their multiplicities."""
     if data.multiplicity is None:
         return values[rows].mean(axis=0)
     g = data.multiplicity[rows]
@@ -40,7 +41,7 @@ def mean_of(data: Dataset, rows: Any, values: Any) -> Any:
 
 
 def class_shares(data: Dataset) -> Array:
-    """Return what each sample's slack counts in the sum of the means of both classes, (l,)."""
+    """Return the factor of each slack in the sum of the means of both classes, (l,)."""
     y, positive = data.y, data.y > 0
     g = np.ones(len(y)) if data.multiplicity is None else data.multiplicity
     by_class = None if data.weighting is None else data.weighting.by_class

@@ -1,4 +1,4 @@
-r"""Support vector machines without selection, and the rows that the other modules share.
+r"""Support vector machines without selection, and components for the other modules.
 
 Problem
     Soft-margin SVM (L2), its dual, and the 1-norm SVM:
@@ -14,26 +14,26 @@ Problem
         \min_{p, q, b, \xi}\ & \sum_j (p_j + q_j) + C \sum_i \xi_i                         && (ONSVM) \\
         \text{s.t.}\ & y_i ((p - q)^\top x_i + b) + \xi_i \ge 1,\ p, q, \xi \ge 0          && (ONSVM)
 
-    Robust linear program: A holds the m rows of class +1, B the k rows of class -1, and the plane is w.x = gamma:
+    Robust linear program: A contains the m rows of class +1, B the k rows of class -1, and the plane is w.x = gamma:
 
     .. math::
         \min_{w, \gamma, y, z}\ & E = \tfrac1m e^\top y + \tfrac1k e^\top z                     && (5) \\
         \text{s.t.}\ & -A w + e \gamma + e \le y,\ B w - e \gamma + e \le z,\ y, z \ge 0        && (5)
 
-    Squared hinge (``loss="squared-hinge"`` of ``l2_svm``, and of FSP): C sum_i xi_i^2 in (1), C that of liblinear's
-    L2-loss SVC; its dual has ``- sum alpha_i^2 / (4C)`` and no upper bound of alpha, ``proofs.svm`` derives it.
+    Squared hinge (``loss="squared-hinge"`` of ``l2_svm``, and of FSP): C sum_i xi_i^2 in (1), with the C of liblinear's
+    L2-loss SVC. The dual has ``- sum alpha_i^2 / (4C)`` and no upper bound of alpha; ``proofs.svm`` derives it.
 
     Selection (``sigma=True`` of ``one_norm_svm``): ``p_j + q_j <= M sigma_j``, sigma binary, M = 2 C min(l+, l-). With
-    w = 0 the best offset leaves a slack of 2 for each sample of the smaller class, so (ONSVM) costs M there, whatever
-    sigma is; no optimum over any sigma costs more, and ``p_j + q_j`` is a part of its cost. M is attained: two samples
-    that one feature separates by a distance of 1/C, say. It is an expression of C, which may change.
+    w = 0 the best offset leaves a slack of 2 for each sample of the smaller class, so (ONSVM) has the value M there,
+    for every sigma. No optimum has a larger value, and ``p_j + q_j`` is a part of it. M is attained, for example by two
+    samples that one feature separates by a distance of 1/C. M is an expression of C, which may change.
 
-    Weights of samples (``Dataset.weighted``): C s_i takes the place of C in (1), (3) and (ONSVM), in the objective or
-    as the bound of alpha_i, and sums of s over a class that of l+ and l-; in (5) means are weighed. ``models.shares``
-    has it. A sample of weight 0 has no row; ``samples`` are the others' numbers in the data.
+    Weights of samples (``Dataset.weighted``): C s_i replaces C in (1), (3) and (ONSVM), in the objective or as the
+    upper bound of alpha_i, and the sums of s over the classes replace l+ and l-; in (5) the means have weights
+    (``models.shares``). A sample of weight 0 has no row; ``samples`` contains the positions of the others.
 
-    At the optimum y and z are the hinge losses of their class, so E is (4). Both classes weigh the same, whatever their
-    sizes: w = 0 costs 2 at every gamma in [-1, 1], the most that (5) ever costs.
+    At the optimum y and z are the hinge losses of their class, so E is (4). Both classes have the same weight for any
+    sizes: w = 0 has the value 2 at every gamma in [-1, 1], the largest optimum of (5).
 
 Derivation of the dual
     With multipliers alpha >= 0 of the margins and u >= 0 of xi >= 0, the Lagrangian
@@ -48,11 +48,11 @@ Source
     (ONSVM). Bradley, Mangasarian, Street 1998, "Feature selection via mathematical programming": (4), (5).
 Deviations
     (3) prints min for a maximisation, and no upper bound C (its data are separable). v_j is a variable, so that the
-    dual's objective is diagonal.
+    objective of the dual is diagonal.
 Class
     (1) and (3) convex QP, (ONSVM) and (5) LP.
 Certificate
-    exact, when the solver proves its bound.
+    exact, if the solver proves its bound.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ from solvers.facts import Change, Facts, Structure
 __all__ = ["l2_svm", "l2_svm_dual", "one_norm_svm", "robust_lp"]
 __dir__ = __all__.copy  # what <TAB> offers
 
-STEEP = 1e5  # the largest M, in units of the equilibrated columns, that is stated in rows
+MAX_BIG_M = 1e5  # in units of the equilibrated columns; a larger M is replaced by ordered sets
 C_MEANING = "C weighs the sum of slacks"
 
 
@@ -106,7 +106,7 @@ def l2_svm(data: Dataset, *, C: float = 1.0, loss: str = HINGE) -> pyo.ConcreteM
     C : float
         Weight of the unscaled sum of slacks, or of squared slacks, above 0.
     loss : {"hinge", "squared-hinge"}
-        Whether slacks or their squares cost C.
+        C is the price of slacks, or of their squares.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def l2_svm(data: Dataset, *, C: float = 1.0, loss: str = HINGE) -> pyo.ConcreteM
     Raises
     ------
     ParameterError
-        If C is not above 0, or the loss is another.
+        If C is not above 0, or the loss is unknown.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     Returns
     -------
     pyo.ConcreteModel
-        ``alpha`` (samples), ``v`` (features; the primal's w at the optimum), rows ``balance`` (its dual is b) and
+        ``alpha`` (samples), ``v`` (features; w of the primal at the optimum), rows ``balance`` (its dual is b) and
         ``weight``.
 
     Examples
@@ -159,7 +159,7 @@ def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     model.alpha = pyo.Var(
         model.samples,
         bounds=lambda m, i: (0.0, m.C if shares[i] == 1.0 else shares[i] * m.C),
-        doc="(3) multiplier of sample i's margin",
+        doc="(3) multiplier of the margin of sample i",
     )
     model.v = pyo.Var(model.features, doc="(3) weight of feature j that alpha gives")
     alpha = list(model.alpha.values())
@@ -175,9 +175,9 @@ def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
 
 
 def _dual_change(model: pyo.ConcreteModel, data: Dataset, shares: list[float]) -> Change | None:
-    """Return alpha, v and rows of one size, by the bound C of alpha; None where they are of one size as they are.
+    """Return the change of units for alpha, v and rows by the bound C of alpha; None if none is needed.
 
-    The optimum is at most C times the sum of the shares, which bounds |v|^2 / 2 as well.
+    The optimum is at most C times the sum of the shares, which also bounds |v|^2 / 2.
     """
     most = model.C * sum(shares)
     bounds = np.minimum(pyo.value(model.C) * np.array(shares), 1.0)
@@ -199,15 +199,15 @@ def one_norm_svm(data: Dataset, *, C: float = 1.0, sigma: bool = False) -> pyo.C
     Parameters
     ----------
     sigma : bool
-        Whether to add the binaries ``sigma`` (features), sigma_j = 0 forcing w_j = 0, for rows on what is selected.
+        Add the binaries ``sigma`` (features), with w_j = 0 if sigma_j = 0, for rows on the selection.
 
     Returns
     -------
     pyo.ConcreteModel
         ``p``, ``q`` (features), ``w`` = p - q (named expression), ``b``, ``xi`` (samples), rows ``margin``. With
-        ``sigma=True`` also ``sigma``, the bound ``M`` of every p_j + q_j and the rows ``only_selected``, with which
-        rows on other variables than sigma are refused, as M holds for the model as built. Where M is too large for a
-        solver's tolerances, these are ordered sets of type 1, for scip or gurobi.
+        ``sigma=True`` also ``sigma``, the bound ``M`` of every p_j + q_j and the rows ``only_selected``. M is valid for
+        the model as built, so rows on other variables than sigma are then rejected. If M is too large for the
+        tolerances of solvers, ``only_selected`` consists of ordered sets of type 1, for scip or gurobi.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def one_norm_svm(data: Dataset, *, C: float = 1.0, sigma: bool = False) -> pyo.C
         return with_proof(model, data, _put_parts, one_norm_bound, parts)
     model.M = pyo.Expression(expr=cost_of_zero_weights(data, model.C), doc="(ONSVM) p_j + q_j <= M at every optimum")
     M = float(pyo.value(model.M))
-    if STEEP * Columns.of(data.counting.X).sizes(M).min() < M:
+    if MAX_BIG_M * Columns.of(data.counting.X).sizes(M).min() < M:
         by_ordered_sets(model, model.p, "(ONSVM)")
         doc = r"(ONSVM) as only_selected, for q \(\mathrm{SOS1}(q_j, \mathrm{unselected}_j) \quad \forall\, j\)"
         model.only_selected_q = pyo.SOSConstraint(
@@ -252,7 +252,7 @@ def one_norm_svm(data: Dataset, *, C: float = 1.0, sigma: bool = False) -> pyo.C
 
 
 def robust_lp(data: Dataset) -> pyo.ConcreteModel:
-    """Build the robust linear program (5): least average misclassification, class by class.
+    """Build the robust linear program (5): the smallest sum of the mean misclassification errors of both classes.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ def robust_lp(data: Dataset) -> pyo.ConcreteModel:
 
 
 def soft_margin(name: str, data: Dataset, C: float, loss: str = HINGE) -> pyo.ConcreteModel:
-    """Return a model with w, b, xi, the margin rows of (1) and ``loss``, without objective."""
+    """Return a model with w, b, xi, the margin rows of (1) and ``loss``, without an objective."""
     choice("loss", loss, list(LOSSES))
     model = feature_weights(name, data, C)
     data = data.counting
@@ -308,21 +308,21 @@ def feature_weights(name: str, data: Dataset, C: float) -> pyo.ConcreteModel:
 
 
 def weight_of_slacks(C: float, doc: str) -> pyo.Param:
-    """Return C as a parameter that can be changed between solves: ``model.C = 10``."""
+    """Return C as a mutable parameter, which can be changed between solves: ``model.C = 10``."""
     return changeable(partial(positive, "C", meaning=C_MEANING), C, doc)
 
 
 def add_margins(
     model: pyo.ConcreteModel, signed_rows: Any, data: Dataset, weights: Sequence[Any], doc: str, loss: str = HINGE
 ) -> None:
-    """Add ``y_i (w.x_i + b) + xi_i >= 1`` as ``margin`` and the sum of slacks as ``loss``; rows hold y_i x_i."""
+    """Add ``y_i (w.x_i + b) + xi_i >= 1`` as ``margin`` and the sum of slacks as ``loss``; rows are y_i x_i."""
     y, s = data.y, slack_weights(data)
     slacks = list(model.xi.values())
     add_rows(model, "margin", model.samples, signed_rows, weights, slacks, doc, shared=[(y, model.b)], at_least=1.0)
     squared = loss == SQUARED
     what = "(1) sum of squared slacks" if squared else "(1), (ONSVM) sum of slacks"
-    weighed = "" if data.sample_weight is None else ", each times its sample's weight"
-    doc = rf"{what}{weighed} \({slack_sum(s, squared=squared)}\)"
+    weighted = "" if data.sample_weight is None else ", times the sample weights"
+    doc = rf"{what}{weighted} \({slack_sum(s, squared=squared)}\)"
     model.loss = pyo.Expression(expr=weighted_sum(s, slacks, squared=squared), doc=doc)
 
 
@@ -336,10 +336,10 @@ def with_proof(
     kind: LossKind = PLAIN,
     **facts: Any,
 ) -> pyo.ConcreteModel:
-    """Attach what proves the answers of a model with C, w, b and xi; ``facts`` are further ones.
+    """Attach the proof of a model with C, w, b and xi, and further ``facts``.
 
-    w = 0 costs W^2 = 2 C min(l+, l-), so that no weight is above W in (1), or W^2 in (ONSVM): ``most`` of W^2. Where C
-    is small, these are the sizes of all numbers, and w and the objective are measured in them.
+    The value of w = 0 is W^2 = 2 C min(l+, l-), so no weight is above W in (1), or W^2 in (ONSVM): ``most`` of W^2. If
+    C is small, all numbers have these sizes, which become the units of w and of the objective.
 
     ``lower``: (columns, y, prices of slacks, multipliers) -> bound.
     """
@@ -356,12 +356,12 @@ def with_proof(
 
 
 def cost_of_zero_weights(data: Dataset, C: Any, kind: LossKind = PLAIN) -> Any:
-    """Return what w = 0 costs, with its best offset (``proofs.svm``); an expression of C where it is a parameter."""
+    """Return the cost of w = 0 with the best offset (``proofs.svm``); an expression if C is a parameter."""
     return kind.cost_of_zero_weights(data.y, slack_weights(data)) * C
 
 
 def _with_choice(model: pyo.ConcreteModel, data: Dataset, parts: list[tuple[float, list[Any]]]) -> pyo.ConcreteModel:
-    """Attach what proves the answers of (ONSVM) with sigma, and what decomposition drivers may use."""
+    """Attach the proof of (ONSVM) with sigma and the structure for decomposition drivers."""
     columns, s, sigma = Columns.of(data.X), slack_weights(data), list(model.sigma.values())
     M, bounded = float(pyo.value(model.M)), model.component("unselected") is None
     change = columns.change(parts, (1.0, model.b), M)
@@ -376,7 +376,7 @@ def _with_choice(model: pyo.ConcreteModel, data: Dataset, parts: list[tuple[floa
         rows=[model.margin],
         coupling=[model.only_selected] if bounded else [model.complement, model.only_selected, model.only_selected_q],
         terms=[model.norm, model.loss],
-        switches=[(s, v) for s, *both in zip(sigma, *(held for _, held in parts), strict=True) for v in both],
+        switches=[(s, v) for s, *both in zip(sigma, *(variables for _, variables in parts), strict=True) for v in both],
         floor=0.0,
         only_as_built="" if not bounded else "the bound p_j + q_j <= 2 C min(l+, l-)",
         instead="State rows on sigma only, or build it with sigma=False and edit that.",

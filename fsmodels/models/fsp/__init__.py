@@ -18,33 +18,34 @@ Problem
     ``indicator``    [sigma_j = 1] or [w_j = 0], a pyomo.gdp disjunction             after transformation as big-m
     ``rmp``          eta >= every cut (10) of SUB, which its oracle gives            MILP for each set of cuts
 
-    ``rmp`` holds no row of the size of the data; only the decomposition drivers, which ask the oracle, can solve it.
+    ``rmp`` has no row of the size of the data; only the decomposition drivers can solve it, because they call the
+    oracle.
 
-    With ``loss="squared-hinge"`` all of them have C sum_i xi_i^2 in place of C sum_i xi_i, with the C of liblinear's
-    L2-loss SVC: the MILP of RMP stays one, all else becomes quadratic where it was not.
+    With ``loss="squared-hinge"`` all of them have C sum_i xi_i^2 instead of C sum_i xi_i, with the C of liblinear's
+    L2-loss SVC. RMP remains a MILP; the other forms are then quadratic.
 
 The bound W
     For fixed sigma, an optimal w and its multipliers satisfy 1/2 w'w + C e'xi = e'alpha - 1/2 w'w, so w'w <= e'alpha.
-    As y'alpha = 0 and alpha <= C, e'alpha <= 2 C min(l+, l-): |w_j| <= W = sqrt(2 C min(l+, l-)) at every sigma,
-    whatever rows the user puts on sigma. After an edit of w, b, xi or their costs ``bilinear`` (W bounds u), ``big-m``
-    and ``indicator`` are refused, but where the same argument still gives W: ``fsp.edits`` has it.
+    As y'alpha = 0 and alpha <= C, e'alpha <= 2 C min(l+, l-): |w_j| <= W = sqrt(2 C min(l+, l-)) at every sigma, also
+    with rows on sigma. After an edit of w, b, xi or their costs, ``bilinear`` (W bounds u), ``big-m`` and ``indicator``
+    are rejected, unless the same argument still gives W (``fsp.edits``).
 
     Squared hinge: with xi = alpha / (2C) at the optimum, 1/2 w'w + C xi'xi = e'alpha - alpha'alpha / (4C) - 1/2 w'w and
     C xi'xi = alpha'alpha / (4C) give w'w = e'alpha - alpha'alpha / (2C). Over alpha >= 0 with y'alpha = 0 that is
     largest where alpha is s / l+ on class +1 and s / l- on class -1 (it is concave, and symmetric in the samples of a
     class): 2 s - s^2 l / (2 C l+ l-), at s = 2 C l+ l- / l. So |w_j| <= W = sqrt(2 C l+ l- / l).
 
-    Without an offset (``intercept=False`` fixes b at 0) y'alpha = 0 is not asked for: e'alpha <= C l, W = sqrt(C l);
+    Without an offset (``intercept=False`` fixes b at 0) y'alpha = 0 is not required: e'alpha <= C l, W = sqrt(C l);
     with the squared hinge alpha = C is best, W = sqrt(C l / 2).
 Weights of samples
-    With a weight s_i for each sample, C s_i stands for C wherever one sample is spoken of: in the objective, and as the
-    bound of alpha_i in SUB's dual; the derivations above and below do not change. With S+ and S- the sums of s over
+    With a weight s_i for each sample, C s_i replaces C for this sample: in the objective, and as the upper bound of
+    alpha_i in the dual of SUB. The derivations above and below do not change. With S+ and S- the sums of s over
     the classes, hinge: W = sqrt(2 C min(S+, S-)). Squared hinge: w'w = e'alpha - sum alpha_i^2 / (2 C s_i), which for a
     given sum t of each class is largest with alpha proportional to s: 2 t - t^2 / (2C) (1/S+ + 1/S-), at its largest
-    t = 2 C S+ S- / (S+ + S-), which is its value too: W is the root of that. Without an offset sqrt(C S) and
-    sqrt(C S / 2), S = S+ + S-.
+    t = 2 C S+ S- / (S+ + S-), which is also its value: W is its root. Without an offset sqrt(C S) and sqrt(C S / 2),
+    S = S+ + S-.
 SUB and its cut
-    q(sigma) = min of the above for fixed sigma, lambda aside. Its Lagrangian dual (the paper's (7)-(9)), with
+    q(sigma) = min of the above for fixed sigma, without lambda. Its Lagrangian dual (the paper's (7)-(9)), with
     v_j = sum_i alpha_i y_i x_ij: the best w_j for multipliers alpha is v_j where sigma_j = 1, so
 
     .. math::
@@ -52,10 +53,9 @@ SUB and its cut
                     y^\top \alpha = 0,\ 0 \le \alpha \le C \}
 
     and every feasible alpha gives the cut eta >= sum_i alpha_i - 1/2 sum_j sigma_j v_j^2, valid at every sigma in
-    [0, 1]^n and tight at the sigma whose alpha it is. q is convex, being a maximum of affine functions. With the
-    squared hinge sum_i alpha_i is less sum_i alpha_i^2 / (4C) in both, and alpha has no upper bound
-    (``proofs.svm``); everything else stays.
-    ``solvers.facts.row_cut`` derives the same for a SUB with further linear rows.
+    [0, 1]^n and tight at the sigma for which alpha is optimal. q is convex, as a maximum of affine functions. With the
+    squared hinge sum_i alpha_i^2 / (4C) is subtracted in both, and alpha has no upper bound (``proofs.svm``); the rest
+    does not change. ``solvers.facts.row_cut`` derives the same for a SUB with further linear rows.
 Symbols
     w -> ``w`` (features; effective weight), b -> ``b``, xi -> ``xi`` (samples), sigma -> ``sigma`` (features; 0/1),
     t -> ``t`` (features), the paper's w -> ``u`` (bilinear), M -> ``max_features``, lambda -> ``penalty`` (features),
@@ -64,19 +64,19 @@ Symbols
 Source
     Aytug 2015: FSP-M, FSP-lambda, (5)-(15), table 1.
 Deviations
-    The paper maximises -SUB; here everything is minimised: SUB gives the upper, RMP the lower bound. (15) is written
-    with lambda_j sigma_j in the master's objective. The paper's margin (14) prints alpha_i u_i where alpha_i y_i is
-    meant. RMP has eta >= 0, which is ours: the page leaves sigma_0 free, and SUB is at least 0. ``bilinear`` keeps
-    1/2 sum w_j^2 in the objective (sigma_j u_j^2 = w_j^2 at binary sigma) and bounds u by W: without it scip,
-    whose tolerances let sigma = 1e-7 and u = 1e7, called 18.05 optimal where 21.28 is.
+    The paper maximises -SUB. Here all problems are minimised: SUB gives the upper bound and RMP the lower bound. (15)
+    has lambda_j sigma_j in the objective of the master. The margin (14) of the paper prints alpha_i u_i instead of
+    alpha_i y_i. eta >= 0 is an addition to RMP: sigma_0 is free in the paper, and SUB is at least 0. ``bilinear`` keeps
+    1/2 sum w_j^2 in the objective (sigma_j u_j^2 = w_j^2 at binary sigma) and bounds u by W. Without this bound scip,
+    whose tolerances allow sigma = 1e-7 and u = 1e7, reported 18.05 as optimal instead of 21.28.
 Class
     By the form, as in the table: nonconvex MIQCP, MISOCP, convex MIQP; with ``sigma`` fixed a convex QP. SUB: convex
     QP. RMP: MILP.
 Certificate
-    exact, when the solver proves its bound.
+    exact, if the solver proves its bound.
 
-May import ``fsmodels.models`` and ``fsmodels.models.proofs``, ``fsmodels.datasets``, the ground files and, of
-``solvers``, its facts; no other family, but its own ``fsmodels.models.fsp.oracle``.
+May import ``fsmodels.models`` and ``fsmodels.models.proofs``, ``fsmodels.datasets``, the modules of ``fsmodels`` itself
+and, from ``solvers``, facts; no other family, except ``fsmodels.models.fsp.oracle``.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ from fsmodels.models.svm import C_MEANING, cost_of_zero_weights, put, soft_margi
 from fsmodels.words import as_names, check_known_features, shown
 from solvers.facts import Facts
 
-VALUE = 1e-6  # relative gap of ``value``, which aims at a tenth of it
-MULTIPLIERS_MISS = 1e-6  # what a solver's multipliers may miss of dual feasibility
+VALUE = 1e-6  # relative gap of ``value``; its goal is a tenth
+DUAL_INFEASIBILITY = 1e-6  # allowed for the multipliers of a solver
 
 __all__ = ["FORMS", "RMP", "fsp_lambda", "fsp_m", "rmp", "sub", "value", "weight_bound"]
 __dir__ = __all__.copy  # what <TAB> offers
@@ -179,15 +179,15 @@ def fsp_lambda(
     loss: str = HINGE,
     intercept: bool = True,
 ) -> pyo.ConcreteModel:
-    """Build FSP-lambda: a soft-margin SVM that pays for each feature it uses, (15).
+    """Build FSP-lambda: a soft-margin SVM with a price for each used feature, (15).
 
     Parameters
     ----------
     data, C, form, loss, intercept
         As for ``fsp_m``.
     penalty : float or mapping feature -> float
-        The price of a feature, lambda_j, at least 0, in units of the objective; a feature that a mapping leaves out
-        costs nothing.
+        The price of a feature, lambda_j, at least 0, in units of the objective; 0 for a feature that is not in the
+        mapping.
 
     Returns
     -------
@@ -223,7 +223,7 @@ def fsp_lambda(
 def sub(
     data: Dataset, *, sigma: Iterable[str] | Mapping[str, float], C: float = 1.0, loss: str = HINGE
 ) -> pyo.ConcreteModel:
-    """Build SUB, the SVM that remains when sigma is fixed, (5)-(6), (12)-(13).
+    """Build SUB, the SVM for fixed sigma, (5)-(6), (12)-(13).
 
     Errors as for ``fsp_lambda``.
 
@@ -237,7 +237,7 @@ def sub(
     Returns
     -------
     pyo.ConcreteModel
-        ``w`` is fixed at 0 where sigma is; the duals of ``margin`` are the alpha of the cut (10).
+        ``w_j`` is fixed at 0 if sigma_j is 0; the duals of ``margin`` are the alpha of the cut (10).
 
     Examples
     --------
@@ -292,12 +292,12 @@ def rmp(
     ----------
     data : Dataset of shape (l, n)
     alpha : array of shape (K, l) or (l,)
-        Dual points of SUB: 0 <= alpha <= C (with the squared hinge 0 <= alpha) and y'alpha = 0, both as solvers return
-        them: within 1e-6, relative.
+        Dual points of SUB: 0 <= alpha <= C (with the squared hinge 0 <= alpha) and y'alpha = 0, both with a relative
+        tolerance of 1e-6 for solvers.
     C : float
-        Weight of the slacks in the problem that is bounded: without alpha <= C a cut bounds nothing.
+        Weight of the slacks in the bounded problem; a cut is valid only for alpha <= C.
     max_features : int, optional
-        M of (11); none for FSP-lambda.
+        M of (11); None for FSP-lambda.
     penalty : float or mapping feature -> float
         lambda_j of FSP-lambda.
     loss : {"hinge", "squared-hinge"}
@@ -306,18 +306,18 @@ def rmp(
     Returns
     -------
     pyo.ConcreteModel
-        ``sigma`` (features), ``eta``, rows ``cut``; its optimum bounds FSP's from below.
+        ``sigma`` (features), ``eta``, rows ``cut``; its optimum is a lower bound of FSP.
 
     Raises
     ------
     ParameterError
-        If alpha has another shape than the data, leaves [0, C], or does not balance the classes.
+        If alpha does not have the shape of the data, is outside [0, C], or does not balance the classes.
 
     Notes
     -----
-    Source: Aytug 2015, (10), (15), with the sign of sigma_0 turned. eta >= 0 is not on the page; SUB is at least 0.
-    No rounding costs validity: each point is clipped to [0, C] and the class with the larger sum scaled down until
-    y'alpha = 0, which stays in the box, so that every cut is that of a point that is feasible exactly.
+    Source: Aytug 2015, (10), (15), with the opposite sign of sigma_0. eta >= 0 is not in the paper; SUB is at least 0.
+    The cuts are valid in spite of rounding: each point is clipped to [0, C], and the class with the larger sum is
+    scaled down until y'alpha = 0, so each cut belongs to a feasible point.
 
     Examples
     --------
@@ -332,22 +332,22 @@ def rmp(
     if points.shape[1] != len(data.y) or not len(points):
         counted = "" if data.sample_weight is None else " of a weight above 0"
         raise ParameterError(
-            f"alpha has shape {points.shape} for {len(data.y)} samples{counted}: give one entry a sample, and at least "
-            "one row."
+            f"alpha has shape {points.shape} for {len(data.y)} samples{counted}: give one entry per sample, and at "
+            "least one row."
         )
     choice("loss", loss, list(LOSSES))
     priced = LossKind(loss).priced(C * slack_weights(data))
     outside = float(np.maximum(-points, points - priced.most).max())
-    if not outside <= MULTIPLIERS_MISS * C:
-        most = f"C = {C:g}" if data.sample_weight is None else f"C = {C:g} times each sample's weight"
+    if not outside <= DUAL_INFEASIBILITY * C:
+        most = f"C = {C:g}" if data.sample_weight is None else f"C = {C:g} times the sample weight"
         allowed = "no entry below 0" if priced.squared else f"0 to {most}. Give the C that alpha belongs to"
         raise ParameterError(
-            f"alpha is not dual feasible: its entries go from {points.min():.9g} to {points.max():.9g} where SUB "
+            f"alpha is not dual feasible: its entries are from {points.min():.9g} to {points.max():.9g}, and SUB "
             f"allows {allowed}."
         )
     off, total = np.abs(points @ data.y), points.sum(axis=1)
-    if not np.all(off <= MULTIPLIERS_MISS * np.maximum(C, total)):
-        raise ParameterError(f"alpha is not dual feasible: sum_i y_i alpha_i is {off.max():.3g} where SUB needs 0.")
+    if not np.all(off <= DUAL_INFEASIBILITY * np.maximum(C, total)):
+        raise ParameterError(f"alpha is not dual feasible: sum_i y_i alpha_i is {off.max():.3g}, and SUB needs 0.")
     points = np.array([repaired(point, data.y, priced.most) for point in points])
     model = pyo.ConcreteModel(name="RMP")
     model.features = pyo.Set(initialize=list(data.features), doc="features")
@@ -382,15 +382,15 @@ def rmp(
 def value(
     data: Dataset, selected: Iterable[str], *, C: float = 1.0, loss: str = HINGE, time_limit: float | None = None
 ) -> float | None:
-    """Return what FSP-M minimises at one selection: the optimum of the SVM (5)-(6) on the selected features.
+    """Return the objective of FSP-M at one selection: the optimum of the SVM (5)-(6) on the selected features.
 
-    ``data``, ``C``, ``loss`` and errors as for ``fsp_lambda``; ``selected`` names features, or none; ``time_limit`` in
-    seconds.
+    ``data``, ``C``, ``loss`` and errors as for ``fsp_lambda``; ``selected``: names of features, or an empty list;
+    ``time_limit`` in seconds.
 
     Returns
     -------
     float or None
-        Attained, and certified to 1e-6; None where that fails within the limit or memory.
+        Attained, and certified to 1e-6; None if the time or the memory does not suffice.
 
     Examples
     --------
@@ -410,13 +410,13 @@ def value(
         answer = SvmOracle(data.X, data.y, price * slack_weights(data), loss).solve(
             np.ones(len(names)), tolerance=0.1 * VALUE, time_limit=time_limit
         )
-    except ModelError:  # too large to be made dense
+    except ModelError:  # too large for a dense matrix
         return None
     return answer.value if answer.gap <= VALUE else None
 
 
 def penalties(data: Dataset, penalty: float | Mapping[str, float]) -> dict[str, float]:
-    """Return lambda_j of every feature, checked; see ``fsp_lambda``."""
+    """Check the penalty and return lambda_j of every feature; see ``fsp_lambda``."""
     if isinstance(penalty, Mapping):
         check_known_features(penalty, data.features, "penalty")
         prices = {j: penalty.get(j, 0.0) for j in data.features}

@@ -1,8 +1,8 @@
-r"""The ways to write FSP's "w_j = 0 unless sigma_j = 1", and what each tells the drivers; ``fsp`` has the maths.
+r"""Forms of "w_j = 0 unless sigma_j = 1" in FSP, and their structure for drivers; ``fsp`` contains the theory.
 
-Four of them state SUB in full. ``form="rmp"`` states the relaxed master alone: sigma, eta and the rows on sigma, with
-SUB known to the oracle only, which answers with the cuts (10). Nothing in it has the size of the data, so it is the one
-for 10,000 features and samples; it can be edited on sigma, and only the decomposition drivers can solve it.
+Four of them contain SUB. ``form="rmp"`` contains only the relaxed master: sigma, eta and the rows on sigma; the oracle
+of SUB provides the cuts (10). No part of it has the size of the data, so it is suitable for 10,000 features and
+samples. Edits on sigma are possible, and only the decomposition drivers can solve it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ BOUNDS = {  # W
 
 
 def selecting_svm(name: str, data: Dataset, C: float, form: str, kind: LossKind) -> pyo.ConcreteModel:
-    """Return the rows and variables that FSP-M and FSP-lambda share, in a form, with the expression ``svm_cost``."""
+    """Return the common rows and variables of FSP-M and FSP-lambda in a form."""
     choice("loss", kind.loss, list(LOSSES))
     switch("intercept", kind.free_b, "an offset b")
     if choice("form", form, [*FORMS, RMP]) == RMP:
@@ -65,22 +65,22 @@ def selecting_svm(name: str, data: Dataset, C: float, form: str, kind: LossKind)
 
 
 def fix_offset(model: pyo.ConcreteModel, kind: LossKind) -> None:
-    """Fix b at 0 where the model has no offset."""
+    """Fix b at 0 if the model has no offset."""
     if not kind.free_b:
         model.b.fix(0.0)
 
 
 def svm_cost(model: pyo.ConcreteModel) -> tuple[Any, str]:
-    """Return margin and slacks, the part of the objective that SUB minimises, and its LaTeX."""
+    """Return the objective of SUB, margin and slacks, and its LaTeX."""
     if not hasattr(model, "norm"):
         return model.eta, r"\eta"
     return model.norm + model.C * model.loss, f"{latex_of(model.norm)} + C {latex_of(model.loss)}"
 
 
 def weight_bound(data: Dataset, C: Any, loss: str = HINGE, *, intercept: bool = True) -> Any:
-    """Return W with |w_j| <= W in the SVM's optimum on any features (proof in the module's text).
+    """Return W with |w_j| <= W in the optimum of the SVM on any features (proof in ``fsp``).
 
-    ``C`` is a number or a mutable parameter; the result follows it.
+    ``C``: a number, or a mutable parameter of which the result is an expression.
     """
     kind = LossKind(loss, intercept)
     return ((0.5 if kind.squared else 1.0) * cost_of_zero_weights(dataset(data), C, kind)) ** 0.5
@@ -88,7 +88,7 @@ def weight_bound(data: Dataset, C: Any, loss: str = HINGE, *, intercept: bool = 
 
 def _perspective(model: pyo.ConcreteModel, W: Any) -> None:
     model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SELECTED)
-    model.t = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(FSP) w_j^2 where sigma_j = 1")
+    model.t = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(FSP) w_j^2 if sigma_j = 1")
     doc = rf"{UNLESS} \(w_j^2 \le \sigma_j t_j \quad \forall\, j\)"
     model.only_selected = pyo.Constraint(model.features, rule=lambda m, j: m.w[j] ** 2 <= m.t[j] * m.sigma[j], doc=doc)
     t = list(model.t.values())
@@ -98,7 +98,7 @@ def _perspective(model: pyo.ConcreteModel, W: Any) -> None:
 
 def _bilinear(model: pyo.ConcreteModel, W: Any) -> None:
     model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SELECTED)
-    model.u = pyo.Var(model.features, bounds=(-W, W), doc="(FSP) the paper's w_j")
+    model.u = pyo.Var(model.features, bounds=(-W, W), doc="(FSP) w_j of the paper")
     doc = r"(FSP) effective weight sigma_j w_j \(w_j = \sigma_j u_j \quad \forall\, j\)"
     model.only_selected = pyo.Constraint(model.features, rule=lambda m, j: m.w[j] == m.sigma[j] * m.u[j], doc=doc)
     model.norm = pyo.Expression(expr=half_squares(list(model.w.values())), doc=NORM)
@@ -127,13 +127,13 @@ WRITE: dict[str, Callable[[pyo.ConcreteModel, Any], None]] = {
     "big-m": _big_m,
     "indicator": _indicator,
 }
-# Variables of a form besides w, b, xi; its coupling components.
+# Variables of a form in addition to w, b, xi; its coupling components.
 _AUXILIARY = {"perspective": ["t"], "bilinear": ["u"], "big-m": [], "indicator": []}
 _COUPLING = {form: ["only_selected"] for form in FORMS} | {"big-m": ["only_selected", "only_selected_below"]}
 
 
 def _put(form: str, kind: LossKind, s: np.ndarray, model: pyo.ConcreteModel, point: Point) -> None:
-    """Write a point on the components of a form; others of these names are the user's."""
+    """Write a point on the components of a form; the user may have added components with the names of other forms."""
     write(model.w, point.w)
     model.b.set_value(point.b)
     if form == "indicator":
@@ -152,10 +152,10 @@ def _put(form: str, kind: LossKind, s: np.ndarray, model: pyo.ConcreteModel, poi
 
 
 def _change(model: pyo.ConcreteModel, columns: Columns, form: str, most: Any) -> Change | None:
-    """Return the change of variables w = f u with rows of one size: t = f^2 t', the paper's w = f w'.
+    """Return the change of variables w = f u with rows of one size: t = f^2 t', and w = f w' for w of the paper.
 
-    f is of the size that the column, and W with the C of the builder, let w have. With ``most``, which w = 0 costs,
-    1e-6, all that matters would be below tolerances.
+    f is the size of w by the column and by W for the first C. ``most``, the cost of w = 0, is the unit of the
+    objective: if it were 1e-6, all differences would be below the tolerances.
     """
     w, W = list(model.w.values()), float(pyo.value(model.W))
     change = columns.change([(1.0, w)], (1.0, model.b), W)
@@ -175,7 +175,7 @@ def _change(model: pyo.ConcreteModel, columns: Columns, form: str, most: Any) ->
 
 
 def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str, kind: LossKind) -> pyo.ConcreteModel:
-    """Attach what drivers may use, and remember the model as built."""
+    """Attach the structure for drivers and a snapshot of the built model."""
     data = data.counting
     columns, s = Columns.of(data.X), slack_weights(data)
     sigma, w = list(model.sigma.values()), list(model.w.values())

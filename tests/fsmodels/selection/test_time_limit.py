@@ -51,7 +51,7 @@ def test_a_limit_that_has_passed_leaves_incumbent_and_bound_and_no_linear_progra
         raise AssertionError("begun after the limit")
 
     for place, name in (
-        (lp.HighsLP, "solve"), (libsvm, "_strict"), (libsvm, "_plain"), (column_lp, "linear_program"),
+        (lp.HighsLP, "solve"), (libsvm, "_limited_svc"), (column_lp, "linear_program"),
         (sla, "linear_program"), (svm_oracle.svm_solvers, "improve_by_libsvm"),
     ):  # fmt: skip
         master = name == "solve" and model in ("fsp-m", "fsp-lambda", "fs", "fsl")  # of the rows on sigma

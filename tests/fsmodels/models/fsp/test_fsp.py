@@ -235,10 +235,10 @@ def test_rmp_takes_the_duals_that_a_solver_returned(data):
 @pytest.mark.parametrize(
     ("alpha", "match"),
     [
-        (np.zeros(3), "one entry a sample"),
+        (np.zeros(3), "one entry per sample"),
         (np.zeros((0, 18)), "at least one row"),
-        (-np.ones(18), r"from -1 to -1 where SUB allows 0 to C = 1\."),
-        (np.full(18, 2.0), r"from 2 to 2 where SUB allows 0 to C = 1\."),
+        (-np.ones(18), r"from -1 to -1, and SUB allows 0 to C = 1\."),
+        (np.full(18, 2.0), r"from 2 to 2, and SUB allows 0 to C = 1\."),
         (np.full(18, np.nan), "feasible"),
         (np.arange(18.0) / 18, r"sum_i y_i alpha_i is .* needs 0"),
     ],
