@@ -73,7 +73,7 @@ Class
     By the form, as in the table: nonconvex MIQCP, MISOCP, convex MIQP; with ``sigma`` fixed a convex QP. SUB: convex
     QP. RMP: MILP.
 Certificate
-    exact, if the solver proves its bound.
+    exact, when the solver proves its bound.
 
 May import ``fsmodels.models`` and ``fsmodels.models.proofs``, ``fsmodels.datasets``, the modules of ``fsmodels`` itself
 and, from ``solvers``, facts; no other family, except ``fsmodels.models.fsp.oracle``.

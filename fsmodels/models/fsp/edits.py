@@ -1,31 +1,31 @@
-r"""What an analyst's edits of FSP's subproblem are to its oracle: ``oracle.problem`` has the terms that it takes.
+r"""Edits of the subproblem of FSP in the form of its oracle, whose terms are in ``oracle.problem``.
 
 A bound or sign on w_j, a fixed w_j, a row on one w_j (and its own sigma_j)
-    Bounds l_j sigma_j <= w_j <= u_j sigma_j. Where those of w_j alone leave out 0, sigma_j is 1; a row that holds
-    sigma_j too, as w_j >= 0.1 sigma_j, allows 0. Where sigma_j is 1 and they leave one number t, that is no variable:
-    d_i becomes d_i - y_i x_ij t, a row's side h becomes h - G_j t, and t costs its constant.
+    Bounds l_j sigma_j <= w_j <= u_j sigma_j. If the bounds of w_j alone exclude 0, sigma_j is 1; a row that contains
+    sigma_j, as w_j >= 0.1 sigma_j, allows 0. If sigma_j is 1 and w_j is fixed at t, it is not a variable: d_i becomes
+    d_i - y_i x_ij t, the side h of a row becomes h - G_j t, and the constant contains the cost of t.
 A bound or a value of b, linear rows on w, b and sigma
-    Rows beside the master's.
-A margin switched off or deleted, a slack of its own price, a bound on a slack
-    A sample without a margin, or whose slack costs nothing, leaves. xi_i >= f is d_i = 1 - f and the constant C_i f;
-    a fixed xi_i is a row on w and b.
+    Further rows, in addition to those of the master.
+A deactivated or deleted margin, a different price of a slack, a bound on a slack
+    A sample without a margin, or with a price of 0, is removed. xi_i >= f is d_i = 1 - f and the constant C_i f; a
+    fixed xi_i is a row on w and b.
 A cost of squared weights
-    1/2 rho_j w_j^2 is that of sqrt(rho_j) w_j: the column and all that w_j is in are divided by sqrt(rho_j).
+    1/2 rho_j w_j^2 is that of sqrt(rho_j) w_j: the column and all coefficients of w_j are divided by sqrt(rho_j).
 A linear cost of w or b
-    Those of the oracle.
+    Terms of the oracle.
 
-Forms that state \|w_j\| <= W take an edit only where no optimum is cut off by it. With rho_j >= rho and where w = 0,
-b = 0 is within all bounds and rows (h >= 0), nothing has a linear cost, and d <= 1: at the optimum of a sigma
-rho_j w_j = v_j + p_j - q_j - (G'pi)_j where w_j is not fixed, and complementary products vanish, p (w - l) = 0,
+Forms with \|w_j\| <= W support an edit only if no optimum violates this bound. Let rho_j >= rho, let w = 0, b = 0 be
+within all bounds and rows (h >= 0), let there be no linear cost, and d <= 1. At the optimum of a sigma
+rho_j w_j = v_j + p_j - q_j - (G'pi)_j if w_j is not fixed, and complementary products vanish, p (w - l) = 0,
 q (u - w) = 0, pi (G w + g b - h) = 0, so that, with y'alpha = g'pi,
 
 .. math::
     \sum_j \rho_j w_j^2 = v^\top w + p^\top l - q^\top u - \pi^\top G w
     \le v^\top w + y^\top \alpha b - h^\top \pi \le d^\top \alpha - C^\top \xi \le e^\top \alpha
 
-and e'alpha is at most 2 min(C_+, C_-) where no row holds b, and sum C_i where one does.
+and e'alpha is at most 2 min(C_+, C_-) if no row contains b, and sum C_i otherwise.
 
-All else is left to the general subproblem, which takes any convex quadratic one and is many times slower.
+For all other edits the general subproblem is used, which is convex quadratic and many times slower.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ PERSPECTIVE, RMP = "perspective", "rmp"
 class ReadSub:
     """An edited SUB for the oracle.
 
-    ``samples``: the positions of those that stay, with prices ``C``; ``root``: sqrt(rho); ``at`` (n,): what pinned
-    weights are. ``must``: features that are always selected. ``floor_of_slack``, ``held`` (l,): the least slack of
-    each sample, and whether its margin is there.
+    ``samples``: positions of the remaining samples, with prices ``C``. ``root``: sqrt(rho). ``at`` (n,): values of
+    fixed weights. ``must``: features that are always selected. ``floor_of_slack``, ``held`` (l,): the lower bound of
+    each slack, and True if its margin exists.
     """
 
     samples: np.ndarray
@@ -67,7 +67,7 @@ class ReadSub:
 
 @dataclass
 class _Rows:
-    """Rows on w, b and x as they are gathered."""
+    """Rows on w, b and x."""
 
     on_w: list[np.ndarray] = field(default_factory=list)
     on_b: list[float] = field(default_factory=list)
@@ -94,7 +94,7 @@ class _Rows:
 
 
 class Reader:
-    """Reads one edited subproblem of a model in a form; ``s``: weights of its samples, which ``rmp`` does not state."""
+    """Reader of an edited subproblem in a form; ``s``: weights of the samples, which ``rmp`` does not contain."""
 
     def __init__(
         self, model: Any, X: Any, y: np.ndarray, s: np.ndarray, form: str, sub: EditedSub, *, kind: LossKind
@@ -112,9 +112,9 @@ class Reader:
         own = {*self.w.tolist(), self.b, *self.xi.tolist(), *self.auxiliary.tolist()}
         for k, v in enumerate(sub.variables):
             if k not in own:
-                raise Inexpressible(f'variable "{v.name}" of your own in rows or costs with the weights')
+                raise Inexpressible(f'your variable "{v.name}" in rows or costs with the weights')
             if not v.is_continuous():
-                raise Inexpressible(f'the whole numbers that "{v.name}" is held to')
+                raise Inexpressible(f'the integer domain of "{v.name}"')
         for v in sub.complicating[self.n :]:
             if not v.is_binary():
                 raise Inexpressible(f'variable "{v.name}", which is not 0/1, in rows with the weights')
@@ -129,7 +129,7 @@ class Reader:
         return np.array([column[id(v)] for v in variables], dtype=int)
 
     def read(self) -> ReadSub:
-        """Return it for the oracle. Raises Inexpressible."""
+        """Return the subproblem for the oracle. Raises Inexpressible."""
         self._check_auxiliary()
         rho, slope, C = self._costs()
         self._user_rows()
@@ -137,7 +137,7 @@ class Reader:
         floor = np.zeros(self.y.size) if self.form == RMP else self.lower[self.xi]
         stays, need = self._slacks(held, floor, C)
         if np.unique(self.y[stays]).size < 2:
-            raise Inexpressible("the margins of a whole class, which are switched off")
+            raise Inexpressible("the deactivated margins of a whole class")
         low, up = self.lower[self.b], self.upper[self.b]
         if not self.free_b:
             if not low == up == 0.0:
@@ -146,10 +146,10 @@ class Reader:
         elif low > -math.inf or up < math.inf:
             self.rows.add(np.zeros(self.n), 1.0, np.zeros(len(self.sub.complicating)), low, up)
         for j in np.flatnonzero(self.least > self.largest).tolist():
-            raise Inexpressible(f'the bounds of "{self.sub.variables[self.w[j]].name}", which clash')
+            raise Inexpressible(f'the contradictory bounds of "{self.sub.variables[self.w[j]].name}"')
         pinned = (self.least == self.largest) & (self.least != 0) & ~self.must
         for j in np.flatnonzero(pinned).tolist():
-            raise Inexpressible(f'the one value of "{self.sub.variables[self.w[j]].name}" where it is selected')
+            raise Inexpressible(f'the fixed value of "{self.sub.variables[self.w[j]].name}" if it is selected')
         if len(self.rows.sides) > MOST_ROWS:
             raise Inexpressible(f"{len(self.rows.sides)} rows on the weights")
         self._check_price_of_b(slope, C[stays], self.y[stays])
@@ -186,27 +186,27 @@ class Reader:
         if self.form == PERSPECTIVE:
             rho += 2.0 * slope[self.auxiliary]
             if (slope[self.auxiliary] < 0).any():
-                raise Inexpressible("a negative cost of what stands for squared weights")
+                raise Inexpressible("a negative cost of the variables for squared weights")
         elif self.form == RMP:
             if slope[self.auxiliary[0]] != 1.0:
                 raise Inexpressible(f'the cost of "{names[self.auxiliary[0]].name}"')
             rho += 1.0
         elif slope[self.auxiliary].any():
-            raise Inexpressible("a cost of what only writes selection down")
+            raise Inexpressible("a cost of an auxiliary variable of the form")
         for j in np.flatnonzero(rho <= 0).tolist():
-            raise Inexpressible(f'weight "{names[self.w[j]].name}", whose square costs nothing')
+            raise Inexpressible(f'weight "{names[self.w[j]].name}" without a cost of its square')
         if self.form == RMP:
             C = float(pyo.value(self.model.C)) * self.s
         else:
             C = 0.5 * square[self.xi] if self.squared else slope[self.xi]
             if self.squared and slope[self.xi].any():
-                raise Inexpressible("a linear cost of slacks beside their squares")
+                raise Inexpressible("a linear cost of slacks in addition to their squares")
         for i in np.flatnonzero(C < 0).tolist():
             raise Inexpressible(f'the negative price of "{names[self.xi[i]].name}"')
         return rho, np.append(slope[self.w], slope[self.b]), np.asarray(C, dtype=float)
 
     def _margins(self) -> np.ndarray:
-        """Return which samples have their margin as built."""
+        """Return True for each sample with an unchanged margin."""
         if self.form == RMP:
             return np.ones(self.y.size, dtype=bool)
         kept = set(map(id, self.sub.kept))
@@ -214,7 +214,7 @@ class Reader:
         return np.array([i in present and id(present[i]) in kept for i in self.model.samples], dtype=bool)
 
     def _slacks(self, held: np.ndarray, floor: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return which samples stay and what their margins should be; fixed slacks become rows."""
+        """Return the remaining samples and the required margins; fixed slacks become rows."""
         if self.form == RMP:
             return np.arange(self.y.size), np.ones(self.y.size)
         names, most = self.sub.variables, self.upper[self.xi]
@@ -248,7 +248,7 @@ class Reader:
                 elif k == self.b:
                     b += c
                 else:
-                    raise Inexpressible(f'row "{row.name}", which holds "{names[k].name}"')
+                    raise Inexpressible(f'row "{row.name}", which contains "{names[k].name}"')
             lower, upper = float(rows.lower[r]), float(rows.upper[r])
             on_w, on_x = np.flatnonzero(w), np.flatnonzero(x)
             if on_w.size == 1 and not b and on_x.size <= 1 and (on_x == on_w[0]).all():
@@ -257,7 +257,7 @@ class Reader:
                 self.rows.add(w, b, x, lower, upper)
 
     def _bound(self, j: int, a: float, s: float, lower: float, upper: float) -> None:
-        """Take lower <= a w_j + s sigma_j <= upper as bounds where sigma_j = 1; where it is 0, so is w_j."""
+        """Add lower <= a w_j + s sigma_j <= upper as bounds for sigma_j = 1; w_j is 0 if sigma_j is 0."""
         self.must[j] |= lower > 0 or upper < 0
         ends = sorted([(lower - s) / a, (upper - s) / a])
         self.least[j], self.largest[j] = max(self.least[j], ends[0]), min(self.largest[j], ends[1])
@@ -267,10 +267,10 @@ class Reader:
         if price and not any(self.rows.on_b):
             inside = self.squared or -C[y < 0].sum() < price < C[y > 0].sum()
             if not inside:
-                raise Inexpressible(f'the cost of "{self.model.b.name}", which has no end')
+                raise Inexpressible(f'the cost of "{self.model.b.name}", for which the objective is unbounded')
 
     def _check_weight_bound(self, rho: Any, slope: Any, C: np.ndarray, y: np.ndarray, need: np.ndarray) -> None:
-        """Refuse an edit after which |w_j| <= W, as a form states it, may cut off an optimum."""
+        """Raise Inexpressible if an optimum may violate |w_j| <= W of the form after the edit."""
         if self.form in (PERSPECTIVE, RMP):
             return
         sides, equal = np.array(self.rows.sides), np.array(self.rows.equal, dtype=bool)
@@ -285,14 +285,14 @@ class Reader:
             or (need > 1).any()
             or any(map(np.any, self.rows.on_x))
         ):
-            raise Inexpressible(f'what is edited, as the bound |w_j| <= W of form="{self.form}" holds as built only')
+            raise Inexpressible(f'the edit, because the bound |w_j| <= W of form="{self.form}" is valid only as built')
         if most > W**2 * float(rho.min()) * (1 + 1e-9):
-            raise Inexpressible(f'prices above those that the bound |w_j| <= W of form="{self.form}" is made for')
+            raise Inexpressible(f'prices for which the bound |w_j| <= W of form="{self.form}" is not valid')
 
     def _scaled(
         self, root: np.ndarray, rho: np.ndarray, slope: np.ndarray, need: np.ndarray, stays: np.ndarray
     ) -> tuple[np.ndarray, Edits]:
-        """Return what pinned weights are, and the edits in units where every square costs one half."""
+        """Return the values of fixed weights, and the edits in units with the cost 1/2 of each square."""
         pinned = self.least == self.largest
         at = np.where(pinned, self.least, 0.0)
         slope, rows = slope.copy(), self.rows

@@ -1,9 +1,9 @@
-"""The functions of FSP for drivers: the oracle of SUB, the point of the next cut, and the validation error.
+"""Functions of FSP for drivers: the oracle of SUB, the point of the next cut, and the validation error.
 
-An edited SUB has the same oracle where the edits can be expressed (``edits``); else its cut is that of
-``solvers.facts.row_cut``. Without edits that is Aytug's (10): A'r on w is v, the minimum
-over w_j is -1/2 v_j^2, and the minima over b and xi are 0 exactly when y'alpha = 0 and alpha <= C. With the squared
-hinge the minimum over xi_i is -alpha_i^2 / (4C), and ``row_cut``'s tangent at xi says as much where alpha = 2 C xi.
+An edited SUB has the same oracle if it supports the edits (``edits``); otherwise its cut is that of
+``solvers.facts.row_cut``. Without edits this is (10) of Aytug: A'r on w is v, the minimum over w_j is -1/2 v_j^2, and
+the minima over b and xi are 0 if and only if y'alpha = 0 and alpha <= C. With the squared hinge the minimum over xi_i
+is -alpha_i^2 / (4C), and the tangent of ``row_cut`` at xi is the same if alpha = 2 C xi.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from fsmodels.models.proofs.svm import LossKind
 from fsmodels.models.shares import slack_weights
 from solvers.facts import Adapted, Cut, EditedSub, Inexpressible, LinearRows, RelaxedAnswer, SubAnswer
 
-BORDER = 200  # rows of the master: with more the joint relaxation is slow
-NEGLIGIBLE = 1e-5  # a suggested sigma below this is 0: SUB costs what its support costs
-WHOLE = 1e-6  # from 1; what solvers leave
+MOST_ROWS = 200  # of the master: with more the joint relaxation is slow
+NEGLIGIBLE = 1e-5  # a smaller suggested sigma is set to 0: the time for SUB depends on the support
+TOLERANCE = 1e-6  # distance of sigma from 1; the tolerance of solvers
 
 
 def one_sided(master: LinearRows) -> Rows | None:
-    """Return the master's rows as <= and =; None where there are too many to border a system with."""
+    """Return the rows of the master as <= and =; None if there are too many for a bordered system."""
     lower, upper = master.lower, master.upper
     equal = lower == upper
     below, above = np.isfinite(lower) & ~equal, np.isfinite(upper)
-    if int(below.sum() + above.sum()) > BORDER:
+    if int(below.sum() + above.sum()) > MOST_ROWS:
         return None
     matrix = np.vstack([master.matrix[above].toarray(), -master.matrix[below].toarray()])
     return Rows(
@@ -46,7 +46,7 @@ def one_sided(master: LinearRows) -> Rows | None:
 
 
 class FastSub:
-    """SUB, as built or with edits, by the interior-point oracle, with its point put on the variables of the model."""
+    """Oracle of SUB, as built or with edits, that writes its solution on the variables of the model."""
 
     def __init__(self, model: pyo.ConcreteModel, data: Dataset, form: str, kind: LossKind) -> None:
         self._model: Any = model
@@ -54,19 +54,19 @@ class FastSub:
         self._X, self._y, self._s = data.X, data.y, slack_weights(data)
         self._edits: ReadSub | None = None
         C = float(pyo.value(model.C))
-        self._made_for: float | None = C  # None: made on first use
-        self._svm = self._made(C)
+        self._C: float | None = C  # of the oracle; None: create it on first use
+        self._svm = self._new_oracle(C)
         self._rows: tuple[LinearRows, Rows | None] | None = None  # of the last master
         self._hash: str | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FastSub:
         """Return the oracle of a clone of the model; the data are shared."""
-        memo[id(self)] = copy = self._copy(_made_for=None)
+        memo[id(self)] = copy = self._copy(_C=None)
         copy._model = deepcopy(self._model, memo)
         return copy
 
     def adapt(self, sub: EditedSub) -> Adapted:
-        """Return the oracle of an edited SUB. Raises Inexpressible where these edits have no place in it."""
+        """Return the oracle of an edited SUB. Raises Inexpressible if it does not support the edits."""
         read = Reader(self._model, self._X, self._y, self._s, self._form, sub, kind=self._kind).read()
         columns, kind = self._X[read.samples], self._kind
         if not (read.root == 1.0).all():
@@ -83,10 +83,10 @@ class FastSub:
     def detached(self) -> FastSub:
         """Return an oracle with the present parameters and without a model, for other processes."""
         svm = self._oracle()
-        return self._copy(_svm=svm, _model=SimpleNamespace(C=self._made_for))
+        return self._copy(_svm=svm, _model=SimpleNamespace(C=self._C))
 
     def parameters(self) -> tuple[float]:
-        """Return the parameters of SUB besides sigma."""
+        """Return the parameters of SUB other than sigma."""
         return (float(pyo.value(self._model.C)),)
 
     def identity(self) -> str:
@@ -101,15 +101,15 @@ class FastSub:
         return self._hash
 
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer:
-        """Solve SUB at sigma (n,) within [0, 1], and the other variables of edited rows; Aytug 2015, (5)-(10)."""
+        """Solve SUB at sigma (n,) in [0, 1] and at the other variables of edited rows; Aytug 2015, (5)-(10)."""
         edits = self._edits
         if edits is not None:
-            missing = np.flatnonzero(edits.must & (point[: edits.must.size] < 1 - WHOLE))
+            missing = np.flatnonzero(edits.must & (point[: edits.must.size] < 1 - TOLERANCE))
             if missing.size:
-                return SubAnswer(None, np.inf, Cut(1.0, -1.0 * (np.arange(point.size) == missing[0])), _nothing)
+                return SubAnswer(None, np.inf, Cut(1.0, -1.0 * (np.arange(point.size) == missing[0])), _no_solution)
         answer = self._oracle().solve(point, tolerance=tolerance, time_limit=time_limit)
         if answer.bound == np.inf:
-            return SubAnswer(None, np.inf, Cut(answer.constant, answer.slopes), _nothing)
+            return SubAnswer(None, np.inf, Cut(answer.constant, answer.slopes), _no_solution)
         constant = 0.0 if edits is None else edits.constant
         cut = Cut(answer.constant + constant, answer.slopes)
         return SubAnswer(
@@ -145,7 +145,7 @@ class FastSub:
         answer, v = found
         cut, slopes = svm.cut(answer.alpha, answer.theta, v)
         reduced_costs = answer.reduced_costs
-        if must is not None and must.size:  # the bound with sigma_j = 1 is no bound at 0: no cost may fix sigma_j
+        if must is not None and must.size:  # the bound for sigma_j = 1 is not valid at 0: no cost may fix sigma_j
             reduced_costs = reduced_costs.copy()
             reduced_costs[must] = 0.0
         return RelaxedAnswer(answer.bound + apart, answer.x, reduced_costs, Cut(cut + constant, slopes))
@@ -157,18 +157,18 @@ class FastSub:
         return copy
 
     def _oracle(self) -> SvmOracle:
-        """Return the oracle for the present C of the model; edits have prices of their own."""
+        """Return the oracle for the present C of the model; edits contain their own prices."""
         if self._edits is None:
             C = float(pyo.value(self._model.C))
-            if self._made_for != C:
-                self._svm, self._made_for = self._made(C), C
+            if self._C != C:
+                self._svm, self._C = self._new_oracle(C), C
         return self._svm
 
-    def _made(self, C: float) -> SvmOracle:
+    def _new_oracle(self, C: float) -> SvmOracle:
         return SvmOracle(self._X, self._y, C * self._s, self._kind.loss, free_b=self._kind.free_b)
 
     def _load(self, point: np.ndarray, answer: SvmSolution) -> None:
-        """Write a solution on the model; slacks are at their least, and of present margins at what these need."""
+        """Write a solution on the model, with the smallest feasible slacks."""
         model, edits, w, b = self._model, self._edits, answer.w, answer.b
         if edits is not None:
             w = w / edits.root + edits.at
@@ -192,13 +192,13 @@ class FastSub:
 
 
 def carry(cut: Cut, then: tuple[Any, ...], now: tuple[Any, ...]) -> Cut | None:
-    r"""Return the cut of a multiple of alpha for another C: t alpha with t = C'/C, which keeps 0 <= alpha <= C'.
+    r"""Return the cut of a multiple of alpha for another C: t alpha with t = C'/C, so that 0 <= t alpha <= C'.
 
-    With weights s both are C s_i, of the same s: data of others are other ones (``identity``).
+    With weights s both are C s_i with the same s: other weights are other data (``identity``).
 
     .. math:: q'(\sigma) \ge t\, e^\top \alpha - \tfrac12 t^2 \sum_j \sigma_j v_j^2
 
-    With the squared hinge, -sum alpha_i^2 / (4C) becomes -t^2 sum alpha_i^2 / (4C'), at least t times as much.
+    With the squared hinge, -sum alpha_i^2 / (4C) becomes -t^2 sum alpha_i^2 / (4C'), at least t times the first.
     """
     if then[1:] != now[1:]:
         return None
@@ -207,7 +207,7 @@ def carry(cut: Cut, then: tuple[Any, ...], now: tuple[Any, ...]) -> Cut | None:
 
 
 class Reweighting:
-    r"""Return a point whose cut is likely stronger: the best sigma for the present w.
+    r"""Suggestion of a point with a stronger cut: the best sigma for the present w.
 
     q(sigma) = min over w of 1/2 sum w_j^2/sigma_j + ..., so for fixed w the best sigma in [0, 1]^n is
     min(1, \|w_j\| / tau), with tau = sqrt(2 lambda_j) for a price, or such that the sum is M.
@@ -227,7 +227,7 @@ class Reweighting:
 
 
 def fill(size: np.ndarray, total: float) -> np.ndarray:
-    """Return min(1, size/tau) with tau such that the sum is ``total``, or all ones where size has fewer non-zeros."""
+    """Return min(1, size/tau) with the sum ``total``; if size has fewer non-zeros, 1 for each of them."""
     order = np.sort(size)[::-1]
     if np.count_nonzero(order) <= total:
         return np.where(size > 0, 1.0, 0.0)
@@ -235,19 +235,19 @@ def fill(size: np.ndarray, total: float) -> np.ndarray:
     full = np.arange(len(order))
     left = total - full
     tau = np.divide(rest, left, out=np.full_like(rest, np.inf), where=left > 0)
-    k = int(np.argmax(order <= tau))  # the first k where nothing else reaches 1
+    k = int(np.argmax(order <= tau))  # the first k such that no other entry reaches 1
     return np.minimum(1.0, size / tau[k])
 
 
 def error_rate(model: pyo.ConcreteModel, data: Dataset) -> float:
-    """Return the share of ``data`` that the classifier on the model gets wrong."""
+    """Return the error rate of the classifier on the model for ``data``."""
     w = np.array([pyo.value(v) for v in model.w.values()])
     predicted = np.where(linear_decision(data.X, w, pyo.value(model.b)) > 0, 1.0, -1.0)
     return float(np.mean(predicted != data.y))
 
 
-def _nothing() -> None:
-    """Load nothing: there is no point."""
+def _no_solution() -> None:
+    """Load nothing, because there is no solution."""
 
 
 def _set(variable: Any, values: np.ndarray) -> None:
