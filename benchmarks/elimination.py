@@ -56,7 +56,7 @@ class Elimination:
         found, k, samples = None, len(self._features), len(self._y)
         if self._alpha is not None and k * SHARE >= samples and samples <= SAMPLES and self._tries.due():
             found = self._from_last()
-            self._tries.learn(found is not None)
+            self._tries.record(success=found is not None)
         w, b = found or self._afresh()
         return w, b - float(self._mean @ w)
 

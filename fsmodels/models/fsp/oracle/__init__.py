@@ -1,4 +1,4 @@
-r"""Fast subproblem of feature selection: the linear SVM of one support, with its certified value and its cut.
+r"""Fast subproblem of feature selection: the linear SVM on one support, with its certified value and its cut.
 
 Problem
     For sigma in {0, 1}^n, or fractional in [0, 1]^n, and with w_j = 0 where sigma_j = 0,
@@ -9,21 +9,21 @@ Problem
         = \max_\alpha\ & \sum_i \alpha_i - \tfrac12 \sum_j \sigma_j v_j^2,\ v_j = \sum_i \alpha_i y_i x_{ij} && (3) \\
         \text{s.t.}\ & y^\top \alpha = 0,\ 0 \le \alpha_i \le C_i                                    && (4)
 
-    with the hinge. With the squared hinge C sum_i xi_i^2 stands in (1), e'alpha - sum_i alpha_i^2 / (4C) in (3), and
-    (4) has no upper bound (``proofs.svm`` derives it). The optimal w_j is sigma_j v_j. As (4) is free of sigma, any
+    with the hinge. With the squared hinge (1) has C sum_i xi_i^2, (3) has e'alpha - sum_i alpha_i^2 / (4C), and (4) has
+    no upper bound (``proofs.svm`` derives it). The optimal w_j is sigma_j v_j. As (4) does not contain sigma, any
     feasible alpha, optimal or not, bounds q everywhere:
 
     .. math::
         q(\sigma') \ge g(\alpha) - \tfrac12 \sum_j \sigma'_j v_j^2 \quad \text{for } \sigma' \in [0, 1]^n && (5)
 
-    g(alpha) being the part of (3) that is free of sigma.
+    where g(alpha) is the part of (3) without sigma.
 Symbols
     l samples, n features, k = number of j with sigma_j > 0; Z = diag(y) X_S diag(sqrt(sigma_S)) (l, k);
     u_j = w_j / sqrt(sigma_j) (k,); s (l,) surplus and xi (l,) slack of (2); beta = C - alpha (l,).
 Method
-    The interior point of the relaxation with sigma fixed (``loop``, compiled, at up to 200 features, else
-    ``iterates``), O(l k^2) an iteration; for large supports libsvm on the Gram matrix first; with the squared hinge
-    Newton's method (``svm_solvers``). The result of each is repaired and evaluated on the data: ``support``.
+    The interior point method of the relaxation with fixed sigma (``loop``, compiled, for up to 200 features, else
+    ``iterates``), O(l k^2) per iteration. For large supports libsvm on the Gram matrix is tried first; with the squared
+    hinge Newton's method (``svm_solvers``). Each result is repaired and evaluated on the data (``support``).
 Source
     Aytug 2015, (5)-(10): SUB, its dual, the cut.
 Deviations
@@ -33,7 +33,7 @@ Class
 Certificate
     exact: bound <= q <= value, to rounding.
 
-May import ``fsmodels.models.proofs`` and the ground files.
+May import ``fsmodels.models.proofs`` and the modules of ``fsmodels`` itself.
 """
 
 from __future__ import annotations
@@ -58,26 +58,24 @@ from fsmodels.words import shown
 
 __all__ = ["SvmOracle", "SvmSolution"]
 
-COMPILED_ENOUGH = (
-    10.0  # times the tolerance: the gap up to which numpy does not improve the compiled loop's point of edited SUB
-)
-ATTEMPTS = 8  # at a relaxation, the last on all samples and columns
-MOST_CELLS = 2_000_000_000  # of a sparse support made dense, 16 GB
-_RELAXATION_WORK = 5e9  # multiplications an iteration, about half a second
-KEPT_SAMPLES = 2000  # up to which the margins of all relaxations solved of late are kept
-KEPT_CELLS = 20_000_000  # of dense data up to which they are kept feature by feature too, 160 MB
-_SIGMA_SLACK = 1e-6  # LP solvers return sigma outside [0, 1] by their feasibility tolerance
+COMPILED_GAP = 10.0  # for edited SUB, numpy improves the compiled point only above this multiple of the tolerance
+ATTEMPTS = 8  # for a relaxation, the last on all samples and columns
+MOST_CELLS = 2_000_000_000  # of the dense matrix of a sparse support, 16 GB
+_RELAXATION_WORK = 5e9  # multiplications per iteration, about half a second
+KEPT_SAMPLES = 2000  # margins of the kept relaxations are stored for at most so many samples
+KEPT_CELLS = 20_000_000  # dense data of at most so many cells are also stored by feature, 160 MB
+_SIGMA_SLACK = 1e-6  # LP solvers return sigma outside [0, 1] within their feasibility tolerance
 
 
 class SvmOracle:
-    """Solve the SVM of any support of one data set.
+    """Solver of the SVM on any support of one data set.
 
-    ``X`` (array_like or scipy.sparse matrix, shape (l, n)): samples by features, finite; copied. Sparse stays sparse:
-    only the selected columns become dense. ``y`` (l,): labels -1 and +1, both present. ``C``: price of one unit of
-    slack, > 0, of each sample (l,) or of all; it multiplies the unscaled sum of slacks, or of squared slacks
-    (``loss="squared-hinge"``). Raises DataError: shapes that do not match, NaN or inf, labels other than -1 and +1, or
-    one class only. Raises ParameterError: C that is not positive numbers, one or as many as samples, or another loss.
-    ``free_b``: whether there is an offset b; else b = 0.
+    ``X`` (array_like or scipy.sparse matrix, shape (l, n)): samples by features, finite; copied. A sparse matrix stays
+    sparse, and only the selected columns become dense. ``y`` (l,): labels -1 and +1, both present. ``C``: price of one
+    unit of slack, > 0, of each sample (l,) or of all; it multiplies the unscaled sum of slacks, or of squared slacks
+    (``loss="squared-hinge"``). ``free_b``: True for a free offset b; else b = 0. Raises DataError: shapes that do not
+    match, NaN or inf, labels other than -1 and +1, or one class only. Raises ParameterError: C is not positive or has
+    another shape, or the loss is unknown.
 
     >>> X = [[0.0, 5.0], [2.0, 5.0], [1.0, 4.0], [3.0, 6.0]]
     >>> oracle = SvmOracle(X, [-1, 1, -1, 1], C=10.0)
@@ -110,27 +108,27 @@ class SvmOracle:
             raise ParameterError(f"C={C} is not allowed: give finite numbers above 0.")
         self._loss = LossKind(loss, free_b).priced(self._C)
         self._gram = svm_solvers.Backoff()
-        # For relaxations, and for points: how many samples have to stay differs between them.
+        # Relaxations and points need different numbers of samples.
         self._screen, self._screen_at_points = (Screen(bounded=not self._loss.squared) for _ in range(2))
         self._pricing, self._neighbours = Pricing(), Neighbours(self._X.shape[1])
         self._large: Guide | None = None  # of the last large support
         self._near: Guide | None = None  # of the last relaxation or point
         self._rows: Array | None = None  # Z' of dense data
-        # b absorbs the shift where there is one
+        # A free b absorbs the shift.
         self._mean: Array = np.asarray(self._X.mean(axis=0)).ravel() if free_b else np.zeros(self._X.shape[1])
         if not sparse and free_b:
             self._X -= self._mean
         n, self._more = self._mean.size, 0  # variables after sigma in the rows of an edited SUB
         self._terms, self._open = Terms.plain(self._y, self._loss, n), np.ones(n, dtype=bool)
         self._own = Rows(np.empty((0, n)), np.empty(0), np.empty(0, dtype=bool))
-        self._joined: tuple[Rows, Rows] | None = None  # rows of a master, and with the own ones
+        self._joined: tuple[Rows, Rows] | None = None  # rows of a master, without and with the own rows
         if edits is not None:
             self._edit(edits)
 
     def _edit(self, edits: Edits) -> None:
         mean, slope, rows = self._mean, edits.slope.copy(), edits.rows
         weights, offset = rows.beside(mean.size)
-        # Sizes of the terms of G and c, which are rounded here.
+        # Sizes of the terms of G and c, for the rounding error.
         self._rounded = np.abs(np.vstack([weights, slope[:-1]])) + np.outer(np.abs([*offset, slope[-1]]), np.abs(mean))
         slope[:-1] -= slope[-1] * mean  # b of the centred data is b + mean.w
         self._own = replace(rows, weights=weights - np.outer(offset, mean), offset=offset)
@@ -141,12 +139,11 @@ class SvmOracle:
     def solve(self, x: Any, tolerance: float = 1e-7, time_limit: float | None = None) -> SvmSolution:
         """Solve SUB at ``x``.
 
-        ``x`` (m,): sigma (n,) within [0, 1] and, after it, all other variables in the rows of an edited SUB; sigma
-        outside by at most 1e-6 is clipped, and the solution is that of the clipped sigma. ``tolerance``: relative gap
-        to reach, > 0. If rounding does not allow it, the run ends earlier with the gap it reports. ``time_limit``:
-        seconds, checked once an interior-point iteration; then the best certified point so far is returned, never an
-        error. Raises ParameterError: ``x`` of another length or sigma outside [0, 1], ``tolerance`` not positive,
-        ``time_limit`` negative.
+        ``x`` (m,): sigma (n,) within [0, 1], then all other variables in the rows of an edited SUB; sigma outside by at
+        most 1e-6 is clipped, and the solution is that of the clipped sigma. ``tolerance``: relative gap to reach, > 0;
+        if rounding prevents it, the result has a larger gap. ``time_limit``: seconds, checked at each interior-point
+        iteration; the result is then the best certified point so far. Raises ParameterError: ``x`` of another length or
+        sigma outside [0, 1], ``tolerance`` not positive, ``time_limit`` negative.
         """
         start = time.perf_counter()
         n, x = self._mean.size, np.array(x, dtype=float)
@@ -181,9 +178,9 @@ class SvmOracle:
         )  # fmt: skip
 
     def _prove(self, proof: SupportProof, support: Array, tolerance: float, deadline: float) -> tuple[int, str]:
-        """Improve the proof by the methods in order of their speed; return the iterations and the last method."""
+        """Improve the proof by the fastest methods first; return the iterations and the last method."""
         edited, iterations, method = self._terms.edited, 0, "closed-form"
-        enough = COMPILED_ENOUGH * tolerance if edited else tolerance
+        enough = COMPILED_GAP * tolerance if edited else tolerance
         left = deadline - time.perf_counter()
         large = self._for_libsvm(support.size, tolerance, left)
         along = None if large or not (support.size or edited) else self._along(support, support.size)
@@ -199,7 +196,7 @@ class SvmOracle:
             return svm_solvers.improve_by_newton(proof, tolerance, deadline), svm_solvers.NEWTON
         if large and self._gram.due():
             iterations, method = svm_solvers.improve_by_libsvm(proof, tolerance), svm_solvers.GRAM
-            self._gram.learn(proof.gap <= tolerance)
+            self._gram.record(success=proof.gap <= tolerance)
             if proof.gap <= tolerance and proof.w is not None:  # the next relaxation may start from here
                 self._large = Guide(
                     self._y * (proof.columns @ proof.w + proof.b), self._wide(support, proof.w), proof.b
@@ -220,16 +217,16 @@ class SvmOracle:
     ) -> tuple[Relaxed, Array] | None:
         """Minimise ``cost.x + q(sigma)`` over rows and bounds, x = (sigma, other variables); see ``oracle.relaxation``.
 
-        ``cost``, ``lower``, ``upper`` (m,), m >= n: the first n are sigma's, within [0, 1]; all bounds finite.
+        ``cost``, ``lower``, ``upper`` (m,), m >= n: the first n are those of sigma, within [0, 1]; bounds are finite.
         ``rows``: ``matrix`` (r, m). ``accuracy``: relative gap to reach. ``enough``: a proven bound at which to stop.
-        Returns (Relaxed, v (n,) as in ``SvmSolution``); None where it is too large (l k min(l, k) above 5e9, k the
-        sigma that may be above 0), or did not converge.
+        Returns (Relaxed, v (n,) as in ``SvmSolution``); None if the problem is too large (l k min(l, k) above 5e9, k
+        the number of sigma that may be above 0) or the method did not converge.
         """
         deadline = time.perf_counter() + (math.inf if time_limit is None else time_limit)
         goal = relaxation.Goal(accuracy, enough, deadline)
         n, samples = self._mean.size, self._y.size
         support = self._support(upper)
-        rows = self._beside(rows, support)
+        rows = self._with_own_rows(rows, support)
         problem = JointProblem(None, support, self._terms.of(support), cost, rows, lower, upper)
         if not (lower < upper).any():
             new = self._bounded_at_point(problem, goal)
@@ -246,7 +243,7 @@ class SvmOracle:
             elif start is not None:
                 part = self._screen.part(start, self._y, _samples_for(among.size), also)
             if part is None and samples * among.size * min(samples, among.size) > _RELAXATION_WORK:
-                break  # what a wrong guess has proven is returned
+                break  # return the bound of a wrong guess
             along, new = self._along(support, among.size), None
             if along is not None:
                 new = relaxation.minimise_compiled(along, problem, goal, part, among)
@@ -268,7 +265,7 @@ class SvmOracle:
             w = self._wide(support, new.w)
             self._near = Guide(new.margins, w, new.offset)
             if not missed and not lost:
-                if new.bound < enough:  # otherwise no smaller bound is needed
+                if new.bound < enough:
                     costs, sigma = np.zeros(n), np.zeros(n)
                     costs[support], sigma[support] = new.reduced_costs[support], new.x[support]
                     margins = new.margins if samples <= KEPT_SAMPLES else None
@@ -300,7 +297,7 @@ class SvmOracle:
             part = None
 
     def _margins(self, near: Solved) -> Array:
-        """Return 1 - d + y (w.x + b) of all samples."""
+        """Return 1 - d + y (w.x + b) for all samples."""
         if near.margins is not None:
             return near.margins
         support = np.flatnonzero(near.w)
@@ -310,11 +307,11 @@ class SvmOracle:
         return 1 - self._terms.need + self._y * scores
 
     def _support(self, most: Array) -> Array:
-        """Return the features whose weights may be other than 0, where sigma is at most so much."""
+        """Return the features with weights that may be nonzero, for the upper bounds ``most`` of sigma."""
         return np.flatnonzero((most[: self._mean.size] > 0) & self._open)
 
-    def _beside(self, rows: Rows, support: Array) -> Rows:
-        """Return the rows of the master, and those of an edited SUB after them."""
+    def _with_own_rows(self, rows: Rows, support: Array) -> Rows:
+        """Return the rows of the master, followed by those of an edited SUB."""
         own, n = self._own, self._mean.size
         if not own.sides.size:
             return rows
@@ -334,18 +331,18 @@ class SvmOracle:
         return replace(joined, weights=np.ascontiguousarray(joined.beside(n)[0][:, support]))
 
     def cost_of_slacks(self, slacks: Array) -> float:
-        """Return the cost of slacks of its samples."""
+        """Return the cost of slacks (l,)."""
         return self._loss.cost(slacks)
 
     def cut(self, alpha: Array, theta: Array, v: Array | None = None) -> tuple[float, Array]:
-        r"""Return constant and slopes of the cut (5) of multipliers, each less its rounding, so that the cut is valid.
+        r"""Return constant and slopes of the cut (5) of multipliers, each less its rounding error, so that it is valid.
 
-        ``theta``: of rows, the last ones those of SUB itself. ``v`` (n,): ``X' (y alpha)``, if known.
+        ``theta``: of the rows; the last ones are those of SUB. ``v`` (n,): ``X' (y alpha)``, if known.
 
         ``proofs.svm``: exact multipliers have v_j within e_j = unit * a_j, so that -1/2 (\|v_j\| + e_j)^2 is at most
-        their slope. sigma is at least 0. With edits a_j has the sizes of the terms of G'theta and c too, and g_j rises
-        by at most \|t*\| e_j + 1/2 e_j^2. A theta that balances
-        the offset is known to unit times the sizes of that sum.
+        their slope. sigma is at least 0. With edits a_j also contains the sizes of the terms of G'theta and c, and g_j
+        rises by at most \|t*\| e_j + 1/2 e_j^2. The error of a theta that balances the offset is unit times the sizes
+        of that sum.
         """
         own, terms, sizes, v = self._own, self._terms, self._sizes(alpha), self._slopes(alpha, v)
         if not terms.edited:
@@ -366,7 +363,7 @@ class SvmOracle:
         return gained - float(own.sides @ theta) - rounding, slopes
 
     def _sizes(self, alpha: Array) -> Array:
-        """Return at least the sizes of the terms of v (n,), with those of the means where these are apart."""
+        """Return an upper bound of the sizes of the terms of v (n,), including those of separate means."""
         return self._norms * float(np.linalg.norm(alpha))
 
     @cached_property
@@ -375,7 +372,7 @@ class SvmOracle:
         return norms(self._X) + apart
 
     def _slopes(self, alpha: Array, v: Array | None = None) -> Array:
-        """Return X' (y alpha) of all features; ``v`` is that, or of some features only."""
+        """Return X' (y alpha) for all features, which is ``v`` if that is complete."""
         if v is not None and v.size == self._mean.size:
             return v
         signed = self._y * alpha
@@ -383,20 +380,20 @@ class SvmOracle:
         return v - self._mean * float(signed.sum()) if sp.issparse(self._X) else v
 
     def _wide(self, support: Array, w: Array) -> Array:
-        """Return weights (n,) of all features."""
+        """Return the weights of all features (n,)."""
         wide = np.zeros(self._mean.size)
         wide[support] = w
         return wide
 
     def _for_libsvm(self, features: int, tolerance: float, left: float) -> bool:
-        """Return True if libsvm is likely the faster way; it has an offset and the hinge only."""
+        """Return True if libsvm is probably faster; it supports only the hinge with an offset."""
         can = self._loss.free_b and not self._loss.squared and not self._terms.edited
         return can and svm_solvers.worth_trying(self._y.size, features, tolerance, left)
 
     def _along(self, support: Array, most: int) -> tuple[Array, Array] | None:
-        """Return the data feature by feature, times the labels, and a support's places, for the compiled loop.
+        """Return the data by feature, times the labels, and the positions of a support, for the compiled loop.
 
-        None where it is not used: ``most`` columns at once are too many, or it is not installed.
+        None if the loop is not used: it is not installed, or ``most`` columns are too many.
         """
         if most > min(relaxation.COMPILED, self._y.size) or not relaxation.compiled():
             return None
@@ -409,13 +406,13 @@ class SvmOracle:
         return self._rows, support
 
     def _columns(self, support: Array) -> Array:
-        """Return the centred columns of a support (l, k), without a copy where it is all of them."""
+        """Return the centred columns of a support (l, k); no copy if these are all columns."""
         if support.size == self._mean.size and not sp.issparse(self._X):
             return self._X
         cells = self._X.shape[0] * support.size
         if cells > MOST_CELLS:
             raise ModelError(
-                f"{support.size} features of {self._X.shape[0]} samples are made dense here, {8e-9 * cells:.0f} GB: "
+                f"{support.size} features of {self._X.shape[0]} samples need a dense matrix of {8e-9 * cells:.0f} GB: "
                 f"select among fewer features first (at most {MOST_CELLS // self._X.shape[0]} for these samples)."
             )
         columns = self._X[:, support]
@@ -423,6 +420,6 @@ class SvmOracle:
 
 
 def _samples_for(features: int) -> int:
-    """Return how many samples a relaxation of so many features may keep, to cost a fifth of the most it may cost."""
+    """Return the number of samples for a fifth of the maximum work of a relaxation with so many features."""
     work = _RELAXATION_WORK / 5
     return int(max(work / max(features, 1) ** 2, math.sqrt(work / max(features, 1))))

@@ -1,9 +1,9 @@
 r"""Sequential minimal optimisation (libsvm) for the SVM of a large support, on its Gram matrix in single precision.
 
-An interior point costs O(l k^2) at every iteration; K = Z Z' costs O(l^2 k) once, and half of that in single precision.
-From about k = l/8 on this is faster: at l = 1000 and k = 800 20 ms for 150, at 5000 and 10,000 4 s for 20. libsvm stops
-anywhere with 0 <= alpha <= C and y'alpha = 0, so that ``SupportProof`` certifies its answer like any other. What single
-precision or hard data leave open is for the interior point.
+An interior point method needs O(l k^2) per iteration; K = Z Z' needs O(l^2 k) once, and half of it in single precision.
+From about k = l/8 on this is faster: at l = 1000 and k = 800 20 ms instead of 150, at 5000 and 10,000 4 s instead of
+20. The multipliers of libsvm satisfy 0 <= alpha <= C and y'alpha = 0, and ``SupportProof`` certifies them. The interior
+point method closes the gap that remains with single precision or on difficult data.
 
 Newton's method for the SVM of one support with the squared hinge; symbols are those of ``fsp.oracle``.
 
@@ -21,7 +21,7 @@ at the optimum, whose A is its own, after finitely many steps: 3 to 10 are usual
 
 * k > \|A\|: (Z_A Z_A' + D^-1) alpha = e - y_A b, y_A'alpha = 0, u = Z_A'alpha.
 
-Without an offset b is 0, and its column and equation are left out. At the optimum alpha_i = 2 C_i max(0, m_i) are the
+Without an offset b is 0, and its column and equation do not exist. At the optimum alpha_i = 2 C_i max(0, m_i) are the
 multipliers: y'alpha = 0 is the equation of b, and u = Z'alpha.
 
 Mangasarian 2002, "A finite Newton method for classification"; Keerthi and DeCoste 2005, "A modified finite Newton
@@ -42,43 +42,45 @@ from fsmodels.models.libsvm import seconds, svc
 from fsmodels.models.proofs.svm import Array
 
 GRAM = "libsvm-gram"
-PRECISION = 1e-6  # relative gaps below this are out of reach in single precision
-BLOCK = 1000  # columns turned to single precision at a time
-PASSES = 60  # most libsvm iterations, in units of k^2 / l: a third of what the interior point costs
+PRECISION = 1e-6  # smallest relative gap in single precision
+BLOCK = 1000  # columns that are converted to single precision together
+PASSES = (
+    60  # maximum number of libsvm iterations, in units of k^2 / l: a third of the time of the interior point method
+)
 
 
 class Backoff:
-    """Leaves out an attempt, then two, four, up to 32, after as many failures in a row."""
+    """Exponential backoff: after consecutive failures skip 1, 2, 4, ... up to 32 attempts."""
 
     def __init__(self) -> None:
         self._failures = self._wait = 0
 
     def due(self) -> bool:
-        """Return whether to try now."""
+        """Return True if the next attempt is due."""
         self._wait -= 1
         return self._wait < 0
 
-    def learn(self, success: bool) -> None:
-        """Record how the attempt ended."""
+    def record(self, *, success: bool) -> None:
+        """Record the result of an attempt."""
         self._failures = 0 if success else min(self._failures + 1, 5)
         self._wait = 0 if success else 2**self._failures
 
 
 def worth_trying(samples: int, features: int, tolerance: float, left: float = math.inf) -> bool:
-    """Return whether the Gram matrix is likely the faster way, and ends in time: nothing in it can be broken off."""
+    """Return True if the Gram matrix is probably faster and within the time; it cannot be interrupted."""
     large = features >= max(samples / 8, 6 * math.sqrt(samples))
     return tolerance >= PRECISION and large and seconds(samples, features) <= left
 
 
 def improve_by_libsvm(proof: SupportProof, tolerance: float) -> int:
-    """Try the answer of libsvm; return its iterations."""
+    """Improve the proof by libsvm; return its iterations."""
     y, loss, sigma = proof.terms.y, proof.terms.loss, proof.sigma
     gram = _gram(proof.columns, np.sqrt(sigma))
     if not np.isfinite(gram).all():  # beyond single precision
         return 0
     k = sigma.size
     most = int(max(2 * y.size, PASSES * k * k / y.size))
-    # The gap is about tol times the sum of alpha: separable data, whose value is far below C l, need a smaller tol.
+    # The gap is about tol times the sum of alpha: separable data with a value far below C l need a smaller tol.
     share = max(1e-3, proof.bound / loss.gained(loss.at_zero(y)))
     tight = min(1e-3, 10 * tolerance * share)
     machine = svc(1.0, strict=False, kernel="precomputed", tol=tight, max_iter=most, cache_size=500)
@@ -110,7 +112,7 @@ TINY = 1e-300
 
 
 def improve_by_newton(proof: SupportProof, tolerance: float, deadline: float) -> int:
-    """Run from the best point until the gap is small enough or a limit is reached; return the iterations."""
+    """Run Newton's method from the best point to the tolerance or a limit; return the iterations."""
     y, C, free_b, root = proof.terms.y, proof.terms.loss.C, proof.terms.loss.free_b, np.sqrt(proof.sigma)
     Z = np.multiply(proof.columns, root)
     Z *= y[:, None]
@@ -128,18 +130,18 @@ def improve_by_newton(proof: SupportProof, tolerance: float, deadline: float) ->
         moved = Z @ du + shift * db
         t = _line_search(u, du, missing, moved, C)
         u, b, missing = u + t * du, b + t * db, missing - t * moved
-        settled = t == 1.0 and bool(np.all((missing > 0)[active])) and np.count_nonzero(missing > 0) == active.size
-        if settled or iteration % 5 == 0 or t == 0.0:
-            missing = 1 - Z @ u - shift * b  # afresh
+        converged = t == 1.0 and bool(np.all((missing > 0)[active])) and np.count_nonzero(missing > 0) == active.size
+        if converged or iteration % 5 == 0 or t == 0.0:
+            missing = 1 - Z @ u - shift * b  # without accumulated rounding errors
             proof.try_point(root * u, b)
             proof.try_multipliers(2 * C * np.maximum(missing, 0.0), proof.theta)
-            if proof.gap <= tolerance or settled or t == 0.0:
+            if proof.gap <= tolerance or converged or t == 0.0:
                 return iteration
     return ITERATION_LIMIT
 
 
 def _optimum(Z: Array, y: Array, C: Array, *, free_b: bool) -> tuple[Array, float] | None:
-    """Return the optimum of the least-squares problem on samples; None where it cannot be computed."""
+    """Return the optimum of the least-squares problem on samples; None if the factorisation fails."""
     if Z.shape[1] > y.size:
         K = dsyrk(1.0, Z, lower=1)
         np.einsum("ii->i", K)[:] += 0.5 / C
@@ -161,7 +163,7 @@ def _optimum(Z: Array, y: Array, C: Array, *, free_b: bool) -> tuple[Array, floa
 
 
 def _line_search(u: Array, du: Array, missing: Array, moved: Array, C: Array) -> float:
-    """Return the t in (0, 1] that minimises F(u + t du, b + t db); 1 where the slope is not above 0 there."""
+    """Return the t in (0, 1] that minimises F(u + t du, b + t db); 1 if the slope at 1 is not positive."""
     first, second = float(u @ du), float(du @ du)
 
     def slope(t: float) -> tuple[float, float]:
