@@ -127,7 +127,7 @@ class SvmOracle:
 
     def _edit(self, edits: Edits) -> None:
         mean, slope, rows = self._mean, edits.slope.copy(), edits.rows
-        weights, offset = rows.beside(mean.size)
+        weights, offset = rows.on_weights(mean.size)
         # Sizes of the terms of G and c, for the rounding error.
         self._rounded = np.abs(np.vstack([weights, slope[:-1]])) + np.outer(np.abs([*offset, slope[-1]]), np.abs(mean))
         slope[:-1] -= slope[-1] * mean  # b of the centred data is b + mean.w
@@ -318,7 +318,7 @@ class SvmOracle:
         if self._joined is None or self._joined[0] is not rows:
             wide = np.zeros((own.sides.size, rows.matrix.shape[1]))
             wide[:, : own.matrix.shape[1]] = own.matrix
-            weights, offset = own.beside(n)
+            weights, offset = own.on_weights(n)
             joined = Rows(
                 np.vstack([rows.matrix, wide]),
                 np.append(rows.sides, own.sides),
@@ -328,7 +328,7 @@ class SvmOracle:
             )
             self._joined = rows, joined
         joined = self._joined[1]
-        return replace(joined, weights=np.ascontiguousarray(joined.beside(n)[0][:, support]))
+        return replace(joined, weights=np.ascontiguousarray(joined.on_weights(n)[0][:, support]))
 
     def cost_of_slacks(self, slacks: Array) -> float:
         """Return the cost of slacks (l,)."""
@@ -349,7 +349,7 @@ class SvmOracle:
             most = np.abs(v) + unit(alpha.size, 0) * sizes
             return terms.gained(alpha) - lost(self._loss, alpha, v[:0], v[:0]), -0.5 * most**2
         theta = theta[theta.size - own.sides.size :]
-        weights, offset = own.beside(v.size)
+        weights, offset = own.on_weights(v.size)
         share, size, g = unit(alpha.size, 2 * theta.size), np.abs(theta), np.abs(offset)
         if g.any():
             sum_of_sizes = float(alpha.sum() + g @ size) + abs(terms.slope[-1])

@@ -1,11 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The bound of multipliers of a relaxation in compiled code: ``JointProblem.proven`` of ``problem`` without edits.
+"""Bound of the multipliers of a relaxation in compiled code: ``JointProblem.proven`` of ``problem`` without edits.
 
-Only the multipliers come from the loop. Everything else is computed from the data, Z = X' diag(y) with one row per
-feature. At the nodes of a tree the calls of numpy would cost as much as the loop.
+Only the multipliers come from the loop. All other numbers are computed from the data, Z = X' diag(y) with one row per
+feature. At the nodes of a tree calls of numpy would take as much time as the loop.
 
-Bounds are reduced by what rounding may have added: ``proofs.svm`` derives ``unit`` and the error of v_j, whose sizes
-a_j = sum_i alpha_i |z_ij| are summed with v. They hold for sums in any order, which the compiler may choose.
+Bounds are reduced by the possible rounding error: ``proofs.svm`` derives ``unit`` and the error of v_j, whose sizes
+a_j = sum_i alpha_i |z_ij| are summed with v. The errors are valid for any order of summation, which the compiler may
+choose.
 """
 
 from libc.math cimport copysign, fabs, rint
@@ -76,7 +77,7 @@ def relaxed(
     const double[::1] cost, rows, const double[::1] lower, const double[::1] upper, multipliers,
     const double[::1] theta, bint squared, bint free_b
 ):
-    """Return the bound of ``JointProblem.proven``, alpha as it is used, the reduced costs, and v of all of Z."""
+    """Return the bound of ``JointProblem.proven``, the repaired alpha, the reduced costs, and v of all rows of Z."""
     cdef const double[:, ::1] matrix = rows.arrays[0]
     cdef const double[::1] sides = rows.arrays[1]
     cdef const unsigned char[::1] equal = rows.arrays[2].view(np.uint8)

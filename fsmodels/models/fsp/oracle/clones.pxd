@@ -1,6 +1,7 @@
 """``cloned``: the return type of a function that is compiled twice, for AVX2 with FMA and for every x86-64 machine.
 
-The processor decides when the module is loaded. ``flatten`` inlines the helpers, which have no clones of their own.
+The version is selected by the processor when the module is loaded. ``flatten`` inlines the helper functions, which have
+no clones.
 """
 
 cdef extern from *:

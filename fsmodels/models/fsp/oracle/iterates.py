@@ -1,8 +1,8 @@
-"""The interior point of the joint relaxation in numpy, in the notation of ``oracle.relaxation``.
+"""Interior point method of the joint relaxation in numpy, in the notation of ``oracle.relaxation``.
 
-It runs where the compiled loop does not: on sparse data, with more columns than samples, or after a breakdown. With
-all sigma fixed it is the interior point of SUB. Normal equations of low rank: Ferris and Munson 2002,
-"Interior-point methods for massive support vector machines".
+It is used instead of the compiled loop for sparse data, for more columns than samples, and after a failure. With all
+sigma fixed it solves SUB. Normal equations of low rank: Ferris and Munson 2002, "Interior-point methods for massive
+support vector machines".
 
 The weight and the sigma of one feature, with bounds that scale with sigma, in the Newton system.
 
@@ -15,7 +15,7 @@ in (dw, ds), with kp = push / (w - l sigma), kq = pull / (u sigma - w), and pair
     (1/h + v~^2/sigma + B) ds - (v~/sigma + L) dw = g~ - A'dtheta - v~ m/sigma   B = l^2 kp + u^2 kq
     tau = t5/(w - l sigma) - t6/(u sigma - w),   g~ = g - l t5/(w - l sigma) + u t6/(u sigma - w),   m = sigma v~ - w
 
-Solved, dw = E dv + c - F A'dtheta and ds = F dv + e - S A'dtheta, where no difference of near numbers is left in ::
+The solution is dw = E dv + c - F A'dtheta and ds = F dv + e - S A'dtheta, without differences of near numbers in ::
 
     Q = 1 + sigma K + h (kp (v~ - l)^2 + kq (v~ - u)^2 + sigma kp kq (u - l)^2)
     E = (h (v~^2 + sigma B) + sigma) / Q,   F = h (v~ + sigma L) / Q,   S = h (1 + sigma K) / Q
@@ -40,7 +40,7 @@ from fsmodels.models.proofs.svm import TINY, Array
 
 
 def cholesky(H: Array) -> Array | None:
-    """Lower Cholesky factor, with a relative shift of the diagonal where rounding made H singular."""
+    """Return the lower Cholesky factor, with a relative shift of the diagonal if H is singular by rounding."""
     diagonal = H.diagonal().copy()
     for shift in (0.0, 1e-15, 1e-13, 1e-11):
         np.einsum("ii->i", H)[:] = diagonal * (1 + shift)
@@ -51,9 +51,9 @@ def cholesky(H: Array) -> Array | None:
 
 
 class FeatureSystem:
-    """Solves ``D da + Z dw + y db = r``, ``Z' da - E^-1 dw = -E^-1 c``, ``y' da = e`` with k + 1 normal equations.
+    """Linear system ``D da + Z dw + y db = r``, ``Z' da - E^-1 dw = -E^-1 c``, ``y' da = e`` by k + 1 normal equations.
 
-    Where y is 0, and e, so is db.
+    If y and e are 0, db is 0.
     """
 
     def __init__(self, Z: Array, y: Array) -> None:
@@ -64,7 +64,7 @@ class FeatureSystem:
         self._alone = 0.0 if y.any() else 1.0
 
     def factor(self, D: Array, E: Array) -> bool:
-        """Factor the system of these diagonals; return False where it is singular."""
+        """Factor the system for these diagonals; return False if it is singular."""
         self._inverse, self._root = 1 / D, np.sqrt(E)
         np.multiply(self._Z, self._root, out=self._scaled[:, :-1])
         np.multiply(self._scaled, np.sqrt(self._inverse)[:, None], out=self._rows)
@@ -85,14 +85,14 @@ class FeatureSystem:
 
 
 class SampleSystem:
-    """The same for k > l, by ``(D + Z E Z') da = r - Z c - y db`` of size l."""
+    """The same system for k > l, by ``(D + Z E Z') da = r - Z c - y db`` of size l."""
 
     def __init__(self, Z: Array, y: Array) -> None:
         self._Z, self._y = Z, y
         self._scaled, self._E = np.empty_like(Z), np.zeros(0)
 
     def factor(self, D: Array, E: Array) -> bool:
-        """Factor the system of these diagonals; return False where it is singular."""
+        """Factor the system for these diagonals; return False if it is singular."""
         if not np.array_equal(E, self._E):  # fixed sigma have the same E in every iteration
             self._E = E
             np.multiply(self._Z, np.sqrt(E), out=self._scaled)
@@ -114,7 +114,7 @@ class SampleSystem:
 
 
 class Boxes:
-    """The eliminated pairs of all features at one iterate; ``low``, ``up`` are 0 where ``kp``, ``kq`` are."""
+    """The eliminated pairs of all features at one iterate; ``low`` or ``up`` is 0 if ``kp`` or ``kq`` is 0."""
 
     def __init__(self, sigma: Array, h: Array, v: Array, low: Array, up: Array, kp: Array, kq: Array) -> None:
         self.low, self.up = low, up
@@ -132,10 +132,10 @@ class Boxes:
 
 
 TO_BOUNDARY = 0.995
-STARTS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)  # share of the way from lower to upper
+STARTS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)  # relative positions between lower and upper
 ROW_TOLERANCE = 1e-7  # relative violation of a row
 NOTHING = np.empty(0)
-LARGER = 10.0  # than the multipliers that w is made of, those that a run starts from, in units of the slacks
+LARGER = 10.0  # upper limit of the initial multipliers relative to those that give w, in units of the slacks
 
 
 class Iterates:
@@ -162,24 +162,25 @@ class Iterates:
             self.fixed_v = self.fixed_v + columns.T @ (y * at_bound)
             self.fixed_y += float(shift @ at_bound)
             self.fixed_sum = float(terms.need @ at_bound)
-        self.ridge = 0.5 / self.loss.C  # of the diagonal, with the squared hinge, in place of the pair beta, xi
+        self.ridge = 0.5 / self.loss.C  # on the diagonal, with the squared hinge, instead of the pair beta, xi
         free = self.free = np.flatnonzero(lower < upper)
         position = np.full(cost.size, -1)
         position[where] = np.arange(where.size)
         self.sigmas = np.flatnonzero(position[free] >= 0)  # of the free x
         self.of = position[free[self.sigmas]]  # their columns
         fixed = np.flatnonzero(lower == upper)
-        held, A = rows.matrix[:, fixed] * lower[fixed], rows.matrix[:, free]
-        b, (G, g) = rows.sides - held.sum(axis=1), rows.beside(where.size)
-        beside = G.any(axis=1) | (g != 0.0)
-        # A row that the bounds imply has no interior where it is tight, and a multiplier without end.
+        A = rows.matrix[:, free]
+        b = rows.sides - (rows.matrix[:, fixed] * lower[fixed]).sum(axis=1)
+        G, g = rows.on_weights(where.size)
+        mixed = G.any(axis=1) | (g != 0.0)
+        # A tight row that the bounds imply has no interior and an unbounded multiplier.
         most = np.maximum(A, 0.0) @ upper[free] + np.minimum(A, 0.0) @ lower[free]
-        kept = beside | np.where(rows.equal, A.any(axis=1) | (np.abs(b) > ROW_TOLERANCE), most > b)
+        kept = mixed | np.where(rows.equal, A.any(axis=1) | (np.abs(b) > ROW_TOLERANCE), most > b)
         own = (G[kept], g[kept]) if rows.weights is not None else (None, None)
         self.kept_rows = kept
         self.rows = rows = Rows(rows.matrix[kept], rows.sides[kept], rows.equal[kept], *own)
         self.b, self.A, self.c, self.G, self.on_b = b[kept], A[kept], cost[free], G[kept], g[kept]
-        self.on_x = ~beside[kept]
+        self.on_x = ~mixed[kept]
         self.at_fixed = float(cost[fixed] @ lower[fixed])
         self.problem = replace(problem, rows=rows)
         self.lows, self.ups = np.flatnonzero(np.isfinite(terms.least)), np.flatnonzero(np.isfinite(terms.largest))
@@ -229,7 +230,7 @@ class Iterates:
         spread = np.hypot(short, max(1e-6 if loss.squared else 1.0, mean))
         self.s, self.xi = 0.5 * (spread - short), 0.5 * (spread + short)
         self.beta = C - self.alpha
-        if loss.squared:  # all products are equal; multipliers of 2 C xi would be too large where C is
+        if loss.squared:  # all products are equal; multipliers 2 C xi would be too large for a large C
             self.alpha = np.minimum(2 * C, LARGER * float(self.alpha.mean())) * self.xi
             self.beta = self.xi = NOTHING
         left = self.b - self.A @ self.x - self.G @ self.w - self.on_b * self.offset
@@ -239,11 +240,11 @@ class Iterates:
         typical = max(1e-8, 0.5 * float(v @ v) / max(1, v.size), float(np.abs(self.c).max(initial=0.0)))
         reach, on_b = np.abs(self.G).max(axis=1, initial=0.0), np.abs(self.on_b)
         along = [
-            np.divide(size, held, out=np.full(held.size, np.inf), where=held > 0)
-            for size, held in ((math.sqrt(2 * typical), reach), (0.1 * float(C.max()), on_b))
+            np.divide(size, largest, out=np.full(largest.size, np.inf), where=largest > 0)
+            for size, largest in ((math.sqrt(2 * typical), reach), (0.1 * float(C.max()), on_b))
         ]
         self.theta = np.where(inside, np.where(self.on_x, typical, np.minimum(*along)), 0.0)
-        # v~ = w / sigma where a multiplier can make it so, and products of the size of the others, but no larger v~
+        # v~ = w / sigma if a multiplier allows it, and products of the size of the others, but no larger v~
         at = np.divide(self.w, self.sigma, out=np.zeros_like(self.w), where=self.sigma > 0)
         most = 0.3 * math.sqrt(2 * typical)
         self.push = np.minimum(0.3 * typical / self.over, most) + np.maximum(at - v, 0.0)[self.lows]
@@ -251,7 +252,7 @@ class Iterates:
         self.r, self.zeta = np.full(self.free.size, typical), np.full(self.free.size, typical)
 
     def gap(self) -> float:
-        """Return the relative gap of the iterate's own numbers, infeasibilities included."""
+        """Return the relative gap of the iterate; at least 1 for an infeasible one."""
         self.v = self.fixed_v + self.Z.T @ self.alpha - self.G.T @ self.theta
         self.short = self.need - self.Z @ self.w - self.shift * self.offset
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -273,13 +274,13 @@ class Iterates:
         return (value - self.bound_estimate) / scale
 
     def all_theta(self) -> Array:
-        """Return the multipliers of all rows, 0 of those that the bounds imply."""
+        """Return the multipliers of all rows, which are 0 for implied rows."""
         theta = np.zeros(self.kept_rows.size)
         theta[self.kept_rows] = self.theta
         return theta
 
     def proven(self, gap: float, iterations: int) -> Relaxed:
-        """Return the bound of the repaired alpha, and x as it is."""
+        """Return the bound of the repaired alpha, and x."""
         alpha, margins, missed = self.alpha, 1 - self.short, 0.0
         if self.part is not None:
             terms, at_bound = self.terms, self.part.at_bound
@@ -302,7 +303,7 @@ class Iterates:
         )
 
     def step(self) -> bool:
-        """Take one predictor and corrector step; False where the system cannot be factorised."""
+        """Take one predictor-corrector step; return False if the factorisation fails."""
         sigmas, of, A, G, on_b = self.sigmas, self.of, self.A, self.G, self.on_b
         inside, size = ~self.rows.equal, self.sigma.size
         above, below = self.x - self.lower[self.free], self.upper[self.free] - self.x
@@ -402,14 +403,14 @@ class Iterates:
         return True
 
     def _at_low(self, values: Array) -> Array:
-        """Return values of the lower bounds of weights by columns, 0 where there is none."""
+        """Return values of the lower bounds of weights by column, 0 for columns without one."""
         return _spread(values, self.lows, self.where.size)
 
     def _at_up(self, values: Array) -> Array:
         return _spread(values, self.ups, self.where.size)
 
     def _pairs(self, above: Array, below: Array) -> list[tuple[Array, Array]]:
-        """Return the complementary pairs; the rows' are the fifth."""
+        """Return the complementary pairs; the fifth is that of the rows."""
         return [
             (self.alpha, self.s),
             (self.beta, self.xi),

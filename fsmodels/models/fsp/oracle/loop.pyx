@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The interior point of ``oracle.relaxation`` in compiled code, for the many small nodes of a tree.
+"""Interior point method of ``oracle.relaxation`` in compiled code, for the many small nodes of a tree.
 
-``Node`` copies the data of a node and computes a start. ``Node.advance`` takes steps until the gap or the bound is good
-enough, ``Node.solution`` returns the point on all samples and columns. The numbers of this loop prove nothing: a bound
-is computed from the data, by ``bounds`` or ``problem``. ``iterates`` is the same method in numpy; it is used where this
-loop breaks down, and where the extension was not built.
+``Node`` copies the data of a node and computes a start. ``Node.advance`` takes steps until the gap or the bound is
+sufficient, and ``Node.solution`` returns the point on all samples and columns. The numbers of this loop are not a
+proof: bounds are computed from the data, by ``bounds`` or ``problem``. ``iterates`` is the same method in numpy; it is
+used if this loop fails or the extension is not installed.
 
 Symbols are those of ``relaxation``. Z = X' diag(y) has one row per feature. All complementary pairs are in two arrays ::
 
@@ -37,15 +37,15 @@ cdef double BLAS = 2e7  # multiplications from which on BLAS is the faster produ
 ctypedef Py_ssize_t Index
 
 
-cdef struct Problem:  # of the samples and columns that take part, and of the entries of x that are free
+cdef struct Problem:  # the used samples and columns, and the free entries of x
     Index k, l, f, R  # columns, samples, free entries of x, rows
     Index inequalities  # the first rows; the others are equations
     Index linked  # free entries of x that are the sigma of a column
     Index lows, ups  # columns with a finite lower and upper bound on the weight
-    Index at_x, at_up, at_least, at_largest, at_rows  # where the parts of P and Q begin
+    Index at_x, at_up, at_least, at_largest, at_rows  # first positions of the parts of P and Q
     Index size, pairs  # of P and Q, and how many of them are complementary pairs
-    bint squared, free_b, beside  # squared hinge; there is an offset; rows have coefficients of weights
-    double fixed_y, fixed_sum, fixed_cost  # what samples with alpha = C add to y'alpha and e'alpha; cost of fixed x
+    bint squared, free_b, on_weights  # squared hinge; there is an offset; rows have coefficients of weights
+    double fixed_y, fixed_sum, fixed_cost  # terms of samples with alpha = C in y'alpha and e'alpha; cost of fixed x
     double *Z  # (k, l)
     double *y  # (l,) coefficients of b in the margins: the labels, or 0 without an offset
     double *need  # (l,)
@@ -58,14 +58,14 @@ cdef struct Problem:  # of the samples and columns that take part, and of the en
     double *low  # (f,)
     double *up  # (f,)
     double *held  # (k,) the fixed value of sigma; 0 where sigma is free
-    double *fixed_v  # (k,) what samples with alpha = C, and linear costs of w, add to v
+    double *fixed_v  # (k,) terms of samples with alpha = C, and of linear costs of w, in v
     double *least  # (k,)
     double *largest  # (k,)
     Index *sigmas  # (linked,) entries of x, and
     Index *of  # (linked,) their columns
     Index *with_low  # (lows,) columns
     Index *with_up  # (ups,) columns
-    Index *mixed  # (R,) whether a row has coefficients of w or b
+    Index *mixed  # (R,) 1 if a row has coefficients of w or b
 
 
 cdef struct Iterate:
@@ -80,7 +80,7 @@ cdef struct Iterate:
 
 
 cdef struct Work:  # of shape (size,), (f,), (k,), (l,) or (R,) by the first word; see the comments
-    double *T  # (size,) what the products are to change by
+    double *T  # (size,) required change of the products
     double *dP
     double *dQ
     double *per_P
@@ -124,7 +124,7 @@ cdef struct Work:  # of shape (size,), (f,), (k,), (l,) or (R,) by the first wor
 
 
 cdef inline bint factor(double *N, Index n) noexcept nogil:
-    """Cholesky in place, lower; 0 where N is not positive definite."""
+    """Compute the lower Cholesky factor in place; return 0 if N is not positive definite."""
     cdef Index i, j, p
     cdef double d, s, inverse
     cdef double *row
@@ -164,7 +164,7 @@ cdef inline void solve_factored(const double *N, double *right, Index n) noexcep
 
 
 cdef inline bint eliminate(double *T, double *right, Index n) noexcept nogil:
-    """Solve a small dense system in place; 0 where it is singular."""
+    """Solve a small dense system in place; return 0 if it is singular."""
     cdef Index i, j, p, q
     cdef double m, s
     for j in range(n):
@@ -258,7 +258,7 @@ cdef cloned square(const double *S, double *N, Index n, Index l) noexcept nogil:
 
 
 cdef cloned measure(Problem *p, Iterate *at, Work *work) noexcept nogil:
-    """Compute v, the slacks, the residuals, and the gap of the iterate's own numbers."""
+    """Compute v, the slacks, the residuals, and the gap of the iterate."""
     cdef Index a, i, j, q, k = p.k, l = p.l, f = p.f
     cdef double *alpha = at.P
     cdef double *above = at.P + p.at_x
@@ -296,7 +296,7 @@ cdef cloned measure(Problem *p, Iterate *at, Work *work) noexcept nogil:
         if at.sigma[j] > 0:
             norm += at.w[j] * at.w[j] / at.sigma[j]
         value -= p.fixed_v[j] * at.w[j]
-    if p.beside:
+    if p.on_weights:
         for a in range(p.R):
             for j in range(k):
                 v[j] -= p.G[a * k + j] * theta[a]
@@ -329,7 +329,7 @@ cdef cloned measure(Problem *p, Iterate *at, Work *work) noexcept nogil:
         left = -p.b[a]
         for i in range(f):
             left += p.A[a * f + i] * (p.low[i] + above[i])
-        if p.beside:
+        if p.on_weights:
             for j in range(k):
                 left += p.G[a * k + j] * at.w[j]
         left += p.on_b[a] * at.offset
@@ -472,7 +472,7 @@ cdef inline void border(Problem *p, Iterate *at, Work *work) noexcept nogil:
 
 
 cdef inline bint direction(Problem *p, Iterate *at, Work *work) noexcept nogil:
-    """Set dP and (dw, db) to the direction that changes each product by T; 0 where there is none."""
+    """Set dP and (dw, db) to the direction that changes each product by T; return 0 if there is none."""
     cdef Index a, o, i, j, q, k = p.k, l = p.l, f = p.f, R = p.R
     cdef bint bounded = p.lows + p.ups > 0
     cdef double t, side
@@ -583,7 +583,7 @@ cdef inline bint direction(Problem *p, Iterate *at, Work *work) noexcept nogil:
 
 
 cdef inline double shrinkage(Problem *p, Iterate *at, Work *work) noexcept nogil:
-    """Set dQ; return by which share of itself the fastest of all P and Q shrinks."""
+    """Set dQ; return the largest relative decrease of all P and Q."""
     cdef Index q
     cdef double shrink = 0.0
     for q in range(p.pairs):
@@ -593,7 +593,7 @@ cdef inline double shrinkage(Problem *p, Iterate *at, Work *work) noexcept nogil
 
 
 cdef cloned move(Problem *p, Iterate *at, Work *work) noexcept nogil:
-    """Take one step of predictor and corrector; ``failed`` where the system or the step breaks down."""
+    """Take one predictor-corrector step; set ``failed`` if the factorisation or the step fails."""
     cdef Index j, q, n = p.k + 1
     cdef int corrector
     cdef double t = 0.0, ahead, target
@@ -635,7 +635,7 @@ cdef cloned move(Problem *p, Iterate *at, Work *work) noexcept nogil:
 
 
 cdef inline double start_offset(const double *kinks, const double *y, const double *C, Index l) noexcept nogil:
-    """Return nearly the best b: where the C of the kinks below it add up to that of class +1."""
+    """Return approximately the best b: the sum of C over the kinks below it is that of class +1."""
     cdef Index i
     cdef int halving
     cdef double low = INFINITY, high = -INFINITY, rank = 0.0, b, below
@@ -684,7 +684,7 @@ cdef inline void start_point(Problem *p, Iterate *at, Work *work, const double *
     for i in range(p.l):
         alpha[i] *= scale if p.squared else min(0.5 * biggest, max(50 * scale, 0.05 * biggest))
     transposed_times(p.Z, at.w, work.image, p.k, p.l)
-    if p.free_b:  # the kink of a sample is where its margin is as needed; labels are 1 and -1
+    if p.free_b:  # at its kink a sample has the required margin; labels are 1 and -1
         for i in range(p.l):
             work.short[i] = labels[i] * (p.need[i] - work.image[i])
         at.offset = start_offset(work.short, labels, p.C, p.l)
@@ -747,7 +747,7 @@ cdef inline void start_pairs(Problem *p, Iterate *at, Work *work, const double *
             theta[a] = sqrt(2.0 * typical) / size if size > 0.0 else INFINITY
             if p.on_b[a] != 0.0:
                 theta[a] = min(theta[a], 0.1 * biggest / fabs(p.on_b[a]))
-    # v~ = w / sigma where a multiplier can make it so, and products of the size of the others, but no larger v~
+    # v~ = w / sigma if a multiplier allows it, and products of the size of the others, but no larger v~
     size = 0.3 * sqrt(2.0 * typical)
     for q in range(p.lows):
         j = p.with_low[q]
@@ -765,7 +765,7 @@ cdef inline void start_pairs(Problem *p, Iterate *at, Work *work, const double *
 
 
 cdef inline void choose_x(Problem *p, double *x) noexcept nogil:
-    """Set x (f,) between its bounds, within the inequalities on x alone if one of the shares allows it."""
+    """Set x (f,) between its bounds, within the inequalities on x alone if possible."""
     cdef Index a, i
     cdef double share, t
     cdef bint fits
@@ -806,15 +806,15 @@ def _floats(array):
 
 
 cdef class Node:
-    """The relaxation of one node: its data, the iterate, and the memory of an iteration.
+    """Relaxation of one node: its data, the iterate, and the memory of an iteration.
 
-    - ``columns`` (K, l): Z of all features; ``which`` (k,): its rows that take part; ``where`` (k,): their places in x.
-    - ``terms``: what SUB says of the samples and of these columns.
+    - ``columns`` (K, l): Z of all features; ``which`` (k,): the used rows; ``where`` (k,): their positions in x.
+    - ``terms``: the samples and the bounds of these columns.
     - ``cost``, ``lower``, ``upper`` (m,), ``rows``: of x.
-    - ``kept``, ``at_bound``: the samples that take part, and those with alpha = C; the others have alpha = 0.
+    - ``kept``, ``at_bound``: the used samples, and those with alpha = C; the others have alpha = 0.
     - ``start`` (k + 1,): weights and offset of a neighbour, or None.
 
-    ``offset``, ``gap``, ``value`` and ``bound`` are those of the last iterate, on the samples that take part.
+    ``offset``, ``gap``, ``value`` and ``bound`` are those of the last iterate, on the used samples.
     """
 
     cdef Problem p
@@ -874,7 +874,7 @@ cdef class Node:
         free(self.memory)
 
     cdef int _allocate(self, Index k, Index l, Index m, Index R) except -1:
-        """Get memory for all arrays at once: the sizes below are at least what the other methods take."""
+        """Allocate the memory for all arrays; the sizes are upper bounds of those that the other methods take."""
         self.p.k, self.p.l = k, l
         cdef Index pairs = 2 * l + 2 * m + 2 * k + R
         cdef Index matrices = k * l + R * (m + 3 * (k + 1) + 2 * R)
@@ -896,7 +896,7 @@ cdef class Node:
         return <Index *>self.take(n)
 
     cdef int _set_columns(self, least, largest) except -1:
-        """Copy Z of the columns and samples that take part; add up what samples with alpha = C contribute."""
+        """Copy Z of the used columns and samples; add up the terms of samples with alpha = C."""
         cdef Index i, j, q
         cdef Problem *p = &self.p
         cdef double t
@@ -934,7 +934,7 @@ cdef class Node:
 
     cdef int _set_variables(self, const Index[::1] where, const double[::1] cost, const double[::1] lower,
                             const double[::1] upper) except -1:
-        """Find the free entries of x, and which of them are the sigma of a column."""
+        """Find the free entries of x, and those that are the sigma of a column."""
         cdef Index i, j, m = cost.shape[0]
         cdef Problem *p = &self.p
         cdef Index *column = self.take_indices(m)
@@ -960,8 +960,8 @@ cdef class Node:
         return 0
 
     cdef int _set_rows(self, rows, const double[::1] lower, const double[::1] upper) except -1:
-        """Copy the rows on what is free; a row that the bounds imply would have no interior where it is tight."""
-        weights, offsets = rows.beside(self.p.k)
+        """Copy the rows on free entries of x; a tight row that the bounds imply would have no interior."""
+        weights, offsets = rows.on_weights(self.p.k)
         cdef const double[:, ::1] matrix = rows.arrays[0], G = _floats(weights)
         cdef const double[::1] sides = rows.arrays[1], on_b = _floats(offsets)
         cdef const unsigned char[::1] equal = rows.arrays[2].view(np.uint8)
@@ -995,7 +995,7 @@ cdef class Node:
                     p.A[p.R * p.f + i] = matrix[a, self.free_x[i]]
                 for j in range(p.k):
                     p.G[p.R * p.k + j] = G[a, j]
-                    p.beside = p.beside or G[a, j] != 0.0
+                    p.on_weights = p.on_weights or G[a, j] != 0.0
                 p.b[p.R], p.on_b[p.R], p.mixed[p.R], self.stays[p.R] = side, on_b[a], other, a
                 p.R += 1
             if not equations:
@@ -1047,7 +1047,7 @@ cdef class Node:
         return self.at.bound
 
     def advance(self, double accuracy, double enough, Index most):
-        """Take up to ``most`` steps; return whether the gap is at most ``accuracy``, or the bound at least ``enough``."""
+        """Take up to ``most`` steps; return True if the gap is at most ``accuracy`` or the bound at least ``enough``."""
         cdef Index step, n = self.p.k + 1, l = self.p.l
         cdef double smallest = INFINITY
         cdef int patience = PATIENCE

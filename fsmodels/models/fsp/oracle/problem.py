@@ -1,8 +1,8 @@
-r"""What a joint relaxation is given, and what multipliers prove about it on the data: (*) of ``oracle.relaxation``.
+r"""Data of a joint relaxation, and the bounds that multipliers prove from the data: (*) of ``oracle.relaxation``.
 
 An edited SUB
-    With sides d, bounds on weights that scale with sigma, linear costs (c, c_b) of w and b, and rows of the user's on
-    sigma, w and b at once (a fixed b, or a bound on it, is such a row):
+    With sides d, bounds on weights that scale with sigma, linear costs (c, c_b) of w and b, and user rows on sigma, w
+    and b (a fixed b, or a bound on it, is such a row):
 
     .. math::
         q(\sigma) = \min_{w, b, \xi}\ & \tfrac12 \sum_j w_j^2 / \sigma_j + c^\top w + c_b b + \sum_i C_i \xi_i \\
@@ -17,23 +17,23 @@ An edited SUB
         g_j(v) = \max_{l_j \le t \le u_j} (v t - \tfrac12 t^2) = v t^* - \tfrac12 t^{*2},\
         t^* = \min(\max(v, l_j), u_j)
 
-    since for sigma_j > 0 the least of w^2/(2 sigma_j) - v w is sigma_j times that of t^2/2 - v t, t = w / sigma_j, and
-    for sigma_j = 0 the bounds leave w_j = 0. So g_j takes the place of v^2/2 in every cut, bound and reduced cost. The
-    bounds scaled by sigma say the same as the user's at sigma_j = 1, and where sigma_j = 0 they say w_j = 0, which is
-    within the user's where these allow 0; where they do not, the user's model has no point with sigma_j = 0, and
-    whoever asks keeps sigma_j at 1. Any alpha in [0, C] and pi of the right signs with y'alpha - g'pi = c_b prove it,
-    optimal or not.
+    since for sigma_j > 0 the minimum of w^2/(2 sigma_j) - v w is sigma_j times that of t^2/2 - v t, t = w / sigma_j,
+    and for sigma_j = 0 the bounds require w_j = 0. So g_j replaces v^2/2 in every cut, bound and reduced cost. The
+    scaled bounds are those of the user at sigma_j = 1. At sigma_j = 0 they require w_j = 0, which satisfies the bounds
+    of the user if these allow 0; otherwise the model of the user has no point with sigma_j = 0, and the caller fixes
+    sigma_j at 1. Any alpha in [0, C] and pi with the right signs and y'alpha - g'pi = c_b prove this bound, optimal or
+    not.
 The repair of multipliers
-    alpha is clipped to [0, C], pi to its signs. What the balance misses is given to an equation with b where there is
-    one; else whatever pushes too far, of the y_i alpha_i and -g_r pi_r, is scaled down, which keeps all signs and
-    boxes. With c_b = 0 that is enough; else the alpha of the other class may have to rise by what is left.
+    alpha is clipped to [0, C], pi to its signs. An equation with b, if there is one, takes the difference of the
+    balance. Otherwise the terms y_i alpha_i and -g_r pi_r with the sign of the difference are scaled down, which keeps
+    all signs and bounds. With c_b = 0 this is sufficient; otherwise alpha of the other class rises by the rest.
 
-Which samples a relaxation may leave out: those far from the margin of a neighbouring one.
+Screening: a relaxation leaves out the samples far from the margin of a neighbouring relaxation.
 
-At an optimum a sample inside its margin has alpha = C, one well outside has alpha = 0, and few lie on it. Fixing the
-far ones there leaves a smaller dual, whose solution is feasible for the whole one: what it proves holds, whether the
-guess was right or not. Whether it was is seen on all samples, and a wrong guess is widened. With the squared hinge
-alpha = 2 C xi has no upper bound: only those outside may go.
+At an optimum alpha = C for a sample inside its margin, alpha = 0 for a sample well outside, and few samples are on the
+margin. With alpha fixed for the far samples, the dual is smaller, and its solution is feasible for the whole dual: its
+bound is valid for any guess. A test on all samples shows if the guess was right; a wrong guess is extended. With the
+squared hinge alpha = 2 C xi has no upper bound, and only samples outside are left out.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ from fsmodels.models.proofs.svm import sizes as sizes_of
 
 @dataclass(frozen=True)
 class Terms:
-    """The data of SUB on samples and weights, by the names in the docstring of the module.
+    """Data of SUB for samples and weights; the symbols are those of the module docstring.
 
-    ``y``, ``need`` (d) of shape (l,); ``loss``: what slacks cost; ``slope`` (c, c_b) of shape (k + 1,); ``least``,
-    ``largest`` (l_j, u_j) of shape (k,), infinite where there is none. ``edited``: whether there may be anything but
-    labels and prices.
+    ``y``, ``need`` (d) of shape (l,); ``loss``: cost of slacks; ``slope`` (c, c_b) of shape (k + 1,); ``least``,
+    ``largest`` (l_j, u_j) of shape (k,), infinite without a bound. ``edited``: False if there are only labels and
+    prices.
     """
 
     y: Array
@@ -67,17 +67,17 @@ class Terms:
 
     @classmethod
     def plain(cls, y: Array, loss: Hinge, features: int) -> Terms:
-        """Return those of a SUB as built."""
+        """Return the terms of a SUB as built."""
         free = np.full(features, np.inf)
         return cls(y, loss, np.ones(y.size), np.zeros(features + 1), -free, free, edited=False)
 
     @property
     def shift(self) -> Array:
-        """The coefficients of b in the margins: y, or 0 where there is no offset."""
+        """The coefficients of b in the margins: y, or 0 without an offset."""
         return self.y if self.loss.free_b else np.zeros(self.y.size)
 
     def of(self, support: Array) -> Terms:
-        """Return those of some of the features."""
+        """Return the terms of some features."""
         if support.size == self.least.size:
             return self
         if not self.edited:  # the same for all features
@@ -95,18 +95,18 @@ class Terms:
         return {}
 
     def gained(self, alpha: Array) -> float:
-        """Return d'alpha, less what a squared loss takes of it: what alpha proves besides the weights and rows."""
+        """Return the part of the bound without weights and rows: d'alpha, minus the term of a squared loss."""
         return self.loss.gained(alpha) + (float((self.need - 1.0) @ alpha) if self.edited else 0.0)
 
     def curb(self, v: Array) -> tuple[Array, Array]:
-        """Return g(v) and where it is attained."""
+        """Return g(v) and its maximiser t*."""
         at = np.minimum(np.maximum(v, self.least), self.largest)
         return at * (v - 0.5 * at), at
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows ``matrix x + weights w + offset b <= sides``, with equality where ``equal``; without the last two on x."""
+    """Rows ``matrix x + weights w + offset b <= sides``, with equality if ``equal``; the last two are optional."""
 
     matrix: Array
     sides: Array
@@ -114,18 +114,18 @@ class Rows:
     weights: Array | None = field(default=None)  # (R, k)
     offset: Array | None = field(default=None)  # (R,)
 
-    def beside(self, columns: int) -> tuple[Array, Array]:
-        """Return what the rows hold of w and b."""
+    def on_weights(self, columns: int) -> tuple[Array, Array]:
+        """Return the coefficients of w and b."""
         weights = np.zeros((self.sides.size, columns)) if self.weights is None else self.weights
         return weights, np.zeros(self.sides.size) if self.offset is None else self.offset
 
     def of(self, which: Array) -> Rows:
-        """Return the rows without the weights of the other columns."""
+        """Return the rows with the weights of some columns."""
         return self if self.weights is None else replace(self, weights=self.weights[:, which])
 
     @cached_property
     def arrays(self) -> tuple[Array, Array, Array]:
-        """The three as compiled code takes them."""
+        """Matrix, sides and equality for compiled code."""
         matrix, sides = (np.ascontiguousarray(a, dtype=float) for a in (self.matrix, self.sides))
         return matrix, sides, np.ascontiguousarray(self.equal, dtype=bool)
 
@@ -143,10 +143,10 @@ class Edits:
 
 @dataclass(frozen=True)
 class Relaxed:
-    """What is proven: ``bound`` (*) and the reduced costs behind it, by alpha; ``x`` where the run ended.
+    """Result of a relaxation: the proven ``bound`` (*), its multipliers and reduced costs, and the last ``x``.
 
-    ``gap``: of the run's own numbers, on all samples and columns; ``left_out``: what of it is due to the samples and to
-    the columns that the run was not given.
+    ``gap``: of the iterate, on all samples and columns; ``left_out``: the parts of it that are due to the samples and
+    columns that were left out.
     """
 
     bound: float
@@ -160,24 +160,24 @@ class Relaxed:
     margins: Array  # 1 - d + y (w.x + b) of every sample
     w: Array  # of the columns
     offset: float
-    constant: float  # of the cut of alpha, rows aside
-    v: Array | None = None  # X' (y alpha) of the rows that the compiled loop was given
+    constant: float  # of the cut of alpha, without rows
+    v: Array | None = None  # X' (y alpha) of the rows of the compiled loop
 
 
 @dataclass(frozen=True)
 class SvmSolution:
-    """Certified answer for one sigma.
+    """Certified solution for one sigma.
 
     - ``value``, ``bound``, ``gap``: objective (1) of ``(w, b)``, at least q; objective (3) of ``alpha``, at most q; and
-      ``(value - bound) / |value|``, not below 0.
+      ``(value - bound) / |value|``, at least 0.
     - ``alpha`` (l,): multipliers of (2): within [0, C], and y'alpha = 0 to rounding.
-    - ``w`` (n,), ``b``: effective weights, 0 where sigma is 0, and the best intercept; slacks are
+    - ``w`` (n,), ``b``: effective weights, 0 if sigma is 0, and the best intercept; slacks are
       ``max(0, 1 - y (X w + b))``.
     - ``v`` (n,): ``X' (y alpha)`` for ALL features.
-    - ``constant``, ``slopes`` (n,): of the cut, g(alpha) and ``-v**2 / 2``, both less rounding.
+    - ``constant``, ``slopes`` (n,): of the cut, g(alpha) and ``-v**2 / 2``, both minus rounding errors.
     - ``iterations``, ``seconds``: iterations of the methods, and wall-clock time.
-    - ``method``: "closed-form" (k = 0), "newton" (squared hinge), "compiled", "libsvm-gram", "interior-point":
-      the last that was needed.
+    - ``method``: the last method, "closed-form" (k = 0), "newton" (squared hinge), "compiled", "libsvm-gram" or
+      "interior-point".
     """
 
     value: float
@@ -194,7 +194,7 @@ class SvmSolution:
     method: str
 
     def cut(self, sigma: Any) -> float:
-        """Right-hand side of (5) of ``oracle``: a lower bound on q at any ``sigma`` (n,) in [0, 1]."""
+        """Return the right-hand side of (5) of ``oracle``: a lower bound on q at any ``sigma`` (n,) in [0, 1]."""
         return float(self.constant + np.asarray(sigma, dtype=float) @ self.slopes)
 
 
@@ -217,8 +217,8 @@ class JointProblem:
     upper: Array
 
     def proven(self, alpha: Array, theta: Array) -> tuple[float, Array, Array, Array]:
-        """Return (*) of the repaired multipliers, alpha and theta repaired, and the reduced costs; -inf for none."""
-        terms, (G, g) = self.terms, self.rows.beside(self.where.size)
+        """Return (*), the repaired alpha and theta, and the reduced costs; -inf if the repair fails."""
+        terms, (G, g) = self.terms, self.rows.on_weights(self.where.size)
         if g.any() or terms.slope[-1]:
             found = balance(alpha, theta, terms, self.rows, g)
             if found is None:
@@ -240,7 +240,7 @@ class JointProblem:
         )
 
     def among(self, which: Array) -> JointProblem:
-        """Return the problem of some columns (positions in ``where``), the other sigma being fixed at 0."""
+        """Return the problem with some columns (positions in ``where``); the other sigma are fixed at 0."""
         stay = self.where[which]
         upper = narrowed(self.upper, self.where, stay)
         columns = None if self.columns is None else self.columns[:, which]
@@ -248,23 +248,23 @@ class JointProblem:
 
     @cached_property
     def _sides(self) -> tuple[Array, Array, Array, Array, float]:
-        """Free x, fixed columns, the rows' sides less what is fixed, their rounding, and the cost of what is fixed."""
+        """Free x, fixed columns, sides of the rows minus fixed terms, their rounding error, and the fixed cost."""
         lower, upper, rows = self.lower, self.upper, self.rows
         fixed = lower == upper
-        held = rows.matrix[:, fixed] * lower[fixed]
-        whole = (rows.sides == np.round(rows.sides)) & (held == np.round(held)).all(axis=1)
-        error = np.where(whole, 0.0, np.abs(rows.sides) + np.abs(held).sum(axis=1))
-        at_fixed = float(self.cost[fixed] @ lower[fixed])
-        return np.flatnonzero(~fixed), np.flatnonzero(fixed[self.where]), rows.sides - held.sum(axis=1), error, at_fixed
+        terms = rows.matrix[:, fixed] * lower[fixed]
+        whole = (rows.sides == np.round(rows.sides)) & (terms == np.round(terms)).all(axis=1)
+        error = np.where(whole, 0.0, np.abs(rows.sides) + np.abs(terms).sum(axis=1))
+        sides, at_fixed = rows.sides - terms.sum(axis=1), float(self.cost[fixed] @ lower[fixed])
+        return np.flatnonzero(~fixed), np.flatnonzero(fixed[self.where]), sides, error, at_fixed
 
     def bound(
         self, total: float, gained: float, v: Array, theta: Array, sizes: Array | float = 0.0
     ) -> tuple[float, Array]:
-        """Return (*) and the reduced costs, less what rounding may have added: theta may grow without end.
+        """Return (*) and the reduced costs, minus the rounding errors; theta may be arbitrarily large.
 
-        ``total``: the sum of the sizes of d_i alpha_i. ``gained``: as of ``Terms.gained``, which is the same where the
-        loss is the hinge and d = 1. ``sizes`` (k,): of the terms of v, whose error ``proofs.svm`` derives; g_j(v + e)
-        is at most g_j(v) + |t*| |e| + 1/2 e^2. Without them (*) is an estimate.
+        ``total``: the sum of the sizes of d_i alpha_i. ``gained``: of ``Terms.gained``, the same for the hinge and
+        d = 1. ``sizes`` (k,): of the terms of v, whose error is derived in ``proofs.svm``; g_j(v + e) is at most
+        g_j(v) + |t*| |e| + 1/2 e^2. Without sizes (*) is an estimate.
         """
         free, fixed, b, b_error, at_fixed = self._sides
         (curb, at_most), matrix = self.terms.curb(v), self.rows.matrix
@@ -283,15 +283,15 @@ class JointProblem:
             d[free] @ at[free],
         )
         lost = rounding * (2 * total - gained + np.abs(b) @ np.abs(theta))
-        held = np.abs(self.cost) @ np.abs(self.lower) + curb_size[fixed] @ self.lower[self.where[fixed]]
-        lost += rounding * float(held)
+        fixed_size = np.abs(self.cost) @ np.abs(self.lower) + curb_size[fixed] @ self.lower[self.where[fixed]]
+        lost += rounding * float(fixed_size)
         lost += rounding * float(b_error @ np.abs(theta)) + float(error[free] @ np.abs(at[free]))
         lost += float(np.maximum(error - np.abs(d), 0.0) @ span)
         return float(sum(terms) - lost), np.sign(d) * np.maximum(np.abs(d) - error, 0.0)
 
 
 def balance(alpha: Array, theta: Array, terms: Terms, rows: Rows, g: Array) -> tuple[Array, Array] | None:
-    """Return multipliers within their boxes with y'alpha - g'theta = c_b; None where they cannot be had."""
+    """Return multipliers within their bounds with y'alpha - g'theta = c_b; None if the repair fails."""
     alpha = np.clip(alpha, 0.0, terms.loss.most)
     theta = np.where(rows.equal, theta, np.maximum(theta, 0.0))
     push = terms.shift * alpha
@@ -303,13 +303,13 @@ def balance(alpha: Array, theta: Array, terms: Terms, rows: Rows, g: Array) -> t
         return alpha, theta
     pull = -g * theta
     over = float(push.sum() + pull.sum() - terms.slope[-1])
-    sign = 1.0 if over > 0 else -1.0  # of what pushes too far
+    sign = 1.0 if over > 0 else -1.0  # of the terms to reduce
     pushes, pulls = sign * push > 0, sign * pull > 0
     total = sign * float(push[pushes].sum() + pull[pulls].sum())
     share = min(1.0, abs(over) / total) if total > 0 else 0.0
     alpha, theta = np.where(pushes, (1 - share) * alpha, alpha), np.where(pulls, (1 - share) * theta, theta)
     left = abs(over) - share * total
-    if left > 0:  # with a price of b: the other side has to push more
+    if left > 0:  # with a price of b: the terms of the other sign have to grow
         others = sign * terms.shift < 0
         room = np.where(others, np.minimum(terms.loss.most, 2 * alpha + left) - alpha, 0.0)
         if left > float(room.sum()):
@@ -319,7 +319,7 @@ def balance(alpha: Array, theta: Array, terms: Terms, rows: Rows, g: Array) -> t
 
 
 def narrowed(upper: Array, where: Array, stay: Array) -> Array:
-    """Return upper bounds of 0 for the sigma at ``where`` but for those that stay, also places of x."""
+    """Return the upper bounds with 0 for the sigma at ``where``, except at the positions ``stay`` of x."""
     bounds = upper.copy()
     bounds[where] = 0.0
     bounds[stay] = upper[stay]
@@ -327,19 +327,19 @@ def narrowed(upper: Array, where: Array, stay: Array) -> Array:
 
 
 def lost(reduced_costs: Array, upper: Array, where: Array, stay: Array) -> float:
-    """Return by how much (*) is lower than without the columns at ``where`` that do not stay, their lower bounds 0."""
+    """Return the decrease of (*) by the columns at ``where`` that were left out, with lower bounds 0."""
     left_out = np.minimum(reduced_costs[where], 0.0) @ upper[where]
     return float(np.minimum(reduced_costs[stay], 0.0) @ upper[stay] - left_out)
 
 
-SMALLEST, MOST = 0.02, 0.6  # of all samples; beyond, all stay, once
-LEAST = 60  # samples that stay in any case
-NARROWER, WIDER = 0.95, 1.2  # the share of samples that stays, after a right guess and after a wrong one
+SMALLEST, MOST = 0.02, 0.6  # shares of the samples; above MOST all are used once
+LEAST = 60  # minimum number of samples
+NARROWER, WIDER = 0.95, 1.2  # factors of the share after a right and after a wrong guess
 
 
 @dataclass(frozen=True)
 class Screened:
-    """Positions of the samples that stay, and of those with alpha = C; the others have alpha = 0. And a start."""
+    """Positions of the used samples and of those with alpha = C (for the others alpha = 0), and a start."""
 
     kept: Array
     at_bound: Array
@@ -349,7 +349,7 @@ class Screened:
 
 @dataclass(frozen=True)
 class Guide:
-    """A neighbouring solution: margins y (w.x + b) of all samples, the weights over all features, the offset."""
+    """A neighbouring solution: margins y (w.x + b) of all samples, weights of all features, offset."""
 
     margins: Array  # (l,)
     w: Array  # (n,)
@@ -357,16 +357,16 @@ class Guide:
 
 
 class Screen:
-    """The share of samples, of those nearest to a margin of 1, that has to stay."""
+    """Choice of the samples nearest to the margin 1, with an adaptive share of all samples."""
 
     def __init__(self, *, bounded: bool = True) -> None:
-        self._bounded = bounded  # whether multipliers have an upper bound
+        self._bounded = bounded  # multipliers have an upper bound
         self._share = 0.4
 
     def part(self, start: Guide, y: Array, at_most: int, also: Array) -> Screened | None:
-        """Return a guess of at most so many samples, and those besides; None where there is nothing to gain.
+        """Return a guess of at most ``at_most`` samples; None if hardly any is left out.
 
-        ``also`` (l,): which samples have to stay.
+        ``also`` (l,): True for samples to use in addition.
         """
         margins = start.margins
         most = min(max(LEAST, int(self._share * y.size)), at_most)
@@ -380,12 +380,12 @@ class Screen:
         return Screened(kept, far[margins[far] < 1], start.w, start.offset)
 
     def wrong(self, part: Screened, margins: Array) -> Array:
-        """Return which samples (l,) a part left out at the wrong end of alpha, or had; all to stay from now on."""
+        """Return True for the samples (l,) that the part used or fixed at the wrong alpha."""
         wrong = margins < 1
         wrong[part.at_bound] = margins[part.at_bound] > 1
         wrong[part.kept] = True
         return wrong
 
     def adapt(self, *, right: bool) -> None:
-        """Keep fewer samples after a right guess, or a solution without one, and more after a wrong one."""
+        """Use fewer samples after a right guess or no guess, and more after a wrong one."""
         self._share = max(SMALLEST, min(self._share, MOST) * NARROWER) if right else min(1.0, self._share * WIDER)

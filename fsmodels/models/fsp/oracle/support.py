@@ -1,18 +1,18 @@
-r"""SUB at one sigma: its best point and its best bound, evaluated on the data, wherever a method stopped.
+r"""SUB at one sigma: the best point and the best bound of several methods, evaluated on the data.
 
-The bound is that of ``problem`` with all of x fixed. The value is that of weights within their bounds and rows: those
-of an interior point are strictly within the bounds; a violation of rows by rounding is removed by the least change of
-(w, b), and the rest by a step towards a point that the rows allow, which a linear program finds. For given w the best b
-is that of the hinges, moved into the interval that the rows leave for it, as the sum of hinges is convex in b.
+The bound is that of ``problem`` with all of x fixed. The value is that of weights within their bounds and rows. An
+interior point is strictly within the bounds. A violation of rows by rounding is removed by the least change of (w, b),
+and a larger one by a step towards a feasible point of the rows, from a linear program. For given w the best b is that
+of the hinges, moved into the interval that the rows allow, because the sum of hinges is convex in b.
 
-Where the rows have no point at sigma, the linear program that minimises the sum of the violations has multipliers r,
+If the rows have no point at sigma, the linear program that minimises the sum of the violations has multipliers r,
 0 <= r <= 1 (between -1 and 1 for equations), with g'r = 0, and
 
 .. math::
     r^\top S \sigma - r^\top h + \sum_j \sigma_j \min_{l_j \le t \le u_j} (G^\top r)_j t
 
-is above 0 there and at most 0 wherever there is a point. A minimum of -inf allows everything with sigma_j = 1: over
-binaries a coefficient that outweighs all other terms states the same.
+is above 0 there and at most 0 at every sigma with a point. If a minimum is -inf, every point with sigma_j = 1 is
+allowed: for binaries this is a coefficient larger than all other terms together.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from fsmodels.models.fsp.oracle.iterates import Iterates
 from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Terms
 from fsmodels.models.proofs.svm import Array, relative
 
-ITERATION_LIMIT, PATIENCE = 200, 15  # measured: 5-35 iterations on all data tried, badly scaled ones included
-EVALUATED = 1e-4  # gaps below this may be rounding in the numbers of an iterate: it is evaluated on the data
-FINISHING, NEAR = 12, 1e-7  # steps of Newton's method; relative slack of a row or bound that counts as tight
+ITERATION_LIMIT, PATIENCE = 200, 15  # measured: 5-35 iterations, also on badly scaled data
+EVALUATED = 1e-4  # an iterate with a smaller gap is evaluated on the data, because of rounding errors
+FINISHING, NEAR = 12, 1e-7  # steps of Newton's method; relative slack of a tight row or bound
 VIOLATION = 1e-10  # allowed violation of rows, relative to the sizes of their terms
-CONTRADICTION = 1e-9  # sum of violations from which on rows have no point
-CANCELLED = 1e-12  # of multipliers that cancel
+CONTRADICTION = 1e-9  # rows with a larger sum of violations have no point
+CANCELLED = 1e-12  # relative size of a sum of multipliers that counts as 0
 
 
 class SupportProof:
@@ -46,7 +46,7 @@ class SupportProof:
 
     def __init__(self, columns: Array, sigma: Array, terms: Terms, rows: Rows) -> None:
         self.columns, self.sigma, self.terms, self._rows = columns, sigma, terms, rows
-        self._G, self._g = rows.beside(sigma.size)
+        self._G, self._g = rows.on_weights(sigma.size)
         self.low, self.up = sigma * terms.least, sigma * terms.largest
         nothing = np.zeros((rows.sides.size, sigma.size))
         own = replace(rows, matrix=nothing)
@@ -65,18 +65,18 @@ class SupportProof:
         return relative(self.value, self.bound) if math.isfinite(self.value) else math.inf
 
     def start(self) -> None:
-        """Try w = 0 and its multipliers, which are optimal without features; of an edited SUB the multipliers 0."""
+        """Try w = 0 and its multipliers, which are optimal without features; for an edited SUB the multipliers 0."""
         y, loss = self.terms.y, self.terms.loss
         if self.terms.edited:
             self.try_multipliers(np.zeros(y.size), self.theta)
         else:
             self.try_point(np.zeros(self.sigma.size), 0.0)
             self.try_multipliers(loss.at_zero(y), self.theta)
-            if not self.sigma.size:  # both are the same sum
+            if not self.sigma.size:  # both sums are equal
                 self.bound = self.value
 
     def find_allowed(self) -> Array | None:
-        """Find a point that the rows allow; return None where there is one, else multipliers of a contradiction."""
+        """Find a feasible point of the rows; return None if it exists, else multipliers of a contradiction."""
         if self._allowed is not None or not self._rows.sides.size:
             return None
         rows, k, count = self._rows, self.sigma.size, self._rows.sides.size
@@ -104,14 +104,14 @@ class SupportProof:
         return r
 
     def missed(self, w: Array, b: float) -> Array:
-        """Return what rows are missed by, relative to their terms."""
+        """Return the violations of the rows, relative to their terms."""
         rows = self._rows
         off = self._G @ w + self._g * b - rows.sides
         size = 1.0 + np.abs(rows.sides) + np.abs(self._G) @ np.abs(w) + np.abs(self._g * b)
         return np.where(rows.equal, np.abs(off), np.maximum(off, 0.0)) / size
 
     def try_point(self, w: Array, b: float) -> None:
-        """Take the value of weights, put within their bounds and rows, with the best b that the rows leave."""
+        """Evaluate weights, moved into their bounds and rows, with the best b that the rows allow."""
         w = np.clip(w, self.low, self.up)
         least, most = -math.inf, math.inf
         if self._rows.sides.size:
@@ -130,7 +130,7 @@ class SupportProof:
             self.value, self.w, self.b = value, w, b
 
     def try_multipliers(self, alpha: Array, theta: Array) -> Array:
-        """Take the bound of multipliers, repaired, and return the w of the best multiple; SUB as built scales them."""
+        """Evaluate the bound of repaired multipliers, scaled for SUB as built; return the w of the best multiple."""
         terms, loss, w = self.terms, self.terms.loss, np.zeros(self.sigma.size)
         if not terms.edited:
             alpha = loss.repaired(alpha, terms.y)
@@ -143,9 +143,9 @@ class SupportProof:
         return w
 
     def try_compiled(self, along: tuple[Array, Array], tolerance: float, most: int) -> int:
-        """Try the point of the compiled loop after at most so many iterations; return the iterations."""
+        """Try the point of the compiled loop after at most ``most`` iterations; return the iterations."""
         p, samples = self.problem, np.arange(self.terms.y.size)
-        none = np.empty(0, dtype=np.int64)  # no sample has a fixed alpha
+        none = np.empty(0, dtype=np.int64)  # samples with fixed alpha
         node = relaxation.loop.Node(*along, p.where, p.terms, p.cost, p.rows, p.lower, p.upper, samples, none)
         node.advance(0.5 * tolerance, math.inf, most)
         alpha, _, w, theta, _, _ = node.solution()
@@ -153,7 +153,7 @@ class SupportProof:
         return int(node.iterations)
 
     def improve(self, tolerance: float, deadline: float) -> int:
-        """Run the interior point in numpy to a gap of at most ``tolerance`` or a limit; return the iterations."""
+        """Run the interior point method in numpy to the tolerance or a limit; return the iterations."""
         if self.w is None:
             self.clash = self.find_allowed()
             if self.clash is not None:
@@ -185,10 +185,10 @@ class SupportProof:
             self.try_point(w, b)
 
     def finish(self, tolerance: float) -> None:
-        """Take the bound of Newton steps from the best point of a squared loss, where its own leave a gap.
+        """Improve the bound of a squared loss by Newton steps from the best point.
 
-        alpha = 2 C xi, and with it v, turns over by the square of the data what w is off: a step on the system of the
-        slacks, of weights off their bounds and of rows that are tight ends that, wherever the run broke down.
+        An error of w changes alpha = 2 C xi, and with it v, by the square of the data. Steps on the system of the
+        slacks, of the weights inside their bounds and of the tight rows remove this error.
         """
         terms, equal = self.terms, self._rows.equal
         if not terms.loss.squared or self.w is None or self.gap <= tolerance:
@@ -201,8 +201,8 @@ class SupportProof:
         Z, shift = self.columns * terms.y[:, None], terms.shift
         for _ in range(FINISHING):
             places = np.append(inside, free_b)
-            both, beside = np.column_stack([Z, shift])[:, places], np.column_stack([self._G, self._g])
-            rows, m, count = beside[tight][:, places], int(places.sum()), int(tight.sum())
+            both, all_rows = np.column_stack([Z, shift])[:, places], np.column_stack([self._G, self._g])
+            rows, m, count = all_rows[tight][:, places], int(places.sum()), int(tight.sum())
             short = terms.need - Z @ w - shift * b
             price = np.where(short > 0, 2.0 * terms.loss.C, 0.0)
             alpha, ridge = price * short, np.append(1.0 / self.sigma, 0.0)[places]
@@ -232,7 +232,7 @@ class SupportProof:
             w = np.clip(w, self.low, self.up)
 
     def _within_rows(self, w: Array, b: float) -> tuple[Array, float] | None:
-        """Return the nearest point that the rows allow, or one on the way to ``find_allowed``'s; None without one."""
+        """Return the nearest feasible point of the rows, or one towards that of ``find_allowed``; None without one."""
         both, size = np.column_stack([self._G, self._g]), self.sigma.size
         for _ in range(4):
             missed = self.missed(w, b)
@@ -251,14 +251,14 @@ class SupportProof:
         return None
 
     def _interval(self, w: Array) -> tuple[float, float]:
-        """Return the ends between which the rows leave b."""
+        """Return the interval of b that the rows allow."""
         g, rest = self._g, self._rows.sides - self._G @ w
         ends = np.divide(rest, g, out=np.zeros_like(rest), where=g != 0)
         above, below = (g > 0) | ((g != 0) & self._rows.equal), (g < 0) | ((g != 0) & self._rows.equal)
         return float(ends[below].max(initial=-math.inf)), float(ends[above].min(initial=math.inf))
 
     def _best_b(self, scores: Array, b: float) -> float:
-        """Return the best b for scores without rows; the given one if b has a cost in a squared loss."""
+        """Return the best b for scores without rows; for a squared loss with a cost of b, return b."""
         terms = self.terms
         moved, price = scores + terms.y * (1.0 - terms.need), float(terms.slope[-1])
         if not price:
@@ -272,11 +272,12 @@ class SupportProof:
 
 
 def clash_cut(r: Array, x: Array, own: Rows, terms: Terms) -> tuple[float, Array]:
-    """Return a cut ``constant + slopes.x`` that is above 0 at x and at most 0 wherever SUB has a point.
+    """Return a cut ``constant + slopes.x`` that is above 0 at x and at most 0 at all points of SUB.
 
-    It is that of the multipliers r of a contradiction; where rounding leaves none, it excludes x alone, a 0/1 point.
+    It is that of the multipliers r of a contradiction. If rounding errors invalidate it, the cut excludes only the 0/1
+    point x.
     """
-    G, g = own.beside(terms.least.size)
+    G, g = own.on_weights(terms.least.size)
     slopes, along_b = G.T @ r, float(g @ r)
     end = np.where(slopes > 0, terms.least, terms.largest)
     small = np.isinf(end) & (np.abs(slopes) <= CANCELLED * np.maximum(1.0, np.abs(G).T @ np.abs(r)))

@@ -44,9 +44,7 @@ from fsmodels.models.proofs.svm import Array
 GRAM = "libsvm-gram"
 PRECISION = 1e-6  # smallest relative gap in single precision
 BLOCK = 1000  # columns that are converted to single precision together
-PASSES = (
-    60  # maximum number of libsvm iterations, in units of k^2 / l: a third of the time of the interior point method
-)
+PASSES = 60  # limit of libsvm iterations, in units of k^2 / l: a third of the time of the interior point method
 
 
 class Backoff:

@@ -20,7 +20,7 @@ SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 def by_cones(problem):
     """Minimise cost.x + prices.(w, b) + C xi + sum t_j with 2 t_j sigma_j >= w_j^2; the optimum, or None."""
     X, terms, rows = problem.columns, problem.terms, problem.rows
-    (samples, n), (G, g) = X.shape, rows.beside(X.shape[1])
+    (samples, n), (G, g) = X.shape, rows.on_weights(X.shape[1])
     size = 3 * n + 1 + samples  # sigma, w, b, xi, t
     w, b, xi, t = n, 2 * n, 2 * n + 1, 2 * n + 1 + samples
     q = np.concatenate([problem.cost, terms.slope, terms.loss.C, np.ones(n)])
@@ -145,7 +145,7 @@ def test_any_multipliers_prove_a_bound():
             alpha = rng.uniform(-0.2, 1.2, problem.terms.y.size) * problem.terms.loss.C
             theta = rng.normal(size=problem.rows.sides.size)
             bound, alpha, theta, _ = problem.proven(alpha, theta)
-            g = problem.rows.beside(problem.where.size)[1]
+            g = problem.rows.on_weights(problem.where.size)[1]
             if np.isfinite(bound):
                 proven += 1
                 assert np.all((alpha >= 0) & (alpha <= problem.terms.loss.C * (1 + 1e-12)))
