@@ -1,7 +1,7 @@
-r"""Feature selection by concave minimisation: FS, its smoothings FSS and FSV, and its exact forms FSL and FSB.
+r"""Feature selection by concave minimisation: FS, its approximations FSS and FSV, and its exact forms FSL and FSB.
 
 Problem
-    A holds the m rows of class +1, B the k rows of class -1. All models share the rows of the robust LP and the bound
+    A contains the m rows of class +1, B the k rows of class -1. All models have the rows of the robust LP and the bound
     v on the size of w:
 
     .. math::
@@ -18,78 +18,81 @@ Problem
         \text{FSB:}\quad & \min\ (1 - \mu) [(1 - \lambda) E + \lambda\, e^\top r] + \mu (-r^\top v + e^\top u),\quad
                            0 \le r \le e,\ u \ge v,\ u \ge 0                                                 && (14)
 
-    With weights of samples e'y/m and e'z/k are weighted means, each times what a mistake costs in its class
+    With weights of samples e'y/m and e'z/k are weighted means, each times the cost of an error in its class
     (``models.shares``).
 Why FSL is FS
-    If v_j > 0 then u_j >= v_j > 0, so e - r = 0 there: r_j = 1, and u_j = v_j. If v_j = 0, then r_j = u_j = 0 satisfies
-    all, and any r_j in [0, 1] does: the price makes it 0. So e'r = e'v_* at the optimum. -r'v + e'u is r'(u - v) +
-    u'(e - r), the sum of the products that complementarity sets to 0, and at least 0: FSB is FSL with an exact penalty.
-    Where r_j < 1, u_j and with it v_j is 0, so rounding r down gives a point of FS that costs no more, and u = v = |w|,
-    r = sigma one of FSL: with the same data and lambda both have one optimum, and FS's tree solves and proves FSL.
-    Rows of yours on r keep that if rounding down keeps them (``solvers.facts.equivalent``), as ``side_constraints`` do.
+    If v_j > 0 then u_j >= v_j > 0, so e - r = 0 there: r_j = 1, and u_j = v_j. If v_j = 0, then u_j = 0 and any r_j in
+    [0, 1] are feasible, and the price makes r_j 0. So e'r = e'v_* at the optimum. -r'v + e'u is r'(u - v) + u'(e - r),
+    the sum of the products that complementarity sets to 0, and at least 0: FSB is FSL with an exact penalty.
+    If r_j < 1, u_j and v_j are 0, so rounding r down gives a point of FS that costs no more. Conversely u = v = |w|,
+    r = sigma is a point of FSL. With the same data and lambda both have the same optimum, and the tree of FS solves and
+    proves FSL. This remains true with user rows on r if rounding down does not violate them
+    (``solvers.facts.equivalent``), as for ``side_constraints``.
 Why FSV and FSS can be linearised
-    On v >= 0, where all feasible points lie, 1 - e^(-alpha v) and the sigmoid are concave. A concave objective over a
-    polyhedron without lines has a vertex solution; successive linearisation goes from vertex to better vertex and
-    stops after finitely many at a stationary one. At a vertex v_j = |w_j|: one of its two rows binds.
+    For v >= 0, which all feasible points satisfy, 1 - e^(-alpha v) and the sigmoid are concave. A concave objective
+    over a polyhedron without lines has a vertex solution. Successive linearisation moves from vertex to better vertex
+    and stops after finitely many steps at a stationary one. At a vertex v_j = |w_j|: one of its two rows is tight.
 Rows on features in FSV and FSS
-    ``sigma=True`` adds sigma as in FS: w_j = 0 unless sigma_j = 1, without a price. The points are then those of
-    polyhedra, one for each sigma that the rows allow, and the same linearisation ends at a point that is stationary in
-    each polyhedron that holds it, whatever rows there are on sigma (``solvers.drivers.sla``). sigma is 1 for what has
-    a weight or what rows ask for. A row on the sum of steps itself, sum_j c_j (1 - e^(-alpha v_j)) <= B, needs no
-    sigma: linearised it is an inner approximation. It bounds what v costs by the smoothed steps, and not the cost of
-    the features with a weight, which is at least that: 1 - e^(-alpha v) < 1.
+    ``sigma=True`` adds sigma as in FS: w_j = 0 unless sigma_j = 1, without a price. The feasible set is then a union of
+    polyhedra, one for each sigma that the rows allow. The same linearisation ends at a point that is stationary in each
+    polyhedron that contains it, for any rows on sigma (``solvers.drivers.sla``). sigma is 1 for features with a weight
+    and for features that the rows require. A row on the sum of steps, sum_j c_j (1 - e^(-alpha v_j)) <= B, needs no
+    sigma: its linearisation is an inner approximation. It limits the smoothed cost of v, but not the cost of the
+    features with a weight, which is larger, because 1 - e^(-alpha v) < 1.
 The steps of FSB (Algorithm 2.3)
-    For fixed v, (14) is linear in r over a box: r_j = 1 where mu v_j > (1 - mu) lambda, else 0. For fixed r it is a
-    linear program in all else, in which v_j and u_j may grow together at no cost where r_j = 1: v = u = |w| is the
-    smallest of these optima, and taken.
+    For fixed v, (14) is linear in r over a box: r_j = 1 if mu v_j > (1 - mu) lambda, else 0. For fixed r it is a linear
+    program in the other variables. If r_j = 1, v_j and u_j may grow together without a cost; the smallest optimum,
+    v = u = |w|, is used.
 FSB by solvers of the whole model
-    No bound on u and v follows from the data's size: of A = {1 + t}, B = {1 - t} the only plane without error has w =
-    1/t. None is needed: r is in no row, and (14) is affine in each r_j, so some optimum has r in {0, 1}, where u_j -
-    r_j v_j is u_j or u_j - v_j; ``whole.ordered_products`` writes r_j v_j with a binary and ordered sets, and FSB is
-    a MILP. At such an optimum u = v = |w|, and (14) is the l1 norm with a cap,
+    No bound on u and v follows from the size of the data: for A = {1 + t}, B = {1 - t} the only plane without error has
+    w = 1/t. No bound is needed: r is in no row, and (14) is affine in each r_j, so some optimum has r in {0, 1}, where
+    u_j - r_j v_j is u_j or u_j - v_j; ``whole.ordered_products`` writes r_j v_j with a binary and ordered sets, and FSB
+    is a MILP. At such an optimum u = v = |w|, and (14) is the capped l1 norm,
 
     .. math::
         \min\ (1 - \mu)(1 - \lambda) E + \sum_j \min \{ \mu |w_j|, (1 - \mu) \lambda \},
 
-    so what complementarity costs is bounded, by (1 - mu) lambda a feature, whatever w is. At every feasible point (14)
-    is at least 0. A solver whose r_j is 1 + 1e-8 sees 1e-8 v_j less: values are put on their bounds, and (14) is
-    evaluated again, before anything is claimed.
+    so the cost of complementarity is at most (1 - mu) lambda per feature for any w. At every feasible point (14) is at
+    least 0. If r_j of a solver is 1 + 1e-8, its objective is too small by 1e-8 v_j: values are moved to their bounds,
+    and (14) is evaluated again before a status is reported.
 Rows on features in FSB
-    ``sigma=True`` makes r binary: of rows on r half of a feature would be worth something, and round(r) might break
-    them. The steps are those above with a MILP over r in place of the closed form. r_j = 0 prices w_j by mu |w_j| and
-    does not forbid it, so the rows say what is selected where (14) is complementary only; mu goes on to be raised
-    until it is, and a point at which it never was counts as one that misses rows by its largest unselected weight. The
-    whole model is the same MILP as above, with rows: proven at its mu, and at that mu there is no better selection.
+    ``sigma=True`` makes r binary: otherwise rows on r would count fractions of a feature, and rounding r might violate
+    them. The steps are those above with a MILP over r instead of the closed form. r_j = 0 prices w_j by mu |w_j| and
+    does not forbid it, so the rows restrict the selection only if (14) is complementary. mu is increased until it is; a
+    point that never becomes complementary violates the rows by its largest unselected weight. The whole model is the
+    same MILP as above, with rows: it is proven at its mu, and at this mu there is no better selection.
 FS as a MILP
     sigma_j in {0, 1}, and either v_j = 0 or 1 - sigma_j = 0: a special ordered set of type 1, which needs no bound on w
-    (``form="sos1"``), or a disjunction of w_j = 0 and sigma_j = 1 (``form="indicator"``), for whose big-M w must be
-    bounded by you where a solver takes the whole model: no bound follows from the data. "branch-and-cut", the default,
-    needs neither: it searches over supports, and proves what it says from the data (``concave.tree``).
+    (``form="sos1"``), or a disjunction of w_j = 0 and sigma_j = 1 (``form="indicator"``). For the big-M of the
+    disjunction a solver of the whole model needs bounds on w, which do not follow from the data; set them yourself.
+    "branch-and-cut", the default, needs neither: it searches over supports, and its bounds follow from the data
+    (``concave.tree``).
 FS and FSL by solvers of the whole model
-    Their points are repaired, but their word is no proof: on columns of 1e6, 1.9 was "optimal" where 0.05 is.
-    In what is left of the time the tree proves a bound, and "optimal" is what meets it. Where you have edited what the
-    tree does not see, the bound is that of the model without the edit, or there is none, and the message says so.
+    Their points are repaired, but their status is not a proof: on columns of 1e6, 1.9 was reported as optimal, and the
+    optimum was 0.05. In the remaining time the tree proves a bound, and "optimal" is reported only if the point attains
+    it. After an edit that the tree does not support, the bound is that of the model without the edit, or there is none,
+    and the message reports it.
 Scaling
     (7) does not change when a column is rescaled. The others do: alpha v_j and mu v_j compare weights. Standardise.
 Symbols
     w -> ``w`` (features; 1/unit of the feature), gamma -> ``gamma``, ``b`` = -gamma, y -> ``y`` (A), z -> ``z`` (B),
     v -> ``v``, u -> ``u``, r -> ``r`` (features), lambda -> ``penalty``, alpha -> ``alpha`` (per unit of w), mu ->
-    ``mu``, E -> ``error``, the sum that lambda prices -> ``features_used``; in FS, and
-    on demand in FSV and FSS: sigma -> ``sigma``, 1 - sigma_j -> ``unselected``.
+    ``mu``, E -> ``error``, the sum with the price lambda -> ``features_used``; in FS, and
+    on request in FSV and FSS: sigma -> ``sigma``, 1 - sigma_j -> ``unselected``.
 Source
     Bradley, Mangasarian, Street 1998, "Feature selection via mathematical programming", INFORMS Journal on Computing
     10(2): (5), (7), (10), (11), (13), (14), Algorithms 2.1 and 2.3.
 Deviations
-    The paper calls FSS neither convex nor concave, which is true of all of R only, and solves it by MINOS. Its
-    condition on mu prints u'(r + e) where u'(-r + e) is meant. FSS keeps the constant n/2 at v = 0.
+    The paper calls FSS neither convex nor concave, which is true only for all of R, and solves it by MINOS. Its
+    condition on mu prints u'(r + e) instead of u'(-r + e). FSS keeps the constant n/2 at v = 0.
 Class
     FS: MILP with ordered sets. FSS, FSV: concave over a polyhedron (NLP). FSL: LP with complementarity. FSB: bilinear.
 Certificate
     FS and FSL exact, proven from the data; edited beyond rows and costs on sigma feasible. FSV and FSS stationary; FSB
     stationary by its driver, exact by scip or gurobi.
 
-May import ``fsmodels.models`` and ``fsmodels.models.proofs``, ``fsmodels.datasets``, the ground files and, of
-``solvers``, its facts, LPs and boxes; no other family.
+May import ``fsmodels.models`` and ``fsmodels.models.proofs``, ``fsmodels.datasets``, the modules of ``fsmodels`` itself
+and, from ``solvers``, facts, LPs and boxes; no other family.
 """
 
 from __future__ import annotations
@@ -138,16 +141,16 @@ def fs(data: Dataset, *, penalty: float, max_features: int | None = None, form: 
     penalty : float
         lambda in [0, 1), the weight of the number of features; ``model.penalty`` can be changed between solves.
     max_features : int, optional
-        At most so many features as well, 1..n.
+        The maximum number of features in addition, 1..n.
     form : {"sos1", "indicator"}
-        How "w_j = 0 unless sigma_j = 1" is written, for solvers of the whole model: "sos1" needs one with ordered sets
-        (scip, gurobi), "indicator" bounds on ``model.w`` that you set.
+        Form of "w_j = 0 unless sigma_j = 1", for solvers of the whole model: "sos1" needs a solver with ordered sets
+        (scip, gurobi), "indicator" needs your bounds on ``model.w``.
 
     Returns
     -------
     pyo.ConcreteModel
-        ``sigma`` (features) selects, so that side constraints can be stated. Rows and costs on sigma, and on variables
-        of your own, are for the default driver; any other edit is for scip or gurobi.
+        ``sigma`` (features) selects, so that side constraints can be added. The default driver supports rows and costs
+        on sigma and on your own variables; scip and gurobi support all other edits.
 
     Raises
     ------
@@ -184,13 +187,13 @@ def fsv(data: Dataset, *, penalty: float, alpha: float = 5.0, sigma: bool = Fals
     alpha : float
         Steepness, above 0, per unit of w; ``model.alpha`` can be changed between solves.
     sigma : bool
-        Add binaries ``sigma`` (features): w_j = 0 unless sigma_j = 1, for rows on what is selected.
+        Add binaries ``sigma`` (features): w_j = 0 unless sigma_j = 1, for rows on the selection.
 
     Returns
     -------
     pyo.ConcreteModel
-        ``step`` (features) is each feature's price before lambda: edit ``model.features_used`` to weigh them, or bound
-        a sum of them, which "sla" takes without sigma.
+        ``step`` (features) is the price of each feature without lambda: edit ``model.features_used`` for different
+        prices, or add a row on a sum of steps, which "sla" supports without sigma.
 
     Examples
     --------
@@ -207,8 +210,8 @@ def fsv(data: Dataset, *, penalty: float, alpha: float = 5.0, sigma: bool = Fals
 def fss(data: Dataset, *, penalty: float, alpha: float = 5.0, sigma: bool = False) -> pyo.ConcreteModel:
     """Build FSS (10): the step function by the sigmoid 1 / (1 + exp(-alpha v)), 1/2 at v = 0, concave on v >= 0.
 
-    Its price for a feature rises by lambda/2 in all and starts with the slope alpha/4, where FSV's rises by lambda with
-    the slope alpha: at the same lambda it keeps more features. Parameters, components and errors as for ``fsv``.
+    The price of a feature rises by lambda/2 in total, with the slope alpha/4 at 0; that of FSV rises by lambda with the
+    slope alpha. At the same lambda FSS keeps more features. Parameters, components and errors as for ``fsv``.
 
     Examples
     --------
@@ -229,9 +232,9 @@ def fsl(data: Dataset, *, penalty: float) -> pyo.ConcreteModel:
     Returns
     -------
     pyo.ConcreteModel
-        ``sigma`` refers to ``r``, which is 1 where v_j > 0, so that side constraints can be stated. By default the
-        tree of FS, whose optimum is the same, solves it and proves it from the data. Solvers with ordered sets (scip,
-        gurobi) take any edit; NLP solvers find local optima; others need bounds on u and v.
+        ``sigma`` refers to ``r``, which is 1 if v_j > 0, so that side constraints can be added. By default the tree of
+        FS, which has the same optimum, solves the model and proves the solution from the data. Solvers with ordered
+        sets (scip, gurobi) support any edit; NLP solvers find local optima; others need bounds on u and v.
 
     Examples
     --------
@@ -267,16 +270,16 @@ def fsb(data: Dataset, *, penalty: float, mu: float | None = None, sigma: bool =
     data, penalty
         As for ``fs``; standardised, as mu compares weights.
     mu : float, optional
-        The weight of complementarity, in (0, 1). By default every solver and driver takes the smallest of 0.05, 0.15,
-        ..., 0.95 whose solution is complementary, else 0.95 with a message; ``model.mu`` holds it afterwards.
+        The weight of complementarity, in (0, 1). By default every solver and driver uses the smallest of 0.05, 0.15,
+        ..., 0.95 with a complementary solution, else 0.95 with a message; ``model.mu`` contains it afterwards.
     sigma : bool
-        Make r binary, and let ``sigma`` refer to it, for rows on what is selected. ``mu`` is then the first of the
-        values that are tried: only a complementary solution keeps such rows.
+        Make r binary, and let ``sigma`` refer to it, for rows on the selection. ``mu`` is then the first value to try:
+        only a complementary solution satisfies such rows.
 
     Returns
     -------
     pyo.ConcreteModel
-        ``r`` prices, ``u`` >= ``v``; blocks r and all else, for the driver "alternating".
+        ``r`` has the price, ``u`` >= ``v``; the blocks of the driver "alternating" are r and all other variables.
 
     Examples
     --------
@@ -286,7 +289,7 @@ def fsb(data: Dataset, *, penalty: float, mu: float | None = None, sigma: bool =
     'stationary'
     """
     model = bounded_plane("FSB", data, penalty)
-    weight = partial(share, "mu", meaning="mu weighs complementarity", open_below=True)
+    weight = partial(share, "mu", meaning="mu is the weight of complementarity", open_below=True)
     model.mu = changeable(weight, MU[0] if mu is None else mu, "(14) weight of complementarity")
     domain = pyo.Binary if choosing(sigma) else pyo.UnitInterval
     model.r = pyo.Var(model.features, domain=domain, doc="(14) r = v_* where complementary")
@@ -318,7 +321,7 @@ def fsb(data: Dataset, *, penalty: float, mu: float | None = None, sigma: bool =
 
 
 def _weights_of_complementarity(model: pyo.ConcreteModel, mu: float | None, sigma: bool) -> PenaltyValues | None:
-    """Return the values of mu that are tried: the one that is given counts alone where no row rests on r."""
+    """Return the values of mu to try; None for a given mu without rows on r."""
     if mu is not None and not sigma:
         return None
     values = MU if mu is None else [mu, *(value for value in MU if value > mu)]
@@ -326,7 +329,7 @@ def _weights_of_complementarity(model: pyo.ConcreteModel, mu: float | None, sigm
 
 
 def _unselected_weight(model: pyo.ConcreteModel) -> float:
-    """Return the largest weight that rows on sigma say there is not."""
+    """Return the largest weight of an unselected feature."""
     pairs = zip(model.w.values(), model.sigma.values(), strict=True)
     return max((abs(w.value) for w, s in pairs if s.value is not None and s.value < 0.5), default=0.0)
 
@@ -370,7 +373,7 @@ def _smoothed(
 
 
 def _chosen_among(model: pyo.ConcreteModel, data: Dataset, most: int | None, form: str) -> pyo.ConcreteModel:
-    """Return FS, complete, of a model with sigma: the largest number of features, the objective, the facts."""
+    """Complete FS in a model with sigma: limit on the number of features, objective, and facts."""
     sigma = list(model.sigma.values())
     model.features_used = pyo.Expression(expr=pyo.quicksum(sigma), doc=r"(7) e'v_* \(\sum_j \sigma_j\)")
     if most is not None:
@@ -382,7 +385,7 @@ def _chosen_among(model: pyo.ConcreteModel, data: Dataset, most: int | None, for
 
 
 def _structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> Structure:
-    """Return what drivers may use of FS."""
+    """Return the structure of FS for drivers."""
     sigma, kept = list(model.sigma.values()), data.counting
     put = partial(put_point, selecting_component(model))
     sub = Supports(model, Columns.of(kept.X), kept.y, class_shares(kept), put)
@@ -407,7 +410,7 @@ def _structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> Structure:
 
 
 def _equivalent(data: Dataset) -> EquivalentModel:
-    """Return how FS is built anew for a model of FS or FSL."""
+    """Return the functions that build FS for a model of FS or FSL and load its solution."""
     return EquivalentModel(partial(_as_fs, data), _sigma, _load)
 
 
@@ -416,9 +419,9 @@ def _sigma(model: pyo.ConcreteModel) -> list[Any]:
 
 
 def _as_fs(data: Dataset, model: pyo.ConcreteModel) -> pyo.ConcreteModel:
-    """Return FS for drivers, whose oracle has the rows of the data: to state those once more takes the time of all."""
+    """Return FS for drivers without the rows of the data, which the oracle contains and which take most of the time."""
     most = model.component("max_features")
-    known = data if data.scale.chosen else data.scaled("none")  # the user was warned about its units
+    known = data if data.scale.chosen else data.scaled("none")  # without a second warning about units
     equivalent = bounded_plane("FS", known, pyo.value(model.penalty), stated=False)
     by_ordered_sets(equivalent, equivalent.v)
     return _chosen_among(equivalent, known, None if most is None else int(pyo.value(most)), FORMS[0])

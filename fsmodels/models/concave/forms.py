@@ -1,4 +1,4 @@
-"""The rows that FS, its smoothings and FSL share, and the ways to state that what is not selected has no weight."""
+"""Common rows and points of FS, its approximations, FSL and FSB."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MEANING = "lambda weighs the number of features against the error"
 
 
 def bounded_plane(name: str, data: Dataset, penalty: float, *, stated: bool = True) -> pyo.ConcreteModel:
-    """Return the rows that all models share, those of the data where they are stated, and lambda."""
+    """Return a model with lambda and the common rows; the rows of the data only if ``stated``."""
     model = separating_plane(name, data, stated=stated)
     model.penalty = changeable(partial(share, "penalty", meaning=MEANING), penalty, "(7) lambda")
     model.v = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(7) bound on |w_j|")
@@ -46,7 +46,7 @@ def bounded_plane(name: str, data: Dataset, penalty: float, *, stated: bool = Tr
 
 
 def price_features(model: pyo.ConcreteModel, number: str) -> None:
-    """State the objective: the error and the price of the features."""
+    """Add the objective: the error and the price of the features."""
     model.objective = pyo.Objective(
         expr=(1 - model.penalty) * model.error + model.penalty * model.features_used,
         doc=rf"{number} error and number of features \((1 - \lambda) \left({latex_of(model.error)}\right) "
@@ -55,17 +55,17 @@ def price_features(model: pyo.ConcreteModel, number: str) -> None:
 
 
 def certified(model: pyo.ConcreteModel, data: Dataset, facts: Facts) -> pyo.ConcreteModel:
-    """Attach facts with the point w = 0, and with what puts a point on its rows: v = |w|, and the best gamma, y and z.
+    """Attach facts with a certificate: the point w = 0, and the repair of a point by v = |w| and the best gamma, y, z.
 
-    In FSB without sigma r is chosen by the price as well, and there is no repair.
+    FSB without sigma has no repair, because r also depends on the price.
     """
     data = data.counting
-    columns, shares, chooses = Columns.of(data.X), class_shares(data), model.component("sigma") is not None
-    smoothed = not chooses and model.component("r") is None
-    read = read_selection if chooses else read_weights
+    columns, shares, selects = Columns.of(data.X), class_shares(data), model.component("sigma") is not None
+    smoothed = not selects and model.component("r") is None
+    read = read_selection if selects else read_weights
     put = partial(put_point, selecting_component(model))
     proof = ClassifierProof(columns, data.y, shares, read, put, None, priced=False)
-    facts.certificate = proof.certificate(plane_rows(model), repaired=chooses or smoothed)
+    facts.certificate = proof.certificate(plane_rows(model), repaired=selects or smoothed)
     facts.certificate.trivial_if_better = not smoothed
     facts.change = plane_change(
         model, columns, *(part for part in map(model.component, ("v", "u")) if part is not None)
@@ -81,7 +81,7 @@ def selecting_component(model: pyo.ConcreteModel) -> str:
 
 
 def put_point(selection: str, model: pyo.ConcreteModel, point: Point) -> None:
-    """Write a point on all components of a model of this module, v and u at their least."""
+    """Write a point on all components of a model, with the smallest v and u."""
     put_plane(model, point)
     write(model.v, np.abs(point.w))
     if selection == "u":
@@ -95,7 +95,7 @@ def put_point(selection: str, model: pyo.ConcreteModel, point: Point) -> None:
 
 
 def smallest(model: pyo.ConcreteModel) -> None:
-    """Set v and u to their least values, |w|: larger ones are as good where r_j = 1."""
+    """Set v and u to their smallest values, |w|; larger ones have the same cost if r_j = 1."""
     for w, v, u in zip(model.w.values(), model.v.values(), model.u.values(), strict=True):
         v.set_value(abs(w.value), skip_validation=True)
         u.set_value(abs(w.value), skip_validation=True)

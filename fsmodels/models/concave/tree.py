@@ -1,39 +1,40 @@
-r"""What proves FS: a bound over all supports between two, for ``branch-and-cut``.
+r"""Proof of FS: a bound for all supports between two supports, for ``branch-and-cut``.
 
 Problem
-    With q(S) = (1 - lambda) E(S), E(S) the robust LP (5) on the features S, FS with any rows and costs of the user's on
-    sigma and variables of the user's own is
+    With q(S) = (1 - lambda) E(S), E(S) the robust LP (5) on the features S, FS with any rows and costs on sigma and on
+    user variables is
 
     .. math:: \min\ c^\top z + q(S), \quad z = (\sigma, u) \in P, \quad S = \{j : \sigma_j = 1\}
 
     No bound on w follows from the data, so no row between w and sigma makes a relaxation. But q does not increase with
     S, and is at least 0.
 Bound of a node
-    I holds the features with sigma_j = 1, F those that are still open. A solution within has S = I, or I and some of F:
+    I contains the features with sigma_j = 1, F the undecided ones. A solution has S = I, or I and some features of F:
 
     .. math:: \min \{ L(I) + q(I),\ L^+ + q(I \cup F) \}
 
-    with L(I) a lower bound of c.z over P where F is 0, and L+ one where sigma_F sums to 1 at least
-    (``solvers.facts.row_cut``). The first is a bound of what I itself costs, which is asked as an incumbent.
+    with L(I) a lower bound of c.z over P for sigma_F = 0, and L+ one for a sum of sigma_F of at least 1
+    (``solvers.facts.row_cut``). The first is a bound of the cost of I, which is also evaluated as an incumbent.
 Cut
-    With f no more than any q, eta >= q(S) - (q(S) - f) sum_{j not in S} sigma_j at every 0/1 point: a support within S
-    has no less than q(S), and any other has f at least.
+    If f is a lower bound of all q, eta >= q(S) - (q(S) - f) sum_{j not in S} sigma_j at every 0/1 point: a support
+    within S has at least q(S), and any other support at least f.
 Incumbents
-    At the root and at one node in fifty, what is worth least by its price is dropped from the node's
-    plane again and again, down to I; the best support met is tried. Exchanges do the rest.
+    At the root and at one node in fifty, a backward elimination drops the features with the smallest prices from the
+    plane of the node, down to I, and the best support is tried. Exchanges improve it.
 Branching
-    Until something is learnt, on what the plane of I and F uses most: |w_j| times the size of its column.
+    Without pseudo-costs, on the feature with the largest effect in the plane of I and F: |w_j| times the size of its
+    column.
 
-The robust LP (5) on any support: a proven bound, a plane, and what each feature is worth there.
+The robust LP (5) on any support: a proven bound, a plane, and a price of each feature.
 
 Proof
-    E(S) is solved as its dual, max e'a over A_S a = 0, 0 <= a <= s, in equilibrated columns: n + 1 rows with bounded
-    columns, in a third of the primal's time. Its multipliers are weights, whose slacks are computed from the data, so
-    that they are feasible; a is repaired to a bound by weak duality (``bounds``). The LP solver's word counts for
-    nothing.
+    The dual of E(S) is solved, max e'a over A_S a = 0, 0 <= a <= s, in equilibrated columns: n + 1 rows with bounded
+    columns, in a third of the time of the primal. Its multipliers are weights. Their slacks are computed from the data,
+    so they are feasible; a is repaired and gives a bound by weak duality (``bounds``). The status of the LP solver is
+    not used as a proof.
 Prices
-    For a feature of S, what E rises by where it is its mean and all else stays; for any other, the reduced cost of
-    its weight times the median size of those of S.
+    For a feature of S, the increase of E if the feature is replaced by its mean and all else is fixed; for any other
+    feature, the reduced cost of its weight times the median size of the weights of S.
 """
 
 from __future__ import annotations
@@ -59,13 +60,13 @@ from solvers.lp.highs import HighsLP, LpStatus
 FloatArray = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-KEPT = 20_000  # planes remembered
-NONE = 1e-9  # relative: weights below this of the largest are rounding
+KEPT = 20_000  # planes in memory
+NONE = 1e-9  # smaller weights, relative to the largest, are rounding errors
 
 
 @dataclass(frozen=True)
 class Plane:
-    """The robust LP on a support: its proven bound, a plane and what it costs, and the multipliers (l,)."""
+    """Solution of the robust LP on a support: proven bound, a plane with its error, and the multipliers a (l,)."""
 
     bound: float
     error: float
@@ -77,7 +78,7 @@ class Plane:
 
 
 class RobustOn:
-    """The robust LP on any support: two persistent LPs, as large supports are near large ones, and small near small."""
+    """The robust LP on any support, with one persistent LP for large supports and one for small supports."""
 
     def __init__(self, columns: Columns, y: FloatArray, shares: FloatArray) -> None:
         self._columns, self._y, self._s = columns, y, shares
@@ -86,7 +87,7 @@ class RobustOn:
         self._known: dict[bytes, Plane] = {}
 
     def __call__(self, used: Mask, time_limit: float | None) -> Plane:
-        """Return the plane on the features ``used`` (n,); w = 0 and no bound above 0 where time is up."""
+        """Return the plane on the features ``used`` (n,); w = 0 and the bound 0 after the time limit."""
         key = used.tobytes()
         if key not in self._known:
             plane, solved = self._solve(used, time_limit)
@@ -102,7 +103,7 @@ class RobustOn:
         return self._known.get(used.tobytes())
 
     def prices(self, used: Mask, plane: Plane) -> FloatArray:
-        """Return what each feature (n,) changes E by, as an estimate, where it joins, or has been."""
+        """Return an estimate of the change of E if each feature (n,) is added, or was not in the support."""
         columns, y, s = self._columns, self._y, self._s
         gains = np.abs(np.asarray(columns.z.T @ (y * plane.a)).ravel())
         sizes = plane.size[plane.size > 0]
@@ -117,7 +118,7 @@ class RobustOn:
         columns, y, s, n = self._columns, self._y, self._s, self._n
         large = 2 * int(used.sum()) > n
         answer = None
-        if time_limit is None or time_limit > 0:  # to hand the data to HiGHS takes a second for 5000 x 800
+        if time_limit is None or time_limit > 0:  # passing the data to HiGHS takes a second for 5000 x 800
             if large not in self._lps:
                 self._lps[large] = self._built()
             side = np.where(used, 0.0, np.inf)
@@ -149,25 +150,25 @@ def _part(columns: Columns, used: Mask) -> Columns:
     return Columns(columns.X[:, used], columns.centre[used], columns.factor[used], columns.largest[used])
 
 
-AT_ONCE = 20  # a share of the features that is dropped at once: a hundred planes from 1000 features to none
-SEARCHED = 50  # nodes of which one is searched for an incumbent
-LARGE, SMALL = 0.9, 0.1  # where the features are put, between 0 and 1, that a plane uses most and least
+AT_ONCE = 20  # one in 20 features is dropped per plane: a hundred planes from 1000 features to none
+SEARCHED = 50  # one in 50 nodes is searched for an incumbent
+LARGE, SMALL = 0.9, 0.1  # sigma of the open features with the largest and the smallest effect in a plane
 
 
 def _between(size: FloatArray, inside: Mask, open_: Mask) -> FloatArray:
-    """Return sigma with those of the open features that have a weight between 0 and 1."""
+    """Return sigma with values between 0 and 1 for the open features with a weight."""
     size = np.where(open_, size, 0.0)
     largest = size.max(initial=0.0)
     between = SMALL + (LARGE - SMALL) * size / largest if largest > 0 else size
     return np.where(inside, 1.0, np.where(size > 0, between, 0.0))
 
 
-def _put_nowhere(model: Any, point: Point) -> None:
-    """Leave a point where it is: there is no model."""
+def _ignore(model: Any, point: Point) -> None:
+    """Ignore a point, because there is no model."""
 
 
 class Supports:
-    """FS's subproblem and its relaxation, for a ``Structure``; valid as built only."""
+    """Subproblem of FS and its relaxation, for a ``Structure``; valid only for the model as built."""
 
     def __init__(
         self, model: Any, columns: Columns, y: FloatArray, shares: FloatArray, put: Callable[[Any, Point], None]
@@ -187,14 +188,14 @@ class Supports:
 
     def detached(self) -> Supports:
         """Return a copy without the model, for other processes."""
-        return Supports(SimpleNamespace(penalty=float(pyo.value(self._model.penalty))), *self._data, _put_nowhere)
+        return Supports(SimpleNamespace(penalty=float(pyo.value(self._model.penalty))), *self._data, _ignore)
 
     def parameters(self) -> tuple[float]:
-        """Return what the subproblem's value depends on besides sigma."""
+        """Return the parameters of the subproblem other than sigma."""
         return (float(pyo.value(self._model.penalty)),)
 
     def solve(self, point: FloatArray, tolerance: float, time_limit: float | None) -> SubAnswer:
-        """Answer at sigma (n,), each in [0, 1]; what is above 0 may be used."""
+        """Solve the subproblem at sigma (n,) in [0, 1]; features with sigma_j > 0 may be used."""
         used = point > 0
         plane, share = self._robust(used, time_limit), self._share()
         chosen = Point(plane.w, plane.b, plane.xi, point > 0.5)
@@ -217,7 +218,7 @@ class Supports:
         enough: float,
         time_limit: float | None,
     ) -> RelaxedAnswer | None:
-        """Bound all supports within bounds: ``facts.structure.Relaxation``; None where the rows bound nothing."""
+        """Bound all supports within bounds: ``facts.structure.Relaxation``; None if the rows give no bound."""
         n = len(self._data[0].factor)
         if self._rows is None or self._rows.master is not master:
             self._rows, self._calls = RowBound(master, n), 0
