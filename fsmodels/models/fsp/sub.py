@@ -29,7 +29,7 @@ from solvers.facts import Adapted, Cut, EditedSub, Inexpressible, LinearRows, Re
 
 MOST_ROWS = 200  # of the master: with more the joint relaxation is slow
 NEGLIGIBLE = 1e-5  # a smaller suggested sigma is set to 0: the time for SUB depends on the support
-TOLERANCE = 1e-6  # distance of sigma from 1; the tolerance of solvers
+SIGMA_TOLERANCE = 1e-6  # distance of sigma from 1; the tolerance of solvers
 
 
 def one_sided(master: LinearRows) -> Rows | None:
@@ -104,7 +104,7 @@ class FastSub:
         """Solve SUB at sigma (n,) in [0, 1] and at the other variables of edited rows; Aytug 2015, (5)-(10)."""
         edits = self._edits
         if edits is not None:
-            missing = np.flatnonzero(edits.must & (point[: edits.must.size] < 1 - TOLERANCE))
+            missing = np.flatnonzero(edits.must & (point[: edits.must.size] < 1 - SIGMA_TOLERANCE))
             if missing.size:
                 return SubAnswer(None, np.inf, Cut(1.0, -1.0 * (np.arange(point.size) == missing[0])), _no_solution)
         answer = self._oracle().solve(point, tolerance=tolerance, time_limit=time_limit)

@@ -53,7 +53,7 @@ def folder(tmp_path_factory):
 
 
 LONG = "n" * 300
-HUGE = "at most 1e+30 can be borne"
+HUGE = "at most 1e+30 is allowed"
 RANGE = "outside the range of the arithmetic: give 1e-30..1e+30"
 NONE = "--scale none"
 MODELS = {
