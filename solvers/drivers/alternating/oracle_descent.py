@@ -1,40 +1,39 @@
-r"""The driver ``alternating`` where each block's problem is solved by a function of the facts, not by its algebra.
+r"""The driver ``alternating`` for models whose facts have a function that improves each block.
 
-For models too large to write down: the model holds variables and an objective that can be evaluated, the structure
-knows how to improve each block. The driver ``alternating`` runs this loop on them:
+For models too large to write down: the model has variables and an objective that can be evaluated, and its facts
+improve each block. The driver ``alternating`` runs this loop:
 
-    0. Take the values on the model, within the bounds, as the start; ``begin`` completes them. Whatever cannot be
-       broken off is left out where it would end after the limit; a run without a point returns the trivial one. Where
-       there are rows the start is the nearest point that satisfies them.
+    0. Start at the values of the model, within the bounds; with rows at the nearest point that satisfies them.
+       ``begin`` completes the start. A step that cannot be interrupted is left out if it would end after the limit; a
+       run without a point returns the trivial one.
     1. For each block: let its step move the point. A step never raises the block's own objective. With ``carried`` the
-       first block begins where the last sweeps lead to (``Extrapolation``), if the objective is no higher after it.
+       first block begins at an extrapolation of the last sweeps (``Extrapolation``) if the objective is no higher then.
     2. Record the model's objective, and keep the point if it is the best so far (with ``keeps_last``: the latest).
-    3. Stop when ``settled`` says that a whole sweep has changed nothing that counts and the residual is within the
-       tolerance (without ``keeps_last``), or after ``sweeps`` sweeps.
+    3. Stop when ``settled`` reports that a sweep has not changed the point and the residual is within the tolerance
+       (without ``keeps_last``), or after ``sweeps`` sweeps.
     4. ``finish`` the point.
 
-Nothing is proven about other points: the status is "stationary" where the measured first-order residual of the model's
-objective is within the tolerance at the point returned, and "feasible" elsewhere; there is no bound, but at a limit one
-that the structure knows beforehand. Bounds and fixed values of the variables in ``boxed`` are the model's now, and so
-are linear rows on those in ``rowed``, to which the blocks' methods project (``solvers.box.polyhedron``); whatever else
-an edit could change is refused by name.
+Nothing is proven about other points. The status is "stationary" if the measured first-order residual of the model's
+objective is within the tolerance at the point returned, and "feasible" otherwise. There is no bound, except at a limit
+one that the facts include. Bounds and fixed values of the variables in ``boxed`` are those of the model now, and so
+are linear rows on those in ``rowed``, onto which the methods of the blocks project (``solvers.box.polyhedron``). Other
+edits are rejected by name.
 
-``Extrapolation`` tells from where to begin the next sweep of blocks: what the last sweeps, taken as steps to a fixed
-point, lead to.
+``Extrapolation`` proposes where to begin the next sweep, from the last sweeps as steps of a fixed-point iteration.
 
-A sweep maps the variables that it begins from, ``carried``, to new ones, g = T(z); all others its first block makes
-anew. Near a stationary point T is nearly linear and contracts slowly. Anderson's mixing of the last sweeps,
+A sweep maps the variables from which it begins, ``carried``, to new ones, g = T(z); its first block computes all
+others. Near a stationary point T is nearly linear and contracts slowly. Anderson's mixing of the last sweeps,
 
 .. math:: z = g_k - \sum_j \gamma_j (g_{j+1} - g_j),\quad \gamma = \arg\min \| r_k - \sum_j \gamma_j (r_{j+1} - r_j) \|,
     \quad r_j = g_j - z_j,
 
-is exact where T is linear in few directions; where it misleads, the last move is made once more, longer each time that
-this helps. The driver takes a point only where the objective after the first block is no more than where the last sweep
-ended: it falls in every sweep with these points as without. A variable at a bound stays there, and no other is put on
-one: a bound may be a point from which no block finds back.
+is exact if T is linear in few directions. If it fails, the last move is repeated, longer each time that this helps. The
+driver accepts a point only if the objective after the first block is at most that at the end of the last sweep, so the
+objective decreases in every sweep as without these points. A variable at a bound stays there, and no other is moved
+to one, because a block may not leave a bound again.
 
 Kernel weights of Sonar at (C, mu) = (32, 1), (128, 1/16), (8, 1/4), (1, 1/4): of the 16 runs of Algorithms 1 and 2 by
-two methods 10 end at 100 sweeps without, one with it, and all take 8.6 s of CPU in place of 12.3.
+two methods, 10 reach 100 sweeps without extrapolation and one with it; all take 8.6 s of CPU in place of 12.3.
 """
 
 from __future__ import annotations
@@ -63,19 +62,19 @@ from solvers.model.expressions import variables
 from solvers.model.linear import LinearRows
 from solvers.options import Config
 from solvers.result import ROUNDING, SolutionStatus, StopReason
-from solvers.values import fixed, kept
+from solvers.values import fixed, kept, put_back
 
 FloatArray = NDArray[np.float64]
 
-PATIENCE = 20  # sweeps as they are: they choose the local minimum, and longer steps another, mostly a worse one
+PATIENCE = 20  # sweeps without extrapolation: they choose the local minimum; longer steps mostly lead to a worse one
 MEMORY = 5  # differences of sweeps
-NEARER = 0.5  # of its distance to a bound: what a variable keeps
+NEARER = 0.5  # of its distance to a bound: the least that remains for a variable
 SHORTEST = 1.0  # times the last move
-SINGULAR = 1e-8  # relative: directions of the sweeps that differ by less are one
+SINGULAR = 1e-8  # relative: directions of the sweeps that differ by less are equal
 
 
 class Extrapolation:
-    """The last sweeps; ``places``: the carried variables in a point."""
+    """Extrapolation of the last sweeps; ``places``: positions of the carried variables in a point."""
 
     def __init__(self, places: NDArray[np.intp], lower: FloatArray, upper: FloatArray) -> None:
         self.places, self.lower, self.upper = places, lower[places], upper[places]
@@ -88,7 +87,7 @@ class Extrapolation:
         self._sweeps = [*self._sweeps[-MEMORY:], (before[self.places].copy(), after[self.places].copy())]
 
     def points(self, x: FloatArray) -> Iterator[FloatArray]:
-        """Yield points from which to sweep in place of x, the end of the last sweep; the first one that helps is used.
+        """Yield points from which to sweep in place of x, the end of the last sweep; the first that helps is used.
 
         >>> sweeps = Extrapolation(np.array([0]), np.array([0.0]), np.array([np.inf]))
         >>> z = np.array([8.0])
@@ -124,31 +123,31 @@ class Extrapolation:
 Ended = tuple[StopReason, SolutionStatus | None]
 
 SLACK = 1e-9  # relative: rounding by which a step may raise its own objective
-ENDLESS = -1e20  # an objective below it has no end
+ENDLESS = -1e20  # an objective below it is unbounded
 
 
 @dataclass
 class OracleConfig(Config):
-    """Options of ``alternating`` on a model whose blocks are oracles; ``iteration_limit`` counts sweeps.
+    """Options of ``alternating`` for a model whose blocks are oracles; ``iteration_limit`` counts sweeps.
 
-    A model of one block counts the iterations of its method instead. ``method``: of the blocks that are minimised over
-    a box, one of ``solvers.box.minimise.METHODS``; by default the structure's. ``tolerance``: for the residual of a
+    For a model of one block it counts the iterations of the method. ``method``: of the blocks that are minimised over
+    a box, one of ``solvers.box.minimise.METHODS``; by default that of the facts. ``tolerance``: for the residual of a
     stationary point and for the methods of the blocks.
     """
 
     renamed: ClassVar[dict[str, str]] = {
         "sub_solver": 'the method of its blocks is method="l-bfgs-b"',
-        "blocks": "the blocks of this model are functions of its structure; leave blocks= out",
+        "blocks": "the blocks of this model are functions of its facts; leave blocks= out",
     }
     method: str | None = None
     tolerance: float = 1e-3
 
 
 class OracleDescent(Driver):
-    """Descent over oracle blocks; ``details`` has the residual and the objective of each step."""
+    """Descent over oracle blocks; ``details`` has the residual, and the objectives of each step."""
 
     name = "alternating"
-    title = "models whose blocks are solved by functions of their structure"
+    title = "models whose blocks are solved by functions of their facts"
     options_type = OracleConfig
     facts_type = OracleBlocks
     config: OracleConfig
@@ -163,10 +162,10 @@ class OracleDescent(Driver):
         self.sign = 1.0
         edits = structure.edits(self.model)
         if edits:
-            able = ", ".join(dict.fromkeys(v.parent_component().name for v in data_of(structure.boxed)))
+            editable = ", ".join(dict.fromkeys(v.parent_component().name for v in data_of(structure.boxed)))
             raise ModelError(
-                f"The steps of this model stand for it as it was built. Here {edits[0]}: only bounds and fixed values "
-                f"of {able} may change{_addable(structure)}. "
+                f"The steps of this model solve it as it was built. Here {edits[0]}: only bounds and fixed values "
+                f"of {editable} may change{_addable(structure)}. "
                 f"{structure.remedy[:1].upper()}{structure.remedy[1:]} to edit it."
             )
         self.variables, self.stated = structure.variables(), structure.on_point(self.model)
@@ -177,17 +176,14 @@ class OracleDescent(Driver):
         self.steps: list[dict[str, Any]] = []
         self._sweep = 0
         self._value = math.inf
+        mine = {id(v) for v in data_of(structure.carried)}
+        self._carried = np.flatnonzero([id(v) in mine for v in self.variables])
         self._ahead: Extrapolation | None = None
         self._point: FloatArray | None = None
-        self._trivial = False  # what is returned is the model's trivial point
-
-    def _extrapolation(self) -> Extrapolation | None:
-        mine = {id(v) for v in data_of(self.facts.carried)}
-        places = np.flatnonzero([id(v) in mine for v in self.variables])
-        return Extrapolation(places, self.lower, self.upper) if len(places) else None
+        self._trivial = False  # True if the result is the trivial point of the model
 
     def _rows_now(self) -> Polyhedron | None:
-        """Return the rows on the variables of the point, with all others at their values."""
+        """Return the rows on the variables of the point; all other variables are constants."""
         if not self.stated:
             return None
         mine = {id(v) for v in self.variables}
@@ -197,7 +193,7 @@ class OracleDescent(Driver):
         return Polyhedron(np.asarray(r.matrix.todense()), r.lower, r.upper)
 
     def why_infeasible(self) -> str:
-        """Return crossing bounds, or rows that have no solution together, in words."""
+        """Describe crossing bounds, or rows that have no common solution."""
         if self.stated and not np.any(self.lower > self.upper):
             return clashing_rows(self.stated, self.variables, Runner(find("highs"), SolveOptions()))
         k = int(np.argmax(self.lower > self.upper))
@@ -220,12 +216,13 @@ class OracleDescent(Driver):
             self._conclude()
 
     def _within(self, x: FloatArray) -> FloatArray | None:
-        """Return the nearest point of bounds and rows; None where there is none."""
+        """Return the nearest point that satisfies bounds and rows; None if there is none."""
         inside = np.clip(x, self.lower, self.upper)
         return inside if self.rows is None else self.rows.nearest(inside, self.lower, self.upper)
 
     def _descend(self, x: FloatArray) -> Ended:
-        facts, c, self._ahead = self.facts, self.config, self._extrapolation()
+        facts, c = self.facts, self.config
+        self._ahead = Extrapolation(self._carried, self.lower, self.upper) if len(self._carried) else None
         if (stop := self._before_step()) is not None:
             return stop, None
         if facts.begin is not None:
@@ -256,12 +253,15 @@ class OracleDescent(Driver):
                 return StopReason.CONVERGED, SolutionStatus.UNBOUNDED
         if self.stop not in (StopReason.CONVERGED, StopReason.ITERATION_LIMIT):
             return self.stop, None
-        x = self._finish(x)  # 4
+        x = self._finished(x)  # 4
+        if facts.finish is not None:
+            self._sweep += 1
+            self._keep("finish", x)
         cut = self.steps[-1]["iterations"] >= self._inner_limit() if alone else not settled
         return StopReason.ITERATION_LIMIT if cut and self._left(x) > c.tolerance else StopReason.CONVERGED, None
 
     def _before_step(self) -> StopReason | None:
-        """Return the reason not to start a step that cannot be interrupted, None where there is none."""
+        """Return the reason not to start a step that cannot be interrupted; None if there is none."""
         left = self.clock.left
         late = left is not None and self.facts.seconds() > left
         return self.stopped() or (StopReason.TIME_LIMIT if late else None)
@@ -287,13 +287,6 @@ class OracleDescent(Driver):
         with self.timing("subproblem"):
             return self.facts.finish(x, self._inside())
 
-    def _finish(self, x: FloatArray) -> FloatArray:
-        x = self._finished(x)
-        if self.facts.finish is not None:
-            self._sweep += 1
-            self._keep("finish", x)
-        return x
-
     def _step(self, block: OracleBlock, x: FloatArray) -> FloatArray:
         with self.timing("subproblem"):
             moved = block.step(x, self._inside(block))
@@ -305,7 +298,7 @@ class OracleDescent(Driver):
         return point
 
     def _step_ahead(self, block: OracleBlock, x: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-        """Return an extrapolated point and the block's step from it, where that is no worse than x."""
+        """Return an extrapolated point and the block's step from it, if that is no worse than x; otherwise None."""
         if self._ahead is None:
             return None
         for target in self._ahead.points(x):
@@ -347,17 +340,13 @@ class OracleDescent(Driver):
         value = self._value = self.facts.value(x)
         self._point = x.copy()
         if returns:
-            self._write(x)
+            put_back(zip(self.variables, x.tolist(), strict=True))
             score = -float(len(self.trace.rows)) if self.facts.keeps_last else None
             self.offer(value, self.variables, lambda: None, score)
         self.record(step, value, cuts=0, support=self.facts.support(x))
 
-    def _write(self, x: FloatArray) -> None:
-        for v, value in zip(self.variables, x.tolist(), strict=True):
-            v.set_value(value, skip_validation=True)
-
     def start_value(self) -> float | None:
-        """Return the start's objective; None where a value is missing or a bound or row is violated."""
+        """Return the objective of the start; None if a value is missing or a bound or row is violated."""
         if any(v.value is None for v in self.reading.variables) or violation(self.reading) > ROUNDING:
             return None
         return float(self.facts.value(self._values()))
@@ -370,18 +359,18 @@ class OracleDescent(Driver):
         return ["scikit-learn", "scipy"]
 
     def claim(self) -> SolutionStatus:
-        """Return whether the incumbent's residual is small enough for a stationary point."""
+        """Return the status of the incumbent by its residual, "stationary" or "feasible"."""
         good = not self._trivial and self.details["residual"] <= self.config.tolerance
         return SolutionStatus.STATIONARY if good else SolutionStatus.FEASIBLE
 
     def _conclude(self) -> None:
-        """Measure the returned point, and write the closing message."""
+        """Measure the residual of the result, and write the closing message."""
         columns = ["sweep", "block", "before", "after", "iterations", "taken", "ahead", "message"]
         self.details["steps"] = pd.DataFrame(self.steps, columns=columns)
         if self._kept is None:
             return
         if self._trivial:
-            self.message = "Stopped before the first step: the point is the model's trivial one."
+            self.message = "Stopped before the first step: the point is the trivial point of the model."
             return
         with kept(self.variables):
             self._load()
@@ -390,11 +379,13 @@ class OracleDescent(Driver):
         self.details["tolerance"] = self.config.tolerance
         sentences = [self.facts.remark(x), self.message]
         if left > self.config.tolerance:
-            sentences.append(f"Not stationary: one unit of one variable still promises {left:.1e} of the objective.")
             sentences.append(
-                "Not every step of this algorithm minimises it: go on from here with another one."
+                f"Not stationary: one unit of one variable lowers the objective by {left:.1e} to first order."
+            )
+            sentences.append(
+                "Not every step of this algorithm minimises it: continue from here with another algorithm."
                 if self.facts.keeps_last
-                else "Solve again, which goes on from here, with a larger iteration_limit= or another method=, or "
+                else "Solve again, which continues from here, with a larger iteration_limit= or another method=, or "
                 "from the start with a smaller tolerance=, which makes the steps more exact."
             )
         self.message = " ".join(s for s in sentences if s)
@@ -404,5 +395,5 @@ def _addable(structure: OracleBlocks) -> str:
     if not structure.rowed:
         return ""
     binaries = structure.switches[0][0].parent_component().name if structure.switches else ""
-    beside = f", on {binaries} and on integers beside it," if binaries else ""
-    return f", and linear rows on it{beside} may be added"
+    also = f", on {binaries} and on these with integers," if binaries else ""
+    return f", and linear rows on it{also} may be added"

@@ -1,19 +1,20 @@
-r"""A search over 0/1 choices, each of which leaves a model of oracle blocks that the driver ``alternating`` descends.
+r"""Search over 0/1 choices; for each choice the driver ``alternating`` descends over the oracle blocks.
 
-The model switches variables x_j on by binaries, x_j = 0 unless s_j = 1; rows hold the binaries, with variables of the
-user's own, and perhaps x beside them. For one choice of all of these the steps descend as always, with x_j = 0 where
+The model switches variables x_j on by binaries, x_j = 0 unless s_j = 1. The rows are on the binaries and on variables
+of the user, and possibly also on x. For one choice of all of these the steps descend as always, with x_j = 0 where
 s_j = 0 and the rows as rows on x.
 
-    0. Descend with everything switched on and no row -> x; the size of x_j is what s_j is worth.
-    1. The first choice: the rows' selection that is worth most, a MILP over the rows without x.
-    2. Descend at it, from x and from the model's own start: what x has little of may go to 0 and stay there.
-    3. Exchanges: for each drop, addition and swap, the cheapest few, the nearest selection that the rows allow (a MILP
-       again, so that pairs and groups move together) is looked at without a descent: at the model's own start, and
-       where what joins gets the mean weight of those that are on; ``finish`` completes both.
-    4. Descend at the best of these, ``exchanges`` times in all; where one is better go to 3, else to the next.
-    5. Of the selections with the same x, the one of least sum.
+    0. Descend with everything switched on and without rows -> x; the size of x_j is the worth of s_j.
+    1. The first choice: the feasible selection of largest worth, a MILP over the rows without x.
+    2. Descend at it, from x and from the model's own start, because small x may become and remain 0.
+    3. Exchanges: for each of the most promising drops, additions and swaps, take the nearest feasible selection (a
+       MILP again, so that pairs and groups move together). Evaluate it without a descent: at the model's own start,
+       and with the mean weight for the added variables; ``finish`` completes both.
+    4. Descend at the best of these, at most ``exchanges`` times in all. If one is better go to 3, otherwise to
+       the next.
+    5. Among the selections with the same x, take one of least sum.
 
-A heuristic: each point satisfies all rows, nothing is proven about others, and the status is "feasible".
+A heuristic: each point satisfies all rows, nothing is proven about other points, and the status is "feasible".
 """
 
 from __future__ import annotations
@@ -39,25 +40,25 @@ from solvers.result import SolutionStatus, StopReason
 from solvers.values import kept as values_kept
 from solvers.values import put_back
 
-LAST = 1.0  # s, at least, for a first selection after the time limit: without one the run returns nothing
-SCREENED = 20  # exchanges that are looked at without a descent, at each choice
-LITTLE = 1e-3  # of the largest worth: what a selection costs that is worth nothing
-BETTER = 1e-6  # relative: what an exchange must gain
+LAST = 1.0  # s, at least, for a first selection after the time limit: without one there is no result
+SCREENED = 20  # exchanges that are evaluated without a descent, at each choice
+LITTLE = 1e-3  # of the largest worth: the cost of selecting a variable without worth
+BETTER = 1e-6  # relative: the least gain of an exchange
 GO_ON = (StopReason.CONVERGED, StopReason.ITERATION_LIMIT)
 
 
 @dataclass
 class OracleSearchConfig(OracleConfig):
-    """Options of ``alternating`` on a model whose oracle blocks are switched by binaries.
+    """Options of ``alternating`` for a model whose oracle blocks are switched by binaries.
 
-    ``exchanges``: most descents for exchanges.
+    ``exchanges``: largest number of descents for exchanges.
     """
 
     exchanges: int = 5
 
 
 class ChoiceRows:
-    """The rows on choices alone, as a small MILP."""
+    """The rows on choices only, as a small MILP."""
 
     def __init__(self, rows: Sequence[Any], held: Sequence[Any]) -> None:
         self.rows, self.held = list(rows), list(held)
@@ -68,7 +69,7 @@ class ChoiceRows:
         self._runner = Runner(find("highs"), SolveOptions(gap=0.0))
 
     def choose(self, switches: Sequence[Any], worth: FloatArray, time_limit: float | None) -> bool:
-        """Set the choices to a feasible selection of largest worth; return whether there is one."""
+        """Set the choices to a feasible selection of largest worth; return True if there is one."""
         body = pyo.quicksum(float(c) * s for s, c in zip(switches, worth, strict=True) if c and not s.fixed)
         self._model.worth.set_value(body)
         before = [(v, v.value) for v in self.held]
@@ -85,18 +86,18 @@ class ChoiceRows:
         return True
 
     def clash(self) -> str:
-        """Return rows that have no solution together, in words."""
+        """Describe rows that have no common solution."""
         return clashing_rows(self.rows, self.held, Runner(find("highs"), SolveOptions()))
 
 
 class OracleSearch(OracleDescent):
-    """The search; ``details`` has the number of exchanges tried by a descent, and of those that were better."""
+    """The search; ``details`` has the numbers of exchanges with a descent, and of improvements."""
 
     options_type = OracleSearchConfig
     config: OracleSearchConfig
 
     def sees(self, component: Any) -> bool:
-        """Return whether a component declares the switches."""
+        """Return True if a component declares the switches."""
         facts = facts_of(self.model)
         return isinstance(facts, OracleBlocks) and any(component is linked for linked in facts.linked)
 
@@ -111,15 +112,15 @@ class OracleSearch(OracleDescent):
         self._at = np.array([place[id(x)] for _, x in self.facts.switches])
         mine = set(place)
         rows = [row for row in self.reading.rows if not any(id(v) in mine for v in variables(row.body))]
-        beside = [v for row in self.stated for v in variables(row.body) if id(v) not in mine]
-        held = {id(v): v for v in (*self._s, *(v for row in rows for v in variables(row.body)), *beside)}
+        others = [v for row in self.stated for v in variables(row.body) if id(v) not in mine]
+        held = {id(v): v for v in (*self._s, *(v for row in rows for v in variables(row.body)), *others)}
         self._choices = ChoiceRows(rows, list(held.values()))
         self._box = self.lower.copy(), self.upper.copy()
-        self._free = True  # everything is on, and no row counts
+        self._free = True  # everything is on, without rows
         self._tried = self._gained = 0
 
     def why_infeasible(self) -> str:
-        """Return rows on the choices that have no solution together, in words."""
+        """Describe crossing bounds, or rows on the choices that have no common solution."""
         crossed = bool(np.any(self._box[0] > self._box[1]))
         return super().why_infeasible() if crossed else self._choices.clash()
 
@@ -132,16 +133,18 @@ class OracleSearch(OracleDescent):
         try:
             stop, status = self._search(given)
             if stop is not StopReason.INTERRUPTED:
-                with suppress(SolverFailure):  # the point that was found stays as it is
+                with suppress(SolverFailure):  # the point found before is kept
                     self._complete(given)
             return stop, status
         finally:
             self._conclude()
 
     def _complete(self, given: FloatArray) -> None:
-        """Find a selection for a run without a point, and the smallest one for the point (5)."""
-        if self._kept is None and not self._choices_broken():
-            self._offer_without_steps(given)
+        """Find a selection for a run without a point, and the smallest selection for the point (5)."""
+        if self._kept is None:
+            left = None if self.clock.left is None else max(self.clock.left, LAST)
+            if self._choices.choose(self._s, np.full(len(self._s), -1.0), left):
+                self._offer_trivial_point(given)
         if self._kept is not None:
             self._settle_choice()
 
@@ -154,19 +157,19 @@ class OracleSearch(OracleDescent):
         if not self._choices.choose(self._s, self._priced(self._worth), self.clock.left):  # 1
             return (StopReason.CONVERGED, SolutionStatus.INFEASIBLE) if self._choices.infeasible else (self.stop, None)
         self._free = False
-        start = self._entered(x, given)
+        start = self._apply(x, given)
         if start is None:
-            self.message = "The rows leave no point at the selection that is worth most."
+            self.message = "The rows have no solution at the selection that is worth most."
             return StopReason.CONVERGED, None
         stop, _ = self._descend(start)  # 2
-        other = self._entered(given, given)
+        other = self._apply(given, given)
         if stop in GO_ON and other is not None and not np.array_equal(other, start):
             stop, _ = self._descend(other)
         while stop in GO_ON and self._tried < self.config.exchanges:  # 3
             better = False
             for values in self._screened(given):
                 put_back(values[0])
-                start = self._entered(values[1], given)
+                start = self._apply(values[1], given)
                 if start is None or self._tried >= self.config.exchanges:
                     continue
                 before, self._tried = self.best, self._tried + 1
@@ -184,8 +187,8 @@ class OracleSearch(OracleDescent):
         least = LITTLE * max(float(worth.max(initial=0.0)), 1e-12)
         return np.where(worth > least, worth, -least / len(worth))
 
-    def _entered(self, x: FloatArray, given: FloatArray) -> FloatArray | None:
-        """Apply a choice: fix what it switches off, set its rows, and return the nearest point; None without one."""
+    def _apply(self, x: FloatArray, given: FloatArray) -> FloatArray | None:
+        """Apply a choice, its bounds and its rows; return the nearest point, or None if there is none."""
         on = np.array([s.value > 0.5 for s in self._s])
         self.lower, self.upper = self._box[0].copy(), self._box[1].copy()
         off = self._at[~on]
@@ -194,13 +197,13 @@ class OracleSearch(OracleDescent):
         self.upper[off] = np.minimum(self.upper[off], 0.0)
         self.rows = self._rows_now()
         x = x.copy()
-        if not np.any(x[self._at[on]]):  # nothing of it is left, and 0 may hold it there
+        if not np.any(x[self._at[on]]):  # all are 0, which the steps may not leave
             x[self._at[on]] = given[self._at[on]]
         return self._within(x)
 
     def _screened(self, given: FloatArray) -> list[tuple[list[tuple[Any, Any]], FloatArray]]:
         """Return exchanges of the incumbent, best first, as values of the choices and a point."""
-        values = [(v, v.value) for v in (*self.variables, *self._choices.held)]
+        values = self._all_values()
         found: list[tuple[float, list[tuple[Any, Any]], FloatArray]] = []
         self._load()
         x = self._values()
@@ -221,13 +224,13 @@ class OracleSearch(OracleDescent):
             trial[self._at[joins]] = np.maximum(usual, self._worth[joins])
             trial[self._at[~chosen]] = 0.0
             choice = [(v, v.value) for v in self._choices.held]
-            looked = []
+            evaluated = []
             for point in (trial, given):
-                start = self._entered(point, given)
+                start = self._apply(point, given)
                 if start is not None:
                     fitted = start if self.facts.finish is None else self.facts.finish(start, self._inside())
-                    looked.append((self.facts.value(fitted), choice, fitted))
-            found += sorted(looked, key=lambda three: three[0])[:1]
+                    evaluated.append((self.facts.value(fitted), choice, fitted))
+            found += sorted(evaluated, key=lambda three: three[0])[:1]
         put_back(values)
         found.sort(key=lambda three: three[0])
         return [(choice, point) for _, choice, point in found]
@@ -252,28 +255,27 @@ class OracleSearch(OracleDescent):
         value = self.facts.value(x)
         self._point = x.copy()
         if not self._free and returns:
-            self._write(x)
+            put_back(zip(self.variables, x.tolist(), strict=True))
             self.offer(value, [*self.variables, *self._choices.held], lambda: None)
         self.record(f"{step}, all on" if self._free else step, value, cuts=0, support=self.facts.support(x))
 
-    def _choices_broken(self) -> bool:
-        """Return whether no feasible selection is known; set the model to one where there is."""
-        left = None if self.clock.left is None else max(self.clock.left, LAST)
-        return not self._choices.choose(self._s, np.full(len(self._s), -1.0), left)
+    def _all_values(self) -> list[tuple[Any, Any]]:
+        """Return the values of the point and the choices on the model."""
+        return [(v, v.value) for v in (*self.variables, *self._choices.held)]
 
-    def _offer_without_steps(self, given: FloatArray) -> None:
-        """Offer the trivial point at the smallest selection, in case the run ends before any other."""
-        start = self._entered(given, given)
+    def _offer_trivial_point(self, given: FloatArray) -> None:
+        """Offer the trivial point at the smallest selection, for a run that ends before any other point."""
+        start = self._apply(given, given)
         if start is None or self.facts.trivial is None:
             return
         self._free, self._trivial = False, True
         self._keep("trivial", self.facts.trivial(start))
 
     def _settle_choice(self) -> None:
-        """Set the selection to its least sum for the weights of the incumbent (5)."""
+        """Set the selection to one of least sum for the weights of the incumbent (5)."""
         before = [(v, v.value) for v in self.reading.variables]
         self._load()
-        kept = [(v, v.value) for v in (*self.variables, *self._choices.held)]
+        kept = self._all_values()
         x = self._values()
         if not self.stated:
             needed = x[self._at] != 0
@@ -281,12 +283,12 @@ class OracleSearch(OracleDescent):
             if self._choices.choose(self._s, price, self.clock.left) and all(
                 s.value > 0.5 for s, n in zip(self._s, needed, strict=True) if n
             ):
-                kept = [(v, v.value) for v in (*self.variables, *self._choices.held)]
+                kept = self._all_values()
         put_back(before)
         self._load = partial(put_back, kept)
 
     def claim(self) -> SolutionStatus:
-        """Return ``feasible``: nothing but the rows is verified."""
+        """Return ``feasible``: only the rows are verified."""
         return SolutionStatus.FEASIBLE
 
     def _conclude(self) -> None:
@@ -294,12 +296,12 @@ class OracleSearch(OracleDescent):
             with values_kept(self.reading.variables):
                 self._load()
                 x = self._values()
-                self._entered(x, x)  # the bounds and rows by which the residual is measured
+                self._apply(x, x)  # sets the bounds and rows for the residual
         super()._conclude()
         self.details["exchanges"] = {"descended": self._tried, "better": self._gained}
         if self._kept is not None:
             note = (
-                f"A heuristic over selections: {self._tried} exchanges were descended, {self._gained} of them better; "
-                "nothing is proven about others."
+                f"A heuristic over selections: {self._gained} of {self._tried} exchanges improved the objective; "
+                "nothing is proven about other selections."
             )
             self.message = f"{note} {self.message}".strip()

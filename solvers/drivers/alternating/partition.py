@@ -31,7 +31,7 @@ class Part:
     """A block of the model: its free variables in use, and the rows with any of them.
 
     ``places``: positions of the variables in the partition's space. ``others``: all other variables of the rows,
-    including fixed ones. ``closed``: whether none of these is free, so that its rows concern the block alone.
+    including fixed ones. ``closed``: True if none of these is free, so that the rows involve the block only.
     """
 
     block: Block
@@ -47,10 +47,10 @@ class Part:
 class Partition:
     """The rows and variables of a model, sorted by blocks.
 
-    - ``space``: every free variable in use, those of no block too.
-    - ``uncovered``: those of no block, which stay constant.
+    - ``space``: every free variable in use, also those of no block.
+    - ``uncovered``: variables of no block, which are constant.
     - ``idle``: rows without any variable of a block.
-    - ``coupling``: rows that do not separate: two of their variables are not in the same blocks.
+    - ``coupling``: rows that do not separate, because two of their variables are not in the same blocks.
     - ``constants``: every fixed variable of the model.
     """
 
@@ -118,16 +118,16 @@ class Partition:
         return self.read()
 
     def write(self, x: np.ndarray, places: np.ndarray | None = None) -> None:
-        """Set the values of the model to a point, or to some entries of it."""
+        """Set the values of the model to a point, or to some of its entries."""
         where = range(len(self.space)) if places is None else places.tolist()
         for k, value in zip(where, (x if places is None else x[places]).tolist(), strict=True):
             self.space[k].set_value(value, skip_validation=True)
 
 
 def as_blocks(given: Any, model: Any) -> list[Block]:
-    """Return blocks from what a user may give: Blocks, lists of Vars, or Vars.
+    """Return blocks from the option ``blocks``: Blocks, lists of Vars, or Vars.
 
-    Raises OptionError for no block, an empty block, or an object that is no variable of this model.
+    Raises OptionError for no block, an empty block, or an object that is not a variable of this model.
     """
     if isinstance(given, str | Block) or not isinstance(given, Sequence) or not given:
         raise OptionError(f"blocks={given!r} is not allowed: give a list with one list of Vars a block.")
@@ -147,7 +147,7 @@ def as_blocks(given: Any, model: Any) -> list[Block]:
 
 
 def has_kinks(expression: Any) -> bool:
-    """Return whether an expression has kinks (abs, min, max, a condition, a step), where a partial optimum may lie."""
+    """Return True if an expression has kinks (abs, min, max, a condition, a step), at which blocks can stop."""
     left = [expression]
     while left:
         node = left.pop()
@@ -170,10 +170,10 @@ class BlockStart(Start):
     sweeps: int = 0
     solves: int = 0
     settled: bool = False
-    ruled: bool = False  # settled by the algorithm's own rule
+    ruled: bool = False  # settled by the rule of the algorithm
     stationary: bool = False
-    joint: bool = False  # whether no step over all blocks leaves the point either
-    inexact: str = ""  # of the last sweep: which block was not solved to optimality
+    joint: bool = False  # True if the step over all blocks does not leave the point
+    inexact: str = ""  # block that was not solved to optimality in the last sweep
 
 
 def starting_points(
@@ -183,9 +183,9 @@ def starting_points(
     *,
     warm: bool,
 ) -> Iterator[tuple[bool, np.ndarray]]:
-    """Yield whether a start is the model's own point, and the start.
+    """Yield True and the point of the model if ``warm``, then False and each random start.
 
-    Random values are drawn for the variables of later blocks in nonlinear terms with others; where there is none, there
+    Random values are drawn for the variables of later blocks in nonlinear terms with others. If there is none, there
     is a single random start.
     """
     base = base_point(partition)
@@ -215,7 +215,7 @@ def _within(v: Any, x: float) -> float:
 
 
 def _drawn(partition: Partition, objectives: Sequence[SmoothFunction]) -> np.ndarray:
-    """Return the places of the variables whose starting values matter: curved ones outside the first block."""
+    """Return the positions of the variables whose starting values matter: nonlinear ones outside the first block."""
     curved = {k for objective in objectives for k in objective.curved.tolist()}
     place = {id(v): k for k, v in enumerate(partition.space)}
     for row in partition.coupling:
@@ -226,7 +226,7 @@ def _drawn(partition: Partition, objectives: Sequence[SmoothFunction]) -> np.nda
 
 
 def check_constants(partition: Partition) -> str:
-    """Return why no point is feasible where a row of fixed variables is violated; "" otherwise.
+    """Return the reason if a row of fixed variables is violated, so that no point is feasible; "" otherwise.
 
     Raises ModelError if a free variable outside all blocks has no value, or its value violates a row that no block
     can change.
@@ -234,7 +234,7 @@ def check_constants(partition: Partition) -> str:
     for v in partition.uncovered:
         if v.value is None:
             raise ModelError(
-                f'Variable "{v.name}" is in no block and has no value: it stays as it is, so give it a value, or put '
+                f'Variable "{v.name}" is in no block and has no value: it is not changed, so give it a value, or put '
                 "it into a block."
             )
     free = {id(v) for v in partition.uncovered}

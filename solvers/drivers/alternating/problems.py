@@ -1,18 +1,18 @@
-"""The problem of one block with all other variables fixed, by a persistent LP or by any solver; and that of all blocks.
+"""The problem of one block with all other variables fixed, by a persistent LP or any solver; the step over all blocks.
 
-With one block fixed, a row such as q (y_1 + y_2) = 3 x_1 + x_2 fixes what the other may do; q never moves again, and
-from most starts a block has no solution at all. A local solver sees all variables together: it starts where the blocks
-are stuck and ends at a point that is stationary for the model. Sweeps then go on from there. Integers stay as they are.
+With one block fixed, a row such as q (y_1 + y_2) = 3 x_1 + x_2 restricts the other: q never changes again, and from
+most starts a block has no solution at all. A local solver uses all variables together: it starts where the blocks
+stop and ends at a point that is stationary for the model. Sweeps then continue from there. Integers are fixed.
 
-On pooling problems the blocks alone, flows first, end at the best of two (Haverly 1, Ben-Tal 4), at 93 and 94% of it
-on two (Haverly 2 and 3) and at 0 on Adhya 1 and 4; qualities first, no block has a solution at any start. With these
-steps 10 starts reach the best of all but Adhya 1, where 20 to 40 are needed.
+On pooling problems the blocks alone, flows first, end at the best point of two (Haverly 1, Ben-Tal 4), at 93 and 94%
+of it on two (Haverly 2 and 3) and at 0 on Adhya 1 and 4. With qualities first, no block has a solution at any start.
+With these steps 10 starts reach the best point of all but Adhya 1, which needs 20 to 40.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,12 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 
 from solvers.drivers.alternating.partition import Part, Partition, rows_only
 from solvers.errors import ModelError, SolverError
-from solvers.facts.base import Dropped
 from solvers.facts.blocks import Block
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import SolverSpec, called, default_solver, entry, find, names, require
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.lp.highs import LpStatus
-from solvers.lp.pyomo import NEEDED, linear_program
+from solvers.lp.pyomo import linear_program
 from solvers.model.classes import has_integers, needs, violation
 from solvers.model.conflict import clashing_rows
 from solvers.model.expressions import variables
@@ -38,17 +37,17 @@ from solvers.values import bounds_of, fixed, put_back
 
 ALMOST_INTEGER = 1e-4
 GAIN = 1e-6  # relative: a smaller gain of a local solver is within its tolerance
-ACCURACY = 1e-6  # relative: by how much an exact answer may be worse than the values it would replace
+ACCURACY = 1e-6  # relative: an exact solution may be worse than the values that it would replace by this much
 SAME = 1e-4  # relative distance of two points that a local solver does not distinguish
-GENERIC = 1.2345  # where a class is asked for: to Pyomo x*y has degree 0 where y is fixed at 0
+GENERIC = 1.2345  # value of the fixed variables when the class is determined: with y = 0, x*y has degree 0 for Pyomo
 
 
 @dataclass(frozen=True)
 class Step:
-    """The result of one block. The model holds the values when ``has_point``.
+    """The result of one block. If ``has_point``, the model has its values.
 
-    ``exact``: optimal, or stationary by a local solver. ``stop``: the limit that ended it, if any. ``moved``: whether
-    the values have changed. ``still``: whether the answer is the point from which it began.
+    ``exact``: optimal, or stationary by a local solver. ``stop``: the limit that ended it, if any. ``moved``: True if
+    the values have changed. ``still``: True if the solution is the point from which the solver began.
     """
 
     status: SolutionStatus
@@ -63,24 +62,24 @@ class Step:
 
 
 class BlockProblem:
-    """The problem of a block with all other variables fixed; ``objective`` is what it minimises."""
+    """The problem of a block with all other variables fixed; it minimises ``objective``."""
 
     def __init__(self, model: Any, part: Part, partition: Partition, objective: SmoothFunction) -> None:
         self.model, self.part, self.partition, self.objective = model, part, partition, objective
 
     def solve(self, x: np.ndarray, time_limit: float | None) -> Step:
-        """Minimise over the block from the point ``x`` of the space, which is also on the model."""
+        """Minimise over the block from the point ``x`` of the space, which are also the values of the model."""
         raise NotImplementedError
 
     def violation(self, x: np.ndarray) -> float:
-        """Return the violation of the block's rows and bounds at a point, which is also on the model."""
+        """Return the violation of the block's rows and bounds at the point ``x``, the values of the model."""
         raise NotImplementedError
 
     def improve(self, *, free: bool, tolerance: float, time_limit: float | None) -> Step:
         """Minimise over the block.
 
-        Values that satisfy the block's rows are kept unless the answer is better by more than the tolerance; with
-        ``free``, and for infeasible values, any answer is accepted.
+        Values that satisfy the block's rows are kept unless the solution is better by more than the tolerance. With
+        ``free``, and for infeasible values, any solution is accepted.
         """
         partition, x = self.partition, self._begin()
         old = value_at(self.objective, x)
@@ -112,7 +111,7 @@ class BlockProblem:
         return y
 
     def _tidy(self, y: np.ndarray, most: float) -> None:
-        """Move to an equivalent optimum with rounded values, if it is one."""
+        """Call ``tidy`` of the block; undo it if the result is not an optimum of the block."""
         if self.part.block.tidy is None:
             return
         z = self.partition.apply(self.part.block.tidy, self.model)
@@ -122,7 +121,7 @@ class BlockProblem:
 
 
 class LinearBlock(BlockProblem):
-    """One persistent LP: between solves only its costs change, and the bounds that fix the other variables."""
+    """One persistent LP; between solves only its costs change, and the bounds that fix the other variables."""
 
     def __init__(
         self,
@@ -150,7 +149,7 @@ class LinearBlock(BlockProblem):
         return len(self.part.variables)
 
     def solve(self, x: np.ndarray, time_limit: float | None) -> Step:
-        """Minimise the objective, which is linear in the block, so that its slope is constant."""
+        """Minimise the objective, which is linear in the block, by its constant gradient."""
         places, n = self.part.places, self._size
         cost = np.zeros(self._lp.columns)
         cost[:n] = self.objective.gradient(x)[places]
@@ -166,7 +165,7 @@ class LinearBlock(BlockProblem):
             return Step(SolutionStatus.NO_SOLUTION, False, stop=StopReason.TIME_LIMIT)
         proven = {LpStatus.INFEASIBLE: SolutionStatus.INFEASIBLE, LpStatus.UNBOUNDED: SolutionStatus.UNBOUNDED}
         status = proven.get(answer.status, SolutionStatus.NO_SOLUTION)
-        return Step(status, False, message=f"{self._name} says {answer.status.value}")
+        return Step(status, False, message=f"{self._name} reports {answer.status.value}")
 
     def violation(self, x: np.ndarray) -> float:
         """Return the largest violation of rows and bounds, relative to 1 or the side."""
@@ -225,24 +224,24 @@ class GeneralBlock(BlockProblem):
         with fixed([(v, v.value) for v in self._others]):
             answer = self._ask(time_limit)
             if answer.stop_reason is StopReason.INTERRUPTED:
-                raise KeyboardInterrupt  # which the solver swallowed
+                raise KeyboardInterrupt  # the solver has caught it
             error = self._tidied() if answer.has_point else math.inf
         limit = answer.stop_reason in (StopReason.TIME_LIMIT, StopReason.ITERATION_LIMIT)
         stop = StopReason.TIME_LIMIT if answer.stop_reason is StopReason.TIME_LIMIT else None
         status = answer.status
         if self.spec.local and status in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED):
-            status = SolutionStatus.NO_SOLUTION  # near its start, which proves nothing
+            status = SolutionStatus.NO_SOLUTION  # a local result proves nothing
         solved = status in (SolutionStatus.OPTIMAL, SolutionStatus.STATIONARY)
         message = f"{self.spec.name}: {answer.message}"
         if error > FEASIBLE and (answer.has_point or self.spec.local):
             missed, name = max(((violation(rows_only([row])), row.name) for row in self.part.rows), default=(0.0, ""))
             if missed > FEASIBLE:
-                message = f'{self.spec.name} ends at a point that misses row "{name}" by {missed:.1e}'
+                message = f'{self.spec.name} ends at a point that violates row "{name}" by {missed:.1e}'
         exact = solved and error <= FEASIBLE and not limit
         return Step(status, answer.has_point and error <= HOPELESS, exact, stop, message)
 
     def _ask(self, time_limit: float | None) -> Answer:
-        """Call the solver; where the default one needs convexity and finds none, use SCIP."""
+        """Call the solver; if the default solver rejects the block as nonconvex, use SCIP."""
         try:
             return self._runner.solve(self._view, time_limit=time_limit, integer=self._integer)
         except ModelError as refusal:
@@ -257,9 +256,9 @@ class GeneralBlock(BlockProblem):
             return self._runner.solve(self._view, time_limit=time_limit, integer=self._integer)
 
     def _tidied(self) -> float:
-        """Round integers and move values to near bounds, where the rows still hold; return the violation.
+        """Round integers and move values to near bounds if the rows still hold; return the violation.
 
-        The values are constants for the next block, and a constant outside its bounds would make it infeasible.
+        The values are constants in the next block, and a constant outside its bounds would make that infeasible.
         """
         error = violation(self._view)
         held = [v for v in self.part.variables if v.value is not None]
@@ -277,50 +276,17 @@ class GeneralBlock(BlockProblem):
         return violation(self._view)
 
 
-@dataclass
-class Maker:
-    """Builds the problem of a block."""
-
-    model: Any
-    partition: Partition
-    objective: Any  # of the model
-    lp_solver: Any  # a name, or an object
-    lp_words: SolveOptions
-    options: SolveOptions
-    dropped: Dropped = field(default_factory=Dropped)
-
-    def make(self, part: Part, objective: SmoothFunction) -> BlockProblem:
-        """Return the problem of a block with a given objective."""
-        lp_solver, words = self._lp_solver(part.block)
-        if lp_solver is not None and self._linear(part, objective):
-            try:
-                return LinearBlock(self.model, part, self.partition, objective, lp_solver, words)
-            except ModelError as error:  # a row that is linear only while the other variables are fixed
-                why = str(error).partition(", and")[0]
-                self.dropped.add(f'one linear program for block "{part.name}"', [why[:1].lower() + why[1:]], quiet=True)
-        expression = self.objective.expr if part.block.objective is None else part.block.objective
-        stated = expression, self.objective.sense
-        return GeneralBlock(self.model, part, self.partition, objective, stated, self.options)
-
-    def _lp_solver(self, block: Block) -> tuple[Any, SolveOptions]:
-        """Return the solver and its options for a linear block; None where the solver is no LP solver of this kind."""
-        if block.solver is None:
-            return (self.lp_solver if not block.options else None), self.lp_words
-        spec = entry(block.solver)
-        words = replace(self.lp_words, own=dict(block.options or {}))
-        return (block.solver if NEEDED in spec.capabilities and not spec.local else None), words
-
-    def _linear(self, part: Part, objective: SmoothFunction) -> bool:
-        """Return whether a block's problem is one LP whose rows keep their numbers."""
-        if any(not v.is_continuous() for v in part.variables):
-            return False
-        if objective.rest is None:
-            return True
-        mine = {id(v) for v in part.variables}
-        outside = [v for v in variables(objective.rest) if id(v) not in mine and not v.fixed]
-        with fixed([(v, GENERIC) for v in {id(v): v for v in outside}.values()]):
-            degree = objective.rest.polynomial_degree()
-        return degree is not None and degree <= 1
+def is_linear(part: Part, objective: SmoothFunction) -> bool:
+    """Return True if a block's problem is one LP whose rows keep their numbers."""
+    if any(not v.is_continuous() for v in part.variables):
+        return False
+    if objective.rest is None:
+        return True
+    mine = {id(v) for v in part.variables}
+    outside = [v for v in variables(objective.rest) if id(v) not in mine and not v.fixed]
+    with fixed([(v, GENERIC) for v in {id(v): v for v in outside}.values()]):
+        degree = objective.rest.polynomial_degree()
+    return degree is not None and degree <= 1
 
 
 def _tidy(v: Any) -> float:
@@ -342,7 +308,7 @@ def _short(lower: np.ndarray, upper: np.ndarray, value: np.ndarray) -> float:
 
 
 def value_at(objective: SmoothFunction, x: np.ndarray) -> float:
-    """Return an objective's value, infinite where it has none."""
+    """Return the value of an objective, infinity if it is undefined."""
     try:
         value = objective.value(x)
     except ModelError:
@@ -361,7 +327,7 @@ def _failure(part: Part, step: Step) -> str:
 
 
 def clash(part: Part) -> str:
-    """Return rows or bounds of a block that have no solution together, in words."""
+    """Describe rows or bounds of a block that have no common solution."""
     crossed = [v.name for v in part.variables if None not in v.bounds and v.lb > v.ub]
     if crossed:
         return f'The bounds of "{crossed[0]}" cross.'
@@ -372,7 +338,7 @@ def clash(part: Part) -> str:
 
 
 def rest_holds(model: Any, part: Part) -> bool:
-    """Return whether the rows without this block hold at the values on the model."""
+    """Return True if all rows outside the block hold at the values of the model."""
     mine = {id(row) for row in part.rows}
     every = model.component_data_objects(pyo.Constraint, active=True, descend_into=True)
     return violation(rows_only([row for row in every if id(row) not in mine])) <= FEASIBLE
@@ -381,9 +347,9 @@ def rest_holds(model: Any, part: Part) -> bool:
 def together(
     model: Any, partition: Partition, objective: Any, smooth: SmoothFunction, options: SolveOptions
 ) -> BlockProblem | None:
-    """Return the step over the free continuous variables of all blocks, by a local solver.
+    """Return the problem over the free continuous variables of all blocks, by a local solver.
 
-    None where no row couples blocks or no local solver is installed.
+    None if no row couples blocks or no local solver is installed.
     """
     if not partition.coupling:
         return None

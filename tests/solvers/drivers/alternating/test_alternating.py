@@ -263,7 +263,7 @@ def test_an_own_objective_leads_to_a_fixed_point():
     assert m.x.value == pytest.approx(2.0, abs=1e-3)
     assert m.y.value == pytest.approx(2.0, abs=1e-3)
     assert result.status is SolutionStatus.FEASIBLE
-    assert "objective of its own" in result.message
+    assert "has its own objective" in result.message
 
 
 def test_objectives_that_work_against_each_other_end():

@@ -272,8 +272,8 @@ def test_sweeps_go_on_while_the_residual_exceeds_the_tolerance():
     one = solve(oracle([0, 1], [2], at=at, settled=lambda a, b, t: True, keeps_last=True))
     assert one.details["steps"]["sweep"].max() == 1
     assert one.details["residual"] > 1e-3
-    assert "Not stationary: one unit of one variable still promises" in one.message
-    assert "go on from here with another one" in one.message
+    assert "Not stationary: one unit of one variable lowers the objective" in one.message
+    assert "continue from here with another algorithm" in one.message
     on = run(oracle([0, 1], [2], at=at, settled=lambda a, b, t: True))
     assert on.details["steps"]["sweep"].max() > 1
     assert (on.stop_reason, on.status) == (StopReason.CONVERGED, SolutionStatus.STATIONARY)
@@ -320,5 +320,5 @@ def test_a_method_is_no_solver_of_subproblems():
     with pytest.raises(OptionError, match=r'"alternating" takes no sub_solver here: .* method="l-bfgs-b"'):
         solve(oracle([0, 1]), sub_solver="trust-newton")
     rows = algebra(shared=False)
-    with pytest.raises(OptionError, match=r'"alternating" takes no sub_solver here: each block names its own, Block\('):
+    with pytest.raises(OptionError, match=r'"alternating" takes no sub_solver here: each block has its own, Block\('):
         solve(rows, "alternating", blocks=[[rows.x], [rows.x3]], sub_solver="pounce")

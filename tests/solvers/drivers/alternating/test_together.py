@@ -63,8 +63,8 @@ def test_a_model_without_a_point_is_told_by_the_row_that_is_missed():
     result = solvers.solve(model, "alternating", blocks=blocks_of(model), starts=3)
     assert result.status is SolutionStatus.NO_SOLUTION
     assert "has no solution with the other variables fixed" in result.message
-    assert "nor was a point of all blocks together found: pounce" in result.message
-    assert 'misses row "' in result.message
+    assert "and the step over all blocks found no point: pounce" in result.message
+    assert 'violates row "' in result.message
 
 
 def test_integers_stay_and_are_named():
