@@ -108,7 +108,7 @@ ROWS = [
     Row(MAO, "Table 2", MULTIVARIATE, "Table 2: means over classes at B = 250", "table 2"),
     Row(MAO, "Figure 1", MULTIVARIATE, "Figure 1: sensitivity to C and B", "figure 1"),
     Row(MAO, "Figure 2", MULTIVARIATE, "Figure 2: seconds of training", "figure 2"),
-    Row(MAO, "Figure 3", MULTIVARIATE, "Figure 3: test accuracy on text, beside FGM, RFE and l1", "figure 3"),
+    Row(MAO, "Figure 3", MULTIVARIATE, "Figure 3: test accuracy on text, compared with FGM, RFE and l1", "figure 3"),
     Row(
         MAO,
         "Figure 4",
@@ -121,10 +121,10 @@ ROWS = [
         MAO,
         "Figure 6",
         MULTIVARIATE,
-        "Figure 6: FSmulti less FSmulti for errors, and less the structural SVM",
+        "Figure 6: FSmulti minus FSmulti for errors, and minus the structural SVM",
         "figure 6",
     ),
-    Row(MAO, "Figure 7", MULTIVARIATE, "Figure 7: F1 beside l1 and RFE", "figure 7"),
+    Row(MAO, "Figure 7", MULTIVARIATE, "Figure 7: F1 compared with l1 and RFE", "figure 7"),
 ]
 
 QUESTIONS = [  # further comparisons: the question, its page

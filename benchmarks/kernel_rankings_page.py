@@ -31,14 +31,14 @@ def write(book, folder=log.RESULTS):
     real(page)
     page.section(
         "Protocol",
-        "As the paper does it: the k best features of a ranking, then an SVM with an RBF kernel on these alone, its C "
-        "and width chosen anew for each k by what is held out (NDCC: the validation part; else folds of what trains), "
-        "on the paper's grid of 231 points or a coarse one of 30. GMKL, FULL-FS and AO-EFS rank by the weights at the "
-        "(C, mu) that [the tables](kernel_tables.md) choose on the same grid, by the trust region from z = 1. They "
-        "rank as far as weights are not 0, so that n falls with k: where one set of several is left, its error is no "
-        "mean of all. Kernel RFE, mutual information (by nearest neighbours, not "
-        "bins) and Relief (ReliefF's difference of distances to ten hits and ten misses, where the paper has their "
-        "ratio for the nearest) rank all features. Test samples choose nothing.",
+        "The protocol is that of the paper. An SVM with an RBF kernel is fitted on the k best features of a ranking. "
+        "Its C and width are chosen for each k by held-out samples (NDCC: the validation part; otherwise folds of the "
+        "training part), on the grid of the paper with 231 points or a coarse one with 30. GMKL, FULL-FS and AO-EFS "
+        "rank by the weights at the (C, mu) that [the tables](kernel_tables.md) choose on the same grid, by the trust "
+        "region from z = 1. They rank only features whose weights are not 0, so that n decreases with k; if one set of "
+        "several is left, its error is not a mean of all. Kernel RFE, mutual information (by nearest neighbours, not "
+        "bins) and Relief rank all features. Relief is ReliefF's difference of distances to ten hits and ten misses; "
+        "the paper has their ratio for the nearest ones. Test samples are not used for any choice.",
     )
     speed(page)
     page.write({}, folder, logs=["kernel_tables"])
@@ -73,14 +73,14 @@ def answer(page):
             values = gap.values(page.records["curves"])
             if len(values) > 2 and sum(values) < 0 and ttest_1samp(values, 0.0).pvalue < 0.05 / 3:
                 sure.append(other)
-            steps.append(f"less {other} {gap.text(page.records)}")
+            steps.append(f"minus {other} {gap.text(page.records)}")
         own = page.say("curves", "error", "{mean:.1f} ± {se:.1f} ({n})", at(EFS, k), 100)
-        word = f"less than {' and '.join(sure)} beyond chance" if sure else "none beyond chance"
+        word = f"significant for {' and '.join(sure)}" if sure else "none significant"
         told.append(f"k = {k}: AO-EFS {own}, {', '.join(steps)}, {word}")
     return (
-        "Figure 5, test error in per cent of an SVM on the k best of 120 features, 20 of which are informative, mean ± "
-        f"standard error (n sets), differences on the same sets: {'; '.join(told)}. The paper's order over figures 5 "
-        "to 14 is AO-EFS, FULL-FS, GMKL, then the others."
+        "Test error in per cent of an SVM on the k best of 120 features, 20 of which are informative (figure 5; mean ± "
+        f"standard error (n sets), differences on the same sets): {'; '.join(told)}. The order of the paper over "
+        "figures 5 to 14 is AO-EFS, FULL-FS, GMKL, then the others."
     )
 
 
@@ -105,7 +105,9 @@ def rows_of(page, names, grid, counts):
 
 def speed(page):
     """Say what a curve took."""
-    page.section("Speed", "CPU seconds of a curve, one thread, its SVMs at each k included; mean of sets or divisions.")
+    page.section(
+        "Speed", "CPU seconds of a curve with one thread, including its SVMs at each k; means over sets or divisions."
+    )
     rows = [
         [data, grid, *(Cell("costs", "cpu", "{mean:.1f}", {"data": data, "grid": grid, "method": m}) for m in METHODS)]
         for data, grid in dict.fromkeys((r["data"], r["grid"]) for r in page.records["costs"])
@@ -117,8 +119,8 @@ def clusters(page):
     """Figure 5."""
     page.section(
         "Figure 5: NDCC",
-        "Test error in per cent, mean ± standard error, n sets: five on the coarse grids, set 0 (the paper has "
-        "one set) and what there is of the others on the paper's grid. The paper prints a picture, without numbers.",
+        "Test error in per cent, mean ± standard error, n sets: five on the coarse grids; on the grid of the paper set "
+        "0 (the paper has one set) and those of the others that are finished. The paper has a picture without numbers.",
     )
     rows = [row for grid in ("coarse", "paper") for row in rows_of(page, {NDCC: f"{grid} grid"}, grid, LONG)]
     page.table(["", "ranking", *(f"k = {k}" for k in LONG), "all"], rows)
@@ -128,8 +130,8 @@ def real(page):
     """Figures 7 to 14."""
     page.section(
         "Figures 7-14: UCI",
-        "Test error in per cent, mean ± standard error, n divisions, by the coarse grids and threefold validation "
-        "until --full has run. Sets that are not here are to come.",
+        "Test error in per cent, mean ± standard error, n divisions, with the coarse grids and threefold validation "
+        "until --full has run. Missing sets are not finished.",
     )
     there = {(r["data"], r["grid"]) for r in page.records["curves"]}
     for grid in ("paper", "coarse"):

@@ -107,7 +107,7 @@ def verdict(values, better="above", worse="below"):
     if len(values) < 2:
         return "not yet compared with"
     if stats.ttest_1samp(values, 0.0).pvalue >= 0.05:
-        return "not told apart from"
+        return "not shown to differ from"
     return better if sum(values) > 0 else worse
 
 
@@ -128,8 +128,8 @@ def answer(page, found):
         for B, rivals in ((min(BAG_B), [ERRORS]), (10, [ERRORS, L1, RFE]))
     ]
     return (
-        f"Points of test F1 at B = {WIDE}, ten classes each: FSmulti for F1 is {'; '.join(classes)} (the paper, Sector "
-        f"and News20: {GAINED} over FSmulti for errors). With bags of instances (MILES) it is {'; '.join(bags)}."
+        f"In test F1 (points, B = {WIDE}, ten classes) FSmulti for F1 is {'; '.join(classes)} (paper, Sector and "
+        f"News20: {GAINED} over FSmulti for errors). With bags (MILES) it is {'; '.join(bags)}."
     )
 
 
@@ -158,16 +158,18 @@ def bag_difference(rival, B, form="{mean:+.1f} ± {se:.1f}"):
 def table_1(page, found):
     page.section(
         "Table 1: data sets",
-        "None of the paper's sets is to be had here; ours are much smaller, and all that follows is about ours.",
+        "None of the sets of the paper is available here. They are replaced by much smaller sets, to which all results "
+        "below refer.",
     )
-    page.table(["the paper's", "features / training / test", "stands in for it", "features / training / test"], STANDS)
+    page.table(["set of the paper", "features / training / test", "our set", "features / training / test"], STANDS)
 
 
 def table_2(page, found):
     page.section(
         f"Table 2: means over classes at B = {WIDE}",
-        "Test measures in %, ours with their standard error over classes; in brackets how many classes the row wins "
-        "and loses against FSmulti for the measure; * differs from it at 95% by a paired t-test over classes.",
+        "Test measures in %, ours with their standard error over classes. The brackets have the numbers of classes for "
+        "which the row is better and worse than FSmulti for the measure; * means a difference from it at 95% by a "
+        "paired t-test over classes.",
     )
     rows = [[f"{name} (paper)", CLASSES[name], method, *rest] for name, method, *rest in PAPER]
     for group in COLLECTIONS:
@@ -212,8 +214,8 @@ def counted(group, method):
 def figure_1(page, found):
     page.section(
         "Figure 1: sensitivity to C and B",
-        f"Newsgroups {TEXTS[protocol.SENSITIVE]} in place of News20.binary, in %, with features in brackets; the other "
-        f"B are in the picture. {sensitive(found)}",
+        f"The set is newsgroups {TEXTS[protocol.SENSITIVE]} instead of News20.binary. Values are in %, with features "
+        f"in brackets; the other B are in the picture. {sensitive(found)}",
     )
     rows = []
     for c in GRID[OURS]:
@@ -237,15 +239,15 @@ def sensitive(found):
             if len(values) == len(GRID[OURS]):
                 said.append(f"{TITLES[loss]} by {max(values) - min(values):.1f} at B = {B}")
     words = f"The best and the worst of the four C differ in {', '.join(said)}. " if said else ""
-    return words + "The paper finds C to matter at small B alone, and features to grow in line with B."
+    return words + "In the paper C is important only for small B, and the number of features is proportional to B."
 
 
 def figure_2(page, found):
     page.section(
         "Figure 2: seconds of training",
-        "CPU seconds of one thread for a fit, and features; RFE from all features on, l1 at one C, with no "
-        "more features than FSmulti for errors (dogs: for F1). The paper: slower than l1, much faster than RFE and, on "
-        "Image, than l1-bmrm-F1, which did not end in two days on News20.binary.",
+        "CPU seconds of one thread for a fit, and the number of features. RFE starts from all features, and l1 has one "
+        "C, with no more features than FSmulti for errors (dogs: for F1). In the paper FSmulti is slower than l1, and "
+        "much faster than RFE and, on Image, than l1-bmrm-F1, which did not end in two days on News20.binary.",
     )
     kinds = {"FSmulti for F1": (OURS, "f1"), ERRORS: (OURS, "hamming"), FGM: (FGM, None), L1: (L1, None)}
     rows = []
@@ -262,11 +264,12 @@ def figure_2(page, found):
 
 def figure_3(page, found):
     page.section(
-        "Figure 3: test accuracy on text, beside FGM, RFE and l1",
-        "In %, mean and standard error over texts, features in brackets; l1 and RFE have no more features than FSmulti "
-        "for errors, FGM those of its own at that B. Then McNemar's test on the test parts together: samples that only "
-        "FSmulti / only the other labels right, exact p. The paper: comparable; FSmulti and FGM better than RFE below "
-        "20 features, FSmulti better than l1 on News20.binary at most numbers of features.",
+        "Figure 3: test accuracy on text, compared with FGM, RFE and l1",
+        "Values are in %, mean and standard error over texts, with features in brackets. l1 and RFE have no more "
+        "features than FSmulti for errors; FGM has its own features at this B. The last columns have McNemar's test on "
+        "the test parts together: the numbers of samples that only FSmulti / only the other method labels correctly, "
+        "and the exact p. In the paper the methods are comparable; FSmulti and FGM are better than RFE below 20 "
+        "features, and FSmulti is better than l1 on News20.binary at most numbers of features.",
     )
     rows = []
     for B in B4:
@@ -279,7 +282,7 @@ def figure_3(page, found):
             counts = [round(sum(cell.values(found.errors))) for cell in only]
             row.append([only[0], " / ", only[1], f", {shown_p(mcnemar(*counts))}" if any(counts) else ""])
         rows.append(row)
-    names = [ERRORS, FGM, RFE, L1, *(f"only right beside {rival}" for rival in (FGM, RFE, L1))]
+    names = [ERRORS, FGM, RFE, L1, *(f"only correct, compared with {rival}" for rival in (FGM, RFE, L1))]
     page.table(["B", "texts", *names], rows)
 
 
@@ -290,7 +293,8 @@ def shown_p(p):
 def figure_4(page, found):
     page.section(
         "Figure 4: are the features of a small B among those of a larger one?",
-        "FSmulti for errors; the paper: most are, not all. Share that the next B selects too, and of how many.",
+        "The table has, for FSmulti for errors, the share of features that are also selected with the next B, and "
+        "their number. In the paper most are, but not all.",
     )
     rows = []
     for B, more in itertools.pairwise(B4):
@@ -306,11 +310,11 @@ def figure_4(page, found):
 def figure_5(page, found):
     page.section(
         "Figure 5: test F1 with bags of instances (MILES)",
-        "In %, at B = 10, features in brackets; means over splits. l1 and RFE have no more features than FSmulti "
-        "for F1. B = 1 makes the regulariser half the squared 1-norm, in place of l1-bmrm-F1. Below: FSmulti for F1 "
-        "less the method, mean and standard error over tasks; the five labels of birdsong share their bags. The paper: "
-        "better than FSmulti for errors and RFE on four of five categories, "
-        "far better than l1 below 100 features.",
+        "Values are in %, at B = 10, with features in brackets; means over splits. l1 and RFE have no more features "
+        "than FSmulti for F1. With B = 1 the regulariser is half the squared 1-norm; this replaces l1-bmrm-F1. The "
+        "last rows have FSmulti for F1 minus the method, mean and standard error over tasks; the five labels of "
+        "birdsong share their bags. In the paper it is better than FSmulti for errors and RFE on four of five "
+        "categories, and far better than l1 below 100 features.",
     )
     methods = ("FSmulti for F1", ERRORS, "l1 for F1 (B = 1)", L1, RFE)
     rows = []
@@ -328,9 +332,9 @@ def figure_5(page, found):
 
 def figure_6(page, found):
     page.section(
-        "Figure 6: FSmulti less FSmulti for errors, and less the structural SVM",
-        "Points of the measure, mean and standard error over classes. The paper: above FSmulti for errors at every B; "
-        "above the structural SVM in F1 at every B, and level with it in Rec@2p and PRBEP once B is large.",
+        "Figure 6: FSmulti minus FSmulti for errors, and minus the structural SVM",
+        "Points of the measure, mean and standard error over classes. In the paper it is above FSmulti for errors at "
+        "every B, above the structural SVM in F1 at every B, and equal to it in Rec@2p and PRBEP for large B.",
     )
     rows = []
     for group in MANY:
@@ -344,9 +348,10 @@ def figure_6(page, found):
 
 def figure_7(page, found):
     page.section(
-        "Figure 7: F1 beside l1 and RFE",
-        "FSmulti for F1 less the other on no more features, points of F1, mean and standard error over classes, in "
-        "brackets how many; * at 95% by a paired t-test. The paper: better than l1, at least as good as RFE.",
+        "Figure 7: F1 compared with l1 and RFE",
+        "FSmulti for F1 minus the other method with no more features, in points of F1: mean and standard error over "
+        "classes, with their number in brackets; * means a difference at 95% by a paired t-test. In the paper it is "
+        "better than l1 and at least as good as RFE.",
     )
     rows = []
     for group in MANY:
@@ -370,20 +375,21 @@ def about(page, found):
     grid = ", ".join(f"{c:g} ({k} times)" for c, k in zip(GRID[OURS], edges, strict=True))
     page.section(
         "Protocol",
-        "FSmulti and the structural SVM have an offset, where the paper has none: without it signs say little on dense "
-        f"columns ({NO_OFFSET}, table 2). C = c n; the paper fixes c for each set after figure 1, at 0.1 to 10, as a "
-        f"large C takes more iterations, and does not say by what measure. Here c is the best "
-        f"for its own loss over three folds of the training part (for a collection one of each of its first three "
-        f"classes; at B = {protocol.TRIED}, used for all B): {grid} for FSmulti, "
-        f"{', '.join(f'{c:g}' for c in GRID[ALL])} for the structural SVM, of which the paper takes the best C of "
-        "2^-6, ..., 2^6 for each measure (of which samples, it does not say). RFE drops a tenth of what is left at a "
-        "time, its C is the best of four over three folds for all "
-        "features; l1 is liblinear's, at the one of 25 C with most features that are no more than FSmulti's. FGM has "
-        f"C = {protocol.FGM_C:g}, which the paper chose for FGM and RFE alike. "
-        "Text is tf-idf with rows of unit length, digits are standardised, both by the training part; 40% are for "
-        "testing where no test part exists. Bags are embedded as in MILES: a feature is the similarity to one training "
-        "instance, sigma the median distance to the nearest instance of another bag. Generated topics: documents of "
-        "Zipf's law with 15% words of their own topic and 10% of another. Tests are not adjusted for their number.",
+        "FSmulti and the structural SVM have an offset; those of the paper have none. Without an offset the signs have "
+        f"little meaning on dense columns ({NO_OFFSET}, table 2). C = c n. The paper fixes c for each set after figure "
+        "1, at 0.1 to 10, because a large C takes more iterations, and does not state the measure. Here c is the best "
+        "value for its own loss over three folds of the training part (for a collection one fold of each of its first "
+        f"three classes; at B = {protocol.TRIED}, used for all B): {grid} for FSmulti, "
+        f"{', '.join(f'{c:g}' for c in GRID[ALL])} for the structural SVM. For the latter the paper uses the best C of "
+        "2^-6, ..., 2^6 for each measure, and does not state on which samples. RFE removes a tenth of the remaining "
+        "features at a time; its C is the best of four over three folds for all features. l1 is that of liblinear, at "
+        "the one of 25 C with the most features that are no more than those of FSmulti. FGM has "
+        f"C = {protocol.FGM_C:g}, which the paper chose for FGM and RFE. "
+        "Text is tf-idf with rows of unit length, and digits are standardised, both by the training part; 40% are for "
+        "testing if there is no test part. Bags are embedded as in MILES: a feature is the similarity to one training "
+        "instance, and sigma is the median distance to the nearest instance of another bag. The generated topics have "
+        "documents of Zipf's law with 15% words of their own topic and 10% of another. Tests are not adjusted for "
+        "their number.",
     )
     fits = [p for p in found.points if p["method"] in (OURS, ALL, NO_OFFSET)] + found.grid
     late = {name: [p["unclosed"] for p in fits if p["method"] == name] for name in (OURS, ALL, NO_OFFSET)}
@@ -395,8 +401,8 @@ def about(page, found):
     ]
     page.section(
         "Speed",
-        f"CPU seconds of one thread for a fit, median: {', '.join(seconds)}. FSmulti stops at a gap of 1% or after "
-        f"{protocol.ROUNDS[OURS]} rounds, the structural SVM after {protocol.ROUNDS[ALL]}; at that limit ended: "
-        f"{limits}. In cross-validation (gap 5%, 50 rounds) {tried[0]} of {tried[1]} did. A million features: "
-        "[multivariate_scale](multivariate_scale.md).",
+        f"The median CPU seconds of one thread for a fit are: {', '.join(seconds)}. FSmulti stops at a gap of 1% or "
+        f"after {protocol.ROUNDS[OURS]} rounds, the structural SVM after {protocol.ROUNDS[ALL]}. At this limit ended: "
+        f"{limits}. In cross-validation (gap 5%, 50 rounds) {tried[0]} of {tried[1]} did. "
+        "[multivariate_scale](multivariate_scale.md) has a million features.",
     )
