@@ -11,6 +11,7 @@ from scipy import sparse
 USED = 1e-6  # relative to the largest term, or to the margin 1; solvers return smaller values for a weight of 0
 
 FloatArray = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 
 def column_sizes(X: Any) -> FloatArray:
@@ -20,7 +21,7 @@ def column_sizes(X: Any) -> FloatArray:
     return np.asarray(np.maximum(high, -low))
 
 
-def used(w: FloatArray, sizes: FloatArray) -> NDArray[np.bool_]:
+def used(w: FloatArray, sizes: FloatArray) -> Mask:
     """Return True for each column whose largest term ``|w_j| max_i |x_ij|`` is above 1e-6 times the largest, and 1e-6.
 
     >>> used(np.array([1.0, 1e-4, 1e-9]), np.array([1.0, 1e4, 1.0])).tolist()

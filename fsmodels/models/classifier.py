@@ -16,16 +16,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.shares import class_shares, slack_weights
+from fsmodels.weights import FloatArray
 
 __all__ = ["LinearClassifier", "linear_decision", "on_boundary_zero"]
 
 BOUNDARY = 1e-6  # relative to the margin 1, or to the terms of the sum if these are smaller
-
-FloatArray = NDArray[np.float64]
 
 
 def on_boundary_zero(values: FloatArray, terms: FloatArray) -> FloatArray:

@@ -37,7 +37,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 from pyomo.core.expr.visitor import identify_variables
 from pyomo.gdp import Disjunction
 from scipy import sparse
@@ -49,7 +48,7 @@ from fsmodels.models.components import by_ordered_sets, by_weight, plane_rows
 from fsmodels.models.proofs.certified import by_sigma
 from fsmodels.models.shares import class_shares
 from fsmodels.models.svm import robust_lp
-from fsmodels.weights import column_sizes
+from fsmodels.weights import FloatArray, column_sizes
 from fsmodels.words import listed
 from solvers import Result, SolutionStatus, facts_of, solve
 from solvers.clock import one_clock
@@ -186,7 +185,7 @@ def derivatives(model: pyo.ConcreteModel, data: Dataset, delta: float = 0.01) ->
     margins = data.y * (np.asarray(data.X @ w).ravel() + pyo.value(model.b))
     share_of = class_shares(data)
 
-    def cost(moved: NDArray[np.float64]) -> NDArray[np.float64]:
+    def cost(moved: FloatArray) -> FloatArray:
         """Return (4) for margins of shape (l, columns)."""
         return np.asarray(share_of @ np.maximum(0.0, 1.0 - moved))
 

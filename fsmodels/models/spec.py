@@ -16,13 +16,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
 from fsmodels.checks import feature_count, positive
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.svm import C_MEANING
-from fsmodels.weights import column_sizes, used
+from fsmodels.weights import FloatArray, column_sizes, used
 from fsmodels.words import listed
 from solvers import Result, SolutionStatus, interrupt, solve
 from solvers.result import recomputed_verdict
@@ -38,7 +37,6 @@ __all__ = [
     "TuningGrid",
 ]
 
-FloatArray = NDArray[np.float64]
 Parameters = Mapping[str, Any]  # parameters of the builder, and those that a driver has set
 Objective = Callable[[LinearClassifier, Parameters, Any], float]
 TuningGrid = tuple[tuple[str, ...], Callable[[Dataset, float], FloatArray]]  # parameters, (data, C) -> common values

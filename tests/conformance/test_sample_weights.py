@@ -221,7 +221,7 @@ def test_class_weights_multiply_the_means_of_the_family_of_fs_and_balanced_is_wh
     plain = fs.select(data, "robust-lp").objective
     found = fs.select(data, "robust-lp", class_weight="balanced")
     assert found.objective == pytest.approx(plain)
-    assert '"balanced" changes nothing' in found.message
+    assert '"balanced" has no effect' in found.message
     assert fs.select(data, "robust-lp", class_weight={-1: 2, 1: 2}).objective == pytest.approx(2 * plain)
     found = fs.select(data, "fs", penalty=0.9, class_weight={-1: 3})
     assert (found.selected, found.bias) == ((), -1.0)

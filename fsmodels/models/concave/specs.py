@@ -16,15 +16,8 @@ from fsmodels.models import concave, obd, svm
 from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.concave.forms import MEANING
 from fsmodels.models.shares import class_shares
-from fsmodels.models.spec import (
-    GRID_SIZE,
-    OBJECTIVE_TOLERANCE,
-    FloatArray,
-    LinearSpec,
-    Objective,
-    Parameters,
-    TuningGrid,
-)
+from fsmodels.models.spec import GRID_SIZE, OBJECTIVE_TOLERANCE, LinearSpec, Objective, Parameters, TuningGrid
+from fsmodels.weights import FloatArray
 from solvers import Result
 
 __all__ = ["SPECS"]
@@ -77,9 +70,7 @@ class FsSpec(LinearSpec):
         weighting = c.data.weighting
         if weighting is None or weighting.by_class != BALANCED:
             return ""
-        return (
-            'The error is a mean class by class, which weighs both the same: class_weight "balanced" changes nothing.'
-        )
+        return 'The error is a mean for each class, with equal weights: class_weight "balanced" has no effect.'
 
     def fs_objective(self, c: LinearClassifier, parameters: Parameters) -> float:
         """Return (7)."""
@@ -116,9 +107,7 @@ def _error(c: LinearClassifier, parameters: Parameters, model: Any) -> float:
 
 def _weighted(steps: Objective) -> Objective:
     """Return (1 - lambda) E + lambda times a sum of steps."""
-    return lambda c, parameters, model: (
-        (1 - _lambda(parameters)) * c.error + _lambda(parameters) * steps(c, parameters, model)
-    )
+    return lambda c, given, model: (1 - _lambda(given)) * c.error + _lambda(given) * steps(c, given, model)
 
 
 def _exponentials(c: LinearClassifier, parameters: Parameters, model: Any) -> float:
@@ -138,7 +127,8 @@ def _bilinear(c: LinearClassifier, parameters: Parameters, model: Any) -> float:
 
 _FS = _weighted(lambda c, parameters, model: len(c.selected))
 _EXACT: dict[str, Any] = {"selects": True, "proves_bound": True}
-_SMOOTH: dict[str, Any] = {"refit": "robust-lp", "reported_parameters": ("alpha",)}
+_REFIT: dict[str, Any] = {"refit": "robust-lp"}
+_SMOOTH: dict[str, Any] = {**_REFIT, "reported_parameters": ("alpha",)}
 
 
 def _family(
@@ -160,20 +150,10 @@ SPECS = [
         equations=("(5)",),
     ),
     _family("fs", "least error and fewest features, exact for few features", concave.fs, _FS, "(7)", **_EXACT),
-    _family(
-        "fsl", "fs as a linear program with complementarity", concave.fsl, _FS, "(13)", refit="robust-lp", **_EXACT
-    ),
+    _family("fsl", "fs as a linear program with complementarity", concave.fsl, _FS, "(13)", **_REFIT, **_EXACT),
     _family("fsv", "fs with a concave exponential, local", concave.fsv, _weighted(_exponentials), "(11)", **_SMOOTH),
     _family("fss", "fs with a sigmoid, local", concave.fss, _weighted(_sigmoids), "(10)", **_SMOOTH),
-    _family(
-        "fsb",
-        "fs as a bilinear program",
-        concave.fsb,
-        _bilinear,
-        "(14)",
-        refit="robust-lp",
-        reported_parameters=("mu",),
-    ),
+    _family("fsb", "fs as a bilinear program", concave.fsb, _bilinear, "(14)", **_REFIT, reported_parameters=("mu",)),
     ObdSpec(
         "obd",
         "robust LP without the features it hardly needs, heuristic",

@@ -47,18 +47,15 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 from scipy import sparse
 
 from fsmodels.models.proofs.bounds import robust_bound, slacks
 from fsmodels.models.proofs.certified import Point
 from fsmodels.models.proofs.equilibration import Columns
+from fsmodels.weights import FloatArray, Mask
 from solvers.clock import Clock
 from solvers.facts import Cut, LinearRows, RelaxedAnswer, RowBound, SubAnswer
 from solvers.lp.highs import HighsLP, LpStatus
-
-FloatArray = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 KEPT = 20_000  # planes in memory
 NONE = 1e-9  # smaller weights, relative to the largest, are rounding errors

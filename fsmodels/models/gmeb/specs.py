@@ -11,7 +11,8 @@ import pyomo.environ as pyo
 
 from fsmodels.models import gmeb
 from fsmodels.models.classifier import LinearClassifier
-from fsmodels.models.spec import GRID_SIZE, FloatArray, LinearSpec, Parameters, TuningGrid
+from fsmodels.models.spec import GRID_SIZE, LinearSpec, Parameters, TuningGrid
+from fsmodels.weights import FloatArray
 
 __all__ = ["SPECS"]
 

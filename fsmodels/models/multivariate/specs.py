@@ -17,8 +17,8 @@ from fsmodels.models.multivariate import classifier, fsmulti, measures, objectiv
 from fsmodels.models.multivariate.extended import why_lazy
 from fsmodels.models.multivariate.groups import chosen, drop_idle
 from fsmodels.models.multivariate.measures import Loss
-from fsmodels.models.spec import FloatArray, LinearSpec, Parameters
-from fsmodels.weights import column_sizes
+from fsmodels.models.spec import LinearSpec, Parameters
+from fsmodels.weights import FloatArray, column_sizes
 from solvers import Result, StopReason, SupportFound, SupportSearch, facts_of, solve
 from solvers.clock import Clock, one_clock
 from solvers.facts import CompositeRisk

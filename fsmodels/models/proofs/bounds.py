@@ -37,15 +37,14 @@ from typing import Any
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.proofs.svm import PLAIN, LossKind, balanced, hinges, lost, norms, repaired, squared_offset, unit
+from fsmodels.weights import FloatArray
 
 __all__ = ["one_norm_bound", "robust_bound", "slacks", "svm_bound", "unsquared_bound"]
 
-FloatArray = NDArray[np.float64]
 
 EPS = float(np.finfo(float).eps)
 BLOCK = 128  # products that are summed at once

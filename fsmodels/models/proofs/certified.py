@@ -11,14 +11,12 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
 from fsmodels.models.proofs.bounds import slacks
 from fsmodels.models.proofs.equilibration import Columns, rounding
 from fsmodels.models.proofs.svm import PLAIN, LossKind
+from fsmodels.weights import FloatArray, Mask
 from solvers.facts import Certificate
-
-FloatArray = NDArray[np.float64]
 
 FRACTIONAL = 1e-3  # distance from 0 and from 1; solvers leave 1e-5 of an integer
 
@@ -30,7 +28,7 @@ class Point:
     w: FloatArray
     b: float
     xi: FloatArray
-    used: NDArray[np.bool_]
+    used: Mask
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class ClassifierProof:
     columns: Columns
     y: FloatArray
     s: FloatArray
-    read: Callable[[Any], tuple[FloatArray, NDArray[np.bool_]] | None]
+    read: Callable[[Any], tuple[FloatArray, Mask] | None]
     put: Callable[[Any, Point], None]
     lower: Callable[[Columns, FloatArray, FloatArray, FloatArray | None], float] | None
     kind: LossKind = PLAIN
@@ -143,7 +141,7 @@ def write(variables: Any, values: Any) -> None:
         v.set_value(value, skip_validation=True)
 
 
-def read_weights(model: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
+def read_weights(model: Any) -> tuple[FloatArray, Mask]:
     """Return ``model.w`` and True for each feature, for a model without selection."""
     w = _values(model.w)
     return w, np.ones(len(w), dtype=bool)
@@ -154,7 +152,7 @@ def by_sigma(model: Any) -> list[str]:
     return [j for j in model.features if (model.sigma[j].value or 0.0) > 0.5]
 
 
-def read_selection(model: Any) -> tuple[FloatArray, NDArray[np.bool_]] | None:
+def read_selection(model: Any) -> tuple[FloatArray, Mask] | None:
     """Return ``model.w`` and the selected features; None if sigma of a feature with a weight is fractional."""
     w, sigma = _values(model.w), _values(model.sigma)
     if np.any((np.abs(sigma - np.round(sigma)) > FRACTIONAL) & (w != 0)):

@@ -15,14 +15,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from fsmodels.checks import LARGEST
 from fsmodels.models.proofs.svm import norms
+from fsmodels.weights import FloatArray
 from solvers.facts import Change
-
-FloatArray = NDArray[np.float64]
 
 LEVEL = 8.0  # sizes up to this and down to its inverse stay; a centre of up to so many spreads too
 FARTHEST = math.ceil(math.log2(LARGEST))  # exponent
