@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmodels.errors import Error, InfeasibleParameter, ParameterError
-from fsmodels.words import shown
+from fsmodels.text import shown
 
 LARGEST = 1e30
 SMALLEST = 1e-30

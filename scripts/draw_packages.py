@@ -104,7 +104,7 @@ _LEFT, _RIGHT = 215, 735  # the middle of each package's column
 _PLAN: dict[str, tuple[float, int, int, str]] = {
     "fsmodels": (_LEFT - 95, 0, 130, "fs.*"),
     "fsmodels.cli": (_LEFT + 75, 0, 170, "the command fsmodels"),
-    "fsmodels.selection": (_LEFT, 1, 320, "fs.select, fs.path: recipes, results, reports"),
+    "fsmodels.selection": (_LEFT, 1, 320, "fs.select, fs.path: models, results, reports"),
     "fsmodels.baselines": (_LEFT, 2, 320, "RFE, filters, 1-norm SVM"),
     "fsmodels.models": (_LEFT, 3, 320, "a package for each paper: fsp, concave, gmeb, kernel, multivariate"),
     "fsmodels.datasets": (_LEFT, 4, 320, "CSV, svmlight, bags, scaling, splits, synthetic"),

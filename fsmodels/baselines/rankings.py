@@ -79,7 +79,7 @@ from fsmodels.datasets.checks import checked_data, require_unweighted
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ModelError, NoSelection, ParameterError, SolverError
 from fsmodels.models.libsvm import svc
-from fsmodels.words import listed
+from fsmodels.text import listed
 from solvers import SolutionStatus, solve
 
 

@@ -11,7 +11,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.spec import ModelSolution, ModelSpec, Parameters
-from fsmodels.words import listed
+from fsmodels.text import listed
 from solvers import Result, StopReason, interrupt
 from solvers.result import UNPROVEN
 

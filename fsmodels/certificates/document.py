@@ -25,7 +25,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.files import json_text, write_file
 from fsmodels.datasets.scaling import Scale
 from fsmodels.errors import DataError, ModelError
-from fsmodels.words import SCALINGS, listed, short
+from fsmodels.text import SCALINGS, listed, short
 
 Array = np.ndarray[Any, np.dtype[Any]]
 DIGITS = 7  # of a multiplier: its rounding costs the bound next to nothing, as it is repaired before it is used

@@ -13,7 +13,7 @@ from typing import Any
 
 from fsmodels.certificates.verify import BRANCH, CLOSED, EMPTY, GIVEN_UP
 from fsmodels.errors import DataError
-from fsmodels.words import short
+from fsmodels.text import short
 
 FORMAT, VERSION = "fsmodels-certificate", 2
 WHOLE = 2**53  # whole numbers of a file stay below, where floating point is exact

@@ -19,7 +19,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.tables import read_costs, read_groups
 from fsmodels.datasets.weighting import BALANCED
 from fsmodels.errors import OptionError, ParameterError
-from fsmodels.words import check_known_features, listed
+from fsmodels.text import check_known_features, listed
 
 MANY = 100  # ways to read a group
 

@@ -15,8 +15,8 @@ import click
 from click.core import ParameterSource
 
 from fsmodels.selection.parameters import PARAMETERS
+from fsmodels.text import DEFAULT_SCALING, SCALINGS
 from fsmodels.version import __version__
-from fsmodels.words import DEFAULT_SCALING, SCALINGS
 
 TIME_LIMIT = 120.0  # s, of a run without --time-limit
 EACH_LIMIT = 30.0  # s, of each solve of a command with several

@@ -17,7 +17,7 @@ from fsmodels.datasets.dialect import Dialect
 from fsmodels.errors import DataError, NoSelection, ParameterError
 from fsmodels.selection.report import boundary_note
 from fsmodels.selection.saved import SavedSelection, load_selection
-from fsmodels.words import listed
+from fsmodels.text import listed
 from solvers import interrupt
 
 

@@ -21,7 +21,7 @@ from fsmodels.page.stages import Plan
 from fsmodels.selection.report import number, one_line, percent
 from fsmodels.selection.request import Request
 from fsmodels.selection.rows import words_of
-from fsmodels.words import check_known_features
+from fsmodels.text import check_known_features
 from solvers import progress
 
 WIDTH = 120  # of a printed table

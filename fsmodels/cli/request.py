@@ -25,7 +25,7 @@ from fsmodels.selection import report
 from fsmodels.selection.catalogue import MODELS
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.selection.selection import Selection
-from fsmodels.words import DEFAULT_SCALING
+from fsmodels.text import DEFAULT_SCALING
 from solvers import interrupt, progress
 from solvers.outside import warn
 

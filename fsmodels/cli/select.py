@@ -23,7 +23,7 @@ from fsmodels.selection.resampling import Resample, held_out_part
 from fsmodels.selection.rows import KEYWORDS
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
-from fsmodels.words import listed
+from fsmodels.text import listed
 from solvers import SolutionStatus, StopReason, interrupt, progress
 from solvers.facts import facts_of
 

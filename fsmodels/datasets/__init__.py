@@ -1,4 +1,4 @@
 """Data: tables, bags and svmlight files read and checked, shipped sets, scaling, splits, synthetic families.
 
-May import ``fsmodels``' ground files (errors, words, weights, checks) only.
+May import ``fsmodels``' ground files (errors, text, weights, checks) only.
 """

@@ -10,8 +10,8 @@ import numpy as np
 from fsmodels.checks import LARGEST, choice
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, DataWarning, ParameterError
+from fsmodels.text import DEFAULT_SCALING, SCALINGS, built_model
 from fsmodels.weights import column_sizes
-from fsmodels.words import DEFAULT_SCALING, SCALINGS, built_model
 from solvers.outside import warn
 
 APART = 100.0  # ratio of column sizes above which builders warn

@@ -32,7 +32,7 @@ from scipy import sparse
 from fsmodels.datasets.dialect import ARRAYS, BLANKS, Origin, is_missing, number, quoted, readings
 from fsmodels.datasets.tables import check_columns, named
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.words import as_names, listed, short, shown, suggestion
+from fsmodels.text import as_names, listed, short, shown, suggestion
 
 FloatArray = NDArray[np.float64]
 SHOWN = 20  # columns with text in an error

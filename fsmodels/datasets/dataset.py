@@ -21,7 +21,7 @@ from fsmodels.datasets.scaling import Scale
 from fsmodels.datasets.splitting import fold_rows, row_index, split_rows
 from fsmodels.datasets.weighting import Weighting, check_classes, weighting
 from fsmodels.errors import DataError
-from fsmodels.words import as_names, check_known_features, listed
+from fsmodels.text import as_names, check_known_features, listed
 from solvers import html
 
 FloatArray = NDArray[np.float64]

@@ -21,7 +21,7 @@ from typing import Any
 import pandas as pd
 
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.words import short
+from fsmodels.text import short
 
 SAFE = re.compile(r"[^\s\"'\\$`!&|;<>()*?\[\]{}#~]+")  # no special character of a shell
 SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}

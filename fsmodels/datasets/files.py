@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fsmodels.errors import DataError
-from fsmodels.words import listed, suggestion
+from fsmodels.text import listed, suggestion
 from solvers import interrupt
 
 JSON_BYTES = 25  # of memory for a byte of JSON: short lists and objects need as much

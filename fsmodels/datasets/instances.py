@@ -65,7 +65,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.scaling import Scale
 from fsmodels.datasets.shipped import list_bags, shipped_file
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.words import check_known_features, listed
+from fsmodels.text import check_known_features, listed
 
 __all__ = ["Embedding", "closest", "embed", "list_bags", "load_bags"]
 __dir__ = __all__.copy  # what <TAB> offers

@@ -25,7 +25,7 @@ from fsmodels.datasets.columns import Category
 from fsmodels.datasets.dialect import FRAME
 from fsmodels.datasets.scaling import Scale, counted
 from fsmodels.errors import DataError
-from fsmodels.words import check_known_features, iterable, listed
+from fsmodels.text import check_known_features, iterable, listed
 
 FloatArray = NDArray[np.float64]
 MOST = 100_000  # products

@@ -20,7 +20,7 @@ from fsmodels.datasets.dialect import ARRAYS, FRAME, Dialect, Origin, is_missing
 from fsmodels.datasets.files import LIBSVM, as_path, check_file, check_fits, content, title
 from fsmodels.datasets.prepare import METHODS, filled
 from fsmodels.errors import DataError, DataWarning
-from fsmodels.words import as_names, listed, short, suggestion
+from fsmodels.text import as_names, listed, short, suggestion
 from solvers.outside import warn
 
 MOST_SEARCHED = 1000  # columns that are searched for labels

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from fsmodels.checks import choice
 from fsmodels.errors import DataError
-from fsmodels.words import SCALINGS, SPARSE_SCALINGS
+from fsmodels.text import SCALINGS, SPARSE_SCALINGS
 
 FloatArray = NDArray[np.float64]
 HUGE = 1e100  # from which the squares of a column are not trusted to be finite

@@ -6,7 +6,7 @@ import pandas as pd
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError
-from fsmodels.words import short, suggestion
+from fsmodels.text import short, suggestion
 
 COLUMNS = ["name", "samples", "features", "positives", "source", "licence"]
 BAG_COLUMNS = ["name", "bags", "instances", "attributes", "positives", "source", "licence"]

@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsmodels.checks import number, whole
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.words import shown
+from fsmodels.text import shown
 
 FloatArray = NDArray[np.float64]
 Rows = NDArray[np.intp]

@@ -26,7 +26,7 @@ from fsmodels.datasets import dialect
 from fsmodels.datasets.dialect import AUTO, PLAIN, Dialect, Origin
 from fsmodels.datasets.files import as_path, available_memory, check_file, check_fits, content
 from fsmodels.errors import DataError, DataWarning, ParameterError
-from fsmodels.words import listed, short, suggestion
+from fsmodels.text import listed, short, suggestion
 from solvers.outside import warn
 from solvers.shared_state import process_wide, without_warnings
 

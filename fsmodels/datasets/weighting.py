@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from fsmodels.checks import LARGEST, SMALLEST, number
 from fsmodels.datasets.columns import same_label
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.words import listed, short, shown
+from fsmodels.text import listed, short, shown
 
 FloatArray = NDArray[np.float64]
 ClassWeight = str | tuple[float, float] | None  # BALANCED, or the costs of -1 and +1

@@ -32,7 +32,7 @@ from fsmodels.selection.report import BaseAnswer
 from fsmodels.selection.resampling import Resample, folds_of
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
-from fsmodels.words import iterable, listed, short
+from fsmodels.text import iterable, listed, short
 from solvers import interrupt
 from solvers import progress as watching
 from solvers.clock import own_clock

@@ -47,7 +47,7 @@ from fsmodels.selection.report import BaseAnswer, boundary_note, percent
 from fsmodels.selection.resampling import Resample
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
-from fsmodels.words import iterable, listed, short, shown
+from fsmodels.text import iterable, listed, short, shown
 from solvers import SolutionStatus, StopReason, html
 from solvers import progress as watching
 from solvers.clock import own_clock

@@ -37,7 +37,7 @@ from fsmodels.evaluation.folds import (
 from fsmodels.evaluation.stability import stability_index
 from fsmodels.selection.catalogue import find
 from fsmodels.selection.report import BaseAnswer, boundary_note, percent
-from fsmodels.words import listed
+from fsmodels.text import listed
 from solvers import progress as watching
 
 if TYPE_CHECKING:

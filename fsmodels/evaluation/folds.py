@@ -34,8 +34,8 @@ from fsmodels.selection.resampling import Resample, folds_of
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.workers import each
+from fsmodels.text import listed
 from fsmodels.version import __version__
-from fsmodels.words import listed
 from solvers import SolutionStatus, StopReason
 from solvers.clock import own_clock
 

@@ -39,7 +39,7 @@ from fsmodels.selection.report import BaseAnswer
 from fsmodels.selection.resampling import Resample, bootstraps_of, folds_of
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
-from fsmodels.words import listed
+from fsmodels.text import listed
 from solvers import StopReason
 from solvers import progress as watching
 from solvers.clock import own_clock

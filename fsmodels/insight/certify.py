@@ -18,7 +18,7 @@ from fsmodels.selection.request import data_and_words, driver_options
 from fsmodels.selection.rows import able
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
-from fsmodels.words import as_names, check_known_features, listed
+from fsmodels.text import as_names, check_known_features, listed
 from solvers import StopReason, interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock

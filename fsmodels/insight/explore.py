@@ -19,7 +19,7 @@ from fsmodels.selection.report import BaseAnswer, headline, number
 from fsmodels.selection.request import Request, driver_options
 from fsmodels.selection.rows import KEYWORDS, beside, read_rows, state, state_most
 from fsmodels.selection.selection import Selection
-from fsmodels.words import lasting, listed, short
+from fsmodels.text import lasting, listed, short
 from solvers import SolutionStatus, html, interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock

@@ -26,8 +26,8 @@ from fsmodels.selection.pictures import MOST_BARS, MOST_POINTS, axes, heat_map
 from fsmodels.selection.report import number
 from fsmodels.selection.request import Request
 from fsmodels.selection.selection import Selection
+from fsmodels.text import listed
 from fsmodels.weights import column_sizes, used
-from fsmodels.words import listed
 from solvers import interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock

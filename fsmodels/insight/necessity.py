@@ -28,7 +28,7 @@ from fsmodels.selection.pictures import MOST_BARS, axes
 from fsmodels.selection.report import number
 from fsmodels.selection.request import Request
 from fsmodels.selection.selection import Selection
-from fsmodels.words import as_names, check_known_features, listed
+from fsmodels.text import as_names, check_known_features, listed
 from solvers import NearChoices, interrupt
 from solvers import progress as watching
 from solvers.clock import Clock, one_clock

@@ -18,7 +18,7 @@ from fsmodels.insight.what_if import Level, about, active, share_of
 from fsmodels.selection.pictures import axes
 from fsmodels.selection.report import BaseAnswer, as_json, number
 from fsmodels.selection.request import driver_options
-from fsmodels.words import listed
+from fsmodels.text import listed
 from solvers import Memory, SolutionStatus, facts_of, interrupt, solve
 from solvers import progress as watching
 from solvers.clock import one_clock

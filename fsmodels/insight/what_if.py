@@ -14,7 +14,7 @@ from fsmodels.errors import ParameterError
 from fsmodels.selection.catalogue import MODELS, find
 from fsmodels.selection.report import BaseAnswer, as_json
 from fsmodels.selection.selection import Selection
-from fsmodels.words import listed
+from fsmodels.text import listed
 from solvers import Result, SolutionStatus, StopReason
 from solvers.clock import Clock
 from solvers.options import check_limits

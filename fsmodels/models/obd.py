@@ -48,8 +48,8 @@ from fsmodels.models.components import by_ordered_sets, by_weight, plane_rows
 from fsmodels.models.proofs.certified import by_sigma
 from fsmodels.models.shares import class_shares
 from fsmodels.models.svm import robust_lp
+from fsmodels.text import listed
 from fsmodels.weights import FloatArray, column_sizes
-from fsmodels.words import listed
 from solvers import Result, SolutionStatus, facts_of, solve
 from solvers.clock import one_clock
 from solvers.result import recomputed_verdict

@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 import pyomo.environ as pyo
 
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, ParameterError
-from fsmodels.words import check_known_features
+from fsmodels.text import check_known_features
 
 __all__ = ["Row", "parse"]
 __dir__ = __all__.copy  # what <TAB> offers

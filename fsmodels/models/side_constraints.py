@@ -56,7 +56,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, InfeasibleParameter, ParameterError
 from fsmodels.models.rows import Row, Term, constraint, switches, weights
 from fsmodels.models.shares import mean_of
-from fsmodels.words import check_known_features, iterable, listed
+from fsmodels.text import check_known_features, iterable, listed
 
 EXPENSIVE = 1e6  # a cost above this multiple of the limit excludes the feature
 LARGE = 1e9  # larger numbers are scaled

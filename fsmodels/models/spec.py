@@ -21,8 +21,8 @@ from fsmodels.checks import feature_count, positive
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.svm import C_MEANING
+from fsmodels.text import listed
 from fsmodels.weights import FloatArray, column_sizes, used
-from fsmodels.words import listed
 from solvers import Result, SolutionStatus, interrupt, solve
 from solvers.result import recomputed_verdict
 

@@ -31,8 +31,8 @@ from fsmodels.selection.report import INTERNAL, facts, number, percent, rows_of_
 from fsmodels.selection.request import Request
 from fsmodels.selection.rows import as_words
 from fsmodels.selection.selection import Selection, write_text
+from fsmodels.text import listed
 from fsmodels.version import __version__
-from fsmodels.words import listed
 from solvers import interrupt
 from solvers import progress as watching
 

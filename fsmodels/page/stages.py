@@ -24,7 +24,7 @@ from fsmodels.selection.path import path
 from fsmodels.selection.request import Request
 from fsmodels.selection.rows import rows_on_switches
 from fsmodels.selection.selection import Selection
-from fsmodels.words import listed
+from fsmodels.text import listed
 from solvers import StopReason, interrupt, progress
 from solvers.clock import Clock, own_clock
 

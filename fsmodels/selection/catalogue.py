@@ -23,7 +23,7 @@ from fsmodels.models.kernel import specs as kernel
 from fsmodels.models.multivariate import specs as multivariate
 from fsmodels.models.spec import ModelSpec
 from fsmodels.selection.parameters import PARAMETERS
-from fsmodels.words import built_model, listed, short
+from fsmodels.text import built_model, listed, short
 
 FAMILIES = (fsp, concave, gmeb, multivariate, kernel, baselines)
 REFERENCE = re.compile(r"as (?:for|in) ``([\w.]+)``", re.IGNORECASE)  # of a docstring to another function

@@ -13,7 +13,7 @@ from fsmodels.checks import choice
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.selection.report import as_json, percent
 from fsmodels.selection.selection import Selection
-from fsmodels.words import listed
+from fsmodels.text import listed
 from solvers import html
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.kernel.fitted import KernelClassifier
 from fsmodels.models.multivariate import measures
 from fsmodels.selection.catalogue import find
-from fsmodels.words import listed
+from fsmodels.text import listed
 from solvers import Result, SolutionStatus, StopReason
 from solvers.result import relative_gap
 

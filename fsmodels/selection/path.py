@@ -24,7 +24,7 @@ from fsmodels.selection.resampling import Resample, folds_of
 from fsmodels.selection.rows import prices
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.workers import each
-from fsmodels.words import iterable, lasting
+from fsmodels.text import iterable, lasting
 from solvers import SolutionStatus, StopReason, interrupt
 from solvers import progress as watching
 from solvers.clock import own_clock

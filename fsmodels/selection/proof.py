@@ -34,7 +34,7 @@ from fsmodels.models.fsp.oracle.problem import Rows
 from fsmodels.models.shares import slack_weights
 from fsmodels.selection.catalogue import MODELS
 from fsmodels.selection.outcome import Outcome
-from fsmodels.words import listed
+from fsmodels.text import listed
 from solvers.facts import LinearRows, facts_of
 from solvers.facts.base import built_of
 from solvers.result import DEFAULT_GAP, is_closed

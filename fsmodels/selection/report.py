@@ -15,8 +15,8 @@ import numpy as np
 from fsmodels.datasets.scaling import WIDE
 from fsmodels.models.shares import mean_of
 from fsmodels.selection.outcome import Outcome
+from fsmodels.text import listed
 from fsmodels.version import __version__
-from fsmodels.words import listed
 from solvers import SOLVERS, SolutionStatus, StopReason
 from solvers.html import frame, paragraph, table
 

@@ -36,7 +36,7 @@ from fsmodels.selection.rows import (
     state_most,
 )
 from fsmodels.selection.selection import Selection
-from fsmodels.words import lasting, listed
+from fsmodels.text import lasting, listed
 from solvers import DRIVERS, Memory, Result, SolutionStatus, StopReason, facts_of, interrupt
 from solvers import progress as watching
 from solvers.clock import Clock, one_clock

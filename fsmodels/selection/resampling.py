@@ -12,7 +12,7 @@ from fsmodels.checks import share, whole
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.splitting import check_seed, fold_rows
 from fsmodels.errors import ParameterError
-from fsmodels.words import short
+from fsmodels.text import short
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from fsmodels.models.components import changeable
 from fsmodels.models.rows import Row, constraint
 from fsmodels.models.spec import ModelSpec
 from fsmodels.selection.catalogue import MODELS
-from fsmodels.words import as_names, check_known_features, iterable, listed
+from fsmodels.text import as_names, check_known_features, iterable, listed
 from solvers.outside import warn
 
 

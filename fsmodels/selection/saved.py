@@ -23,7 +23,7 @@ from fsmodels.models.kernel.kernels import Polynomial, Rbf
 from fsmodels.selection import report
 from fsmodels.selection.outcome import FittedSelection
 from fsmodels.selection.request import Request
-from fsmodels.words import listed
+from fsmodels.text import listed
 
 KERNELS: dict[str, Any] = {"rbf": Rbf, "polynomial": Polynomial}
 NEEDED = ("model", "data", "parameters", "selected", "weights", "bias", "status", "scale")

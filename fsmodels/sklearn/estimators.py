@@ -23,7 +23,7 @@ from fsmodels.selection.selection import Selection
 from fsmodels.sklearn import request
 from fsmodels.sklearn.request import MULTICLASS, names_of_models, spec_of, words_of
 from fsmodels.sklearn.weights import FitByModel, checked, distinct, weighs
-from fsmodels.words import listed
+from fsmodels.text import listed
 from solvers import StopReason
 from solvers.clock import Clock
 from solvers.shared_state import put_off

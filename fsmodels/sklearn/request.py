@@ -23,7 +23,7 @@ from fsmodels.selection.request import Request
 from fsmodels.selection.rows import KEYWORDS, beside, free_name, rows_model
 from fsmodels.selection.selection import Selection
 from fsmodels.sklearn.weights import against_rest, by_class
-from fsmodels.words import SCALINGS, iterable, listed, short, suggestion
+from fsmodels.text import SCALINGS, iterable, listed, short, suggestion
 from solvers import SolutionStatus, StopReason, interrupt
 from solvers.clock import own_clock
 from solvers.outside import warn

@@ -24,7 +24,7 @@ from fsmodels.checks import positive
 from fsmodels.datasets.weighting import BALANCED, given_weights
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.selection.catalogue import MODELS
-from fsmodels.words import listed, short
+from fsmodels.text import listed, short
 
 FloatArray = NDArray[np.float64]
 

@@ -103,7 +103,7 @@ from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.proofs.svm import HINGE, LOSSES, LossKind, repaired
 from fsmodels.models.shares import slack_weights
 from fsmodels.models.svm import C_MEANING, cost_of_zero_weights, put, soft_margin, with_proof
-from fsmodels.words import as_names, check_known_features, shown
+from fsmodels.text import as_names, check_known_features, shown
 from solvers.facts import Facts
 
 VALUE = 1e-6  # relative gap of ``value``; its goal is a tenth

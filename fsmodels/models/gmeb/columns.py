@@ -10,8 +10,8 @@ from fsmodels.datasets.checks import checked_data
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, DataWarning
 from fsmodels.models.shares import slack_weights
+from fsmodels.text import listed
 from fsmodels.weights import FloatArray, column_sizes
-from fsmodels.words import listed
 from solvers.outside import warn
 
 CENTRING = 4 * np.finfo(float).eps  # of a centred value, relative to the column's largest

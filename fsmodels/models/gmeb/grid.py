@@ -45,7 +45,7 @@ from fsmodels.models.gmeb.proof import Attained, MomentProof, resolution
 from fsmodels.models.gmeb.solution import classifier
 from fsmodels.models.proofs.equilibration import powers
 from fsmodels.models.shares import slack_weights
-from fsmodels.words import iterable
+from fsmodels.text import iterable
 from solvers import SolutionStatus, SolverError, StopReason, interrupt, solve
 from solvers.facts import Separable, facts_of
 from solvers.lp.highs import FINEST, HighsLP, LpAnswer, LpStatus

@@ -17,7 +17,7 @@ from fsmodels.errors import DataError, ParameterError
 from fsmodels.models.components import add_sets, by_ordered_sets, changeable
 from fsmodels.models.kernel.kernels import FloatArray, as_kernel
 from fsmodels.models.kernel.problem import MARGIN, Problem
-from fsmodels.words import check_known_features
+from fsmodels.text import check_known_features
 from solvers.facts import OracleBlock, OracleBlocks
 
 STARTS = ["default", "ones"]

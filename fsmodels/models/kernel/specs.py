@@ -19,7 +19,7 @@ from fsmodels.models.kernel.objective import hinge
 from fsmodels.models.kernel.problem import Problem, used
 from fsmodels.models.shares import slack_weights
 from fsmodels.models.spec import GRID_SIZE, OBJECTIVE_TOLERANCE, ModelSolution, ModelSpec, Parameters, TuningGrid
-from fsmodels.words import listed
+from fsmodels.text import listed
 from solvers import Result, StopReason, facts_of
 from solvers.clock import Clock
 from solvers.facts import OracleBlocks

@@ -94,7 +94,7 @@ from fsmodels.models.multivariate.labellings import (
     signs,
 )
 from fsmodels.models.multivariate.losses import Auc, FBeta, Hamming, Loss, contingency
-from fsmodels.words import iterable
+from fsmodels.text import iterable
 
 MULTIPLE = re.compile(r"(\d*\.?\d*)p")  # "2p": twice the number of positive samples
 

@@ -19,7 +19,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.shipped import list_datasets, load_dataset
 from fsmodels.datasets.tables import read_costs
 from fsmodels.errors import DataError, DataWarning, Error, ParameterError
-from fsmodels.words import SCALINGS, check_known_features
+from fsmodels.text import SCALINGS, check_known_features
 from refusals import refusal
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -54,7 +54,7 @@ from fsmodels.models.fsp.oracle.neighbours import Neighbours, Pricing, Solved
 from fsmodels.models.fsp.oracle.problem import Edits, Guide, JointProblem, Relaxed, Rows, Screen, SvmSolution, Terms
 from fsmodels.models.fsp.oracle.support import SupportProof, clash_cut
 from fsmodels.models.proofs.svm import HINGE, Array, LossKind, lost, norms, unit
-from fsmodels.words import shown
+from fsmodels.text import shown
 
 __all__ = ["SvmOracle", "SvmSolution"]
 
