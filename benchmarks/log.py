@@ -113,7 +113,7 @@ def told(*logs):
         begun |= {log} if _is_run(line) else set()
         before += log not in begun
     tasks = f"{len(lines) - len(runs) - before} tasks of {len(runs)} run{'s' * (len(runs) > 1)}"
-    facts = {"runs": tasks + (f", and {before} of runs that did not say where and when" if before else "")}
+    facts = {"runs": tasks + (f", and {before} of runs without a record of machine and date" if before else "")}
     for key in dict.fromkeys(key for run in runs for key in run):
         facts[key] = _together(key, [run[key] for run in runs if key in run])
     return facts

@@ -68,7 +68,7 @@ def test_tasks_from_before_runs_were_noted_are_counted(tmp_path):
     log.begin({"load average": 1.5, "versions": {"numpy": "2.1", "scipy": "1.0"}})
     log.add({"split": 1})
     assert told(log) == {
-        "runs": "1 tasks of 2 runs, and 1 of runs that did not say where and when",
+        "runs": "1 tasks of 2 runs, and 1 of runs without a record of machine and date",
         "load average": "0.5 to 1.5",
         "versions": {"numpy": "2.0 or 2.1", "scipy": "1.0"},
     }
