@@ -45,7 +45,7 @@ Reports and JSON contain the text. In messages and in the model the components h
 
 `python scripts/draw_rows.py` writes this page. The script applies every edit to every model of the command line (a
 *family*), and solves it with the default solver of the family. `tests/conformance/test_edits.py` compares the page
-with the results. The data are small, so that each result can be compared with the best of all selections.
+with the results. The data are small, so each result can be compared with the best of all selections.
 
 - **proven**: the result satisfies the edit, and the status `optimal` is correct.
 - honoured: the result satisfies the edit, and its objective follows from the data; optimality is not proven.
