@@ -1,4 +1,4 @@
-"""What the data prove of linear classifiers: bounds from any multipliers, points repaired, columns of one size.
+"""Proofs of linear classifiers from the data: bounds from any multipliers, repaired points, columns of one size.
 
-May import the ground files and ``solvers.facts``.
+May import the modules of ``fsmodels`` itself and ``solvers.facts``.
 """

@@ -12,23 +12,23 @@ Weak duality
     .. math:: e^\top \alpha + \min_w \{\Omega(w) - v^\top w\}
 
     which is e'alpha - v'v/2 for the SVM, e'alpha for the 1-norm SVM if |v_j| <= 1 for all j, for ||w||/2 if ||v|| <=
-    1/2, and for the robust LP if v = 0. A solver's multipliers meet these conditions to its tolerances only. They are
-    repaired: clipped to [0, s], the class with the larger sum scaled down until y'alpha = 0, then multiplied by the
-    best t (for the 1-norm SVM the largest with t |v_j| <= 1), which stays within.
+    1/2, and for the robust LP if v = 0. The multipliers of a solver satisfy these conditions only to its tolerances.
+    They are repaired: clipped to [0, s], the class with the larger sum is scaled down until y'alpha = 0, then all are
+    multiplied by the best t within the bounds (for the 1-norm SVM the largest with t |v_j| <= 1).
 Multipliers of the robust LP
-    v = 0 cannot be had by scaling, and no floating-point alpha satisfies it. It is enough that some alpha* does. Let A
-    hold the rows y_i z_ij and y_i, u = alpha, r = A u what is missed, and rho_i = min(u_i, s_i - u_i) the room. If
-    every u_i without room is 0, r lies in the range of A restricted to the others, F, and q = -(A_F R)^+ r, R =
-    diag(rho_F), has A (u + R q) = 0. Where ||q|| <= 1, u + R q is within [0, s], and its sum is at least e'u - rho'|q|,
-    and rho'|q| <= ||rho|| ||r|| / sigma, sigma the least singular value of A_F R that is not 0. So u is corrected by
-    R q first, until r is rounding, and the rest is allowed for. A vertex has little room: it is moved by 1e-9 (1e-7,
-    ...) of the way to a point c of {A c = 0, 0 <= c <= s} with the largest support, which a linear program finds; where
-    c_i = 0, so is alpha_i in every such point.
+    Scaling does not give v = 0, and no floating-point alpha satisfies it. It is sufficient that some alpha* does. Let A
+    consist of the rows y_i z_ij and y_i, u = alpha, r = A u the residual, and rho_i = min(u_i, s_i - u_i) the room. If
+    every u_i without room is 0, r is in the range of A restricted to the others, F, and q = -(A_F R)^+ r, R =
+    diag(rho_F), has A (u + R q) = 0. If ||q|| <= 1, u + R q is within [0, s], and its sum is at least e'u - rho'|q|,
+    and rho'|q| <= ||rho|| ||r|| / sigma, sigma the least nonzero singular value of A_F R. So u is first corrected by
+    R q, until r is at rounding level, and the rest is subtracted. A vertex has little room: it is moved by 1e-9 (1e-7,
+    ...) of the way to a point c of {A c = 0, 0 <= c <= s} with the largest support, from a linear program; if c_i = 0,
+    alpha_i is 0 in every such point.
 The best offset of given weights
-    sum_i s_i max(0, 1 - y_i (w.x_i + b)) is convex and piecewise linear in b with kinks y_i - w.x_i; its slope is minus
-    the sum of s over class +1 at the far left and gains s_i at each kink.
+    sum_i s_i max(0, 1 - y_i (w.x_i + b)) is convex and piecewise linear in b with kinks y_i - w.x_i; its slope at the
+    left end is minus the sum of s over class +1 and increases by s_i at each kink.
 Units
-    All of it is done in equilibrated columns z (``equilibration``), where v_j is f_j times that of x.
+    All computations use equilibrated columns z (``equilibration``), where v_j is f_j times that of x.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ __all__ = ["one_norm_bound", "robust_bound", "slacks", "svm_bound", "unsquared_b
 
 
 EPS = float(np.finfo(float).eps)
-BLOCK = 128  # products that are summed at once
-MOVES = (0.0, 1e-9, 1e-7, 1e-5)  # of the way to a point with room
-ALMOST = 1e-6  # a largest slack of up to this is a solver's tolerance, if a longer w has none
+BLOCK = 128  # products per partial sum
+MOVES = (0.0, 1e-9, 1e-7, 1e-5)  # relative steps to a point with room
+ALMOST = 1e-6  # slacks up to this size are a solver's tolerance, if a longer w has none
 
 
 def svm_bound(
@@ -59,7 +59,7 @@ def svm_bound(
 
     ``C`` (l,): prices of slack.
 
-    Centred columns are for y'alpha = 0, which nothing asks for where there is no offset.
+    Centred columns need y'alpha = 0, which is not required without an offset.
     """
     priced = kind.priced(C)
     if alpha is None or not np.isfinite(alpha).all():
@@ -97,7 +97,7 @@ def unsquared_bound(columns: Columns, y: FloatArray, C: FloatArray, alpha: Float
 
 
 def _within(alpha: FloatArray, size: float, C: FloatArray) -> float:
-    """Return the sum of multipliers, times what leaves none above C and the size of v not above 1, less rounding."""
+    """Return the sum of multipliers, scaled to at most C and to a size of v of at most 1, minus the rounding error."""
     share = unit(alpha.size, 0)
     largest = float((alpha / C).max(initial=0.0))
     if not np.isfinite(size) or largest == 0.0:
@@ -124,11 +124,11 @@ def robust_bound(columns: Columns, y: FloatArray, s: FloatArray, alpha: FloatArr
 
 
 def _attained(A: Any, u: FloatArray, s: FloatArray) -> float:
-    """Return a sum that some alpha* with A alpha* = 0, 0 <= alpha* <= s has near u; 0 where none is proven."""
+    """Return a proven sum of some alpha* near u with A alpha* = 0, 0 <= alpha* <= s; 0 without a proof."""
     for _ in range(3):
         rho = np.minimum(u, s - u)
         inside = rho > 0
-        if np.any(u[~inside] > 0):  # at the upper end: what it adds to r need not be in the range
+        if np.any(u[~inside] > 0):  # at the upper bound: its part of r need not be in the range
             u = np.where((rho <= 0) & (u > 0), s * (1 - 1e-12), u)
             rho = np.minimum(u, s - u)
             inside = rho > 0
@@ -136,7 +136,7 @@ def _attained(A: Any, u: FloatArray, s: FloatArray) -> float:
             return 0.0
         W = _dense(A[:, inside] * rho[inside])
         r, noise = _product(A, u)
-        triangle = linalg.qr(W.T, mode="r", check_finite=False)[0]  # has the left singular vectors of W, and is small
+        triangle = linalg.qr(W.T, mode="r", check_finite=False)[0]  # small, with the left singular vectors of W
         basis, sizes, _ = linalg.svd(triangle.T, full_matrices=False, check_finite=False)
         kept = sizes > max(W.shape) * EPS * sizes.max(initial=0.0)
         if not kept.any():
@@ -155,11 +155,11 @@ def _attained(A: Any, u: FloatArray, s: FloatArray) -> float:
 
 
 def _product(A: Any, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return A u and what its rounding is not above, for u of at least 0.
+    """Return A u and an upper bound of its rounding error, for u of at least 0.
 
-    In extended precision, of unit e, BLOCK products are summed in any order, and then the blocks, which has the error
-    (BLOCK + blocks) e of the sizes of the terms. One EPS is for r in double precision and for centred columns, which
-    are rounded once each, e for u_i a_ij. Where there is no extended precision, e is EPS, and the error larger.
+    In extended precision with unit e, BLOCK products are summed in any order, and then the blocks. The error is
+    (BLOCK + blocks) e times the sizes of the terms. One EPS is for r in double precision and for centred columns, which
+    are rounded once, and e for u_i a_ij. Without extended precision e is EPS, and the error is larger.
     """
     blocks, long = range(0, u.size, BLOCK), u.astype(np.longdouble)
     parts = (np.asarray(A[:, k : k + BLOCK].astype(np.longdouble) @ long[k : k + BLOCK]).ravel() for k in blocks)
@@ -168,9 +168,9 @@ def _product(A: Any, u: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _largest_support(A: Any, s: FloatArray) -> FloatArray:
-    """Return c with A c = 0, 0 <= c <= s/2, that is 0 only where every such point is."""
+    """Return c with A c = 0, 0 <= c <= s/2; c_i is 0 only if it is 0 in every such point."""
     rows, many = A.shape
-    # max sum t  s.t.  A c = 0, c_i >= s_i t_i, 0 <= t <= 1: a ray may be as long as it likes
+    # max sum t  s.t.  A c = 0, c_i >= s_i t_i, 0 <= t <= 1; c has no upper bound
     equal = sparse.hstack([sparse.csr_array(A), sparse.csr_array((rows, many))])
     above = sparse.hstack([-sparse.eye_array(many), sparse.diags_array(s)])
     cost = np.concatenate([np.zeros(many), -np.ones(many)])
@@ -191,11 +191,11 @@ def slacks(
     *,
     squared: bool = False,
 ) -> tuple[FloatArray, float, FloatArray]:
-    """Return weights as good as w (n,), their best offset, and the slacks (l,) that rows in the data's units need.
+    """Return weights equivalent to w (n,), their best offset, and the slacks (l,) of the rows in the units of the data.
 
-    Where all slacks are a solver's tolerance, weights a little longer have none, and are returned for w. The offset
-    keeps ``within`` two ends: what it costs is convex, so the nearer end is the best there. ``squared``: what squares
-    cost; small slacks are then no tolerance.
+    If all slacks are within the tolerance of solvers, slightly longer weights without slacks are returned instead of w.
+    The offset is ``within`` two bounds; its cost is convex, so the nearer bound is the best. ``squared``: the squares
+    have the cost; small slacks are then not changed.
     """
     scores = columns.z @ (w / columns.factor)
     free = squared_offset(scores, y, s) if squared else hinges(scores, y, s)[1]
@@ -218,7 +218,7 @@ def _missing(columns: Columns, y: FloatArray, w: FloatArray, b: float) -> FloatA
 def _repaired(
     columns: Columns, y: FloatArray, C: FloatArray, alpha: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return feasible multipliers (l,) and |v| (n,), in units of z and at least what it is without rounding."""
+    """Return feasible multipliers (l,) and an upper bound of |v| (n,) including rounding, in units of z."""
     if alpha is None or not np.isfinite(alpha).all():
         alpha = balanced(y, C)
     alpha = repaired(alpha, y, C)

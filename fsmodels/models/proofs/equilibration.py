@@ -2,8 +2,8 @@
 
 With ``z_ij = f_j (x_ij - c_j)``, f_j a power of two near one over the column's spread and c_j its middle where that is
 far from 0, ``w.x_i + b = u.z_i + b'`` for ``w = f u`` and ``b = b' - c.w``. A product with a power of two is exact and
-a difference is rounded once, so z is what the data say, to the last digit. Columns that are of the right size already
-stay, and where all are, so does the model.
+a difference is rounded once, so z has the precision of the data. Columns of the right size do not change; if all have
+it, the model does not change.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from fsmodels.models.proofs.svm import norms
 from fsmodels.weights import FloatArray
 from solvers.facts import Change
 
-LEVEL = 8.0  # sizes up to this and down to its inverse stay; a centre of up to so many spreads too
+LEVEL = 8.0  # sizes from 1/LEVEL to LEVEL, and centres up to LEVEL spreads, do not change
 FARTHEST = math.ceil(math.log2(LARGEST))  # exponent
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The data's columns as z_ij = f_j (x_ij - c_j).
+    """Columns of the data as z_ij = f_j (x_ij - c_j).
 
-    ``X`` (ndarray or scipy sparse array of shape (l, n)): as given; sparse ones are not centred. ``centre``,
-    ``factor``, ``largest`` (ndarrays of shape (n,)): in the column's unit, in one over it, and the largest absolute
-    value of x.
+    ``X`` (ndarray or scipy sparse array of shape (l, n)): the data; sparse columns are not centred. ``centre``,
+    ``factor``, ``largest`` (ndarrays of shape (n,)): c in the unit of the column, f in its inverse, and the largest
+    absolute value of x.
     """
 
     X: Any
@@ -53,17 +53,17 @@ class Columns:
         return cls(X, centre, powers(np.where(centre != 0.0, spread, largest)), largest)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Columns:
-        """Return these columns, which are constant, so that clones share them."""
+        """Return this object, which is constant; clones share it."""
         return self
 
     @property
     def plain(self) -> bool:
-        """Whether all columns are of the right size as they are."""
+        """True if all columns have the right size."""
         return not self.centre.any() and bool(np.all(self.factor == 1.0))
 
     @cached_property
     def z(self) -> Any:
-        """The equilibrated columns, (l, n); X itself where that is what they are."""
+        """The equilibrated columns, (l, n); X itself if it does not change."""
         if self.plain:
             return self.X
         if sparse.issparse(self.X):
@@ -76,7 +76,7 @@ class Columns:
         return norms(self.z)
 
     def sizes(self, most: float) -> FloatArray:
-        """Return factors f for weights w = f u that are at most so large: f_j, or a power of two near ``most``."""
+        """Return factors f for weights w = f u of size at most ``most``: f_j, or a power of two near ``most``."""
         return np.minimum(self.factor, float(2.0 ** np.frexp(most)[1]))
 
     def change(
@@ -101,16 +101,15 @@ class Columns:
 
 
 def rounding(largest: FloatArray, w: FloatArray, b: float) -> float:
-    """Return what rounding leaves of 1 - y (w.x + b): the size of its terms times a few units of the last place."""
+    """Return the rounding error of 1 - y (w.x + b): the size of its terms times a few units in the last place."""
     size = 1.0 + abs(b) + float(np.abs(w) @ largest)
     return 4 * float(np.finfo(float).eps) * size if np.isfinite(size) else 0.0
 
 
 def powers(size: FloatArray) -> FloatArray:
-    """Return the powers of two that bring sizes into [1/2, 1), 1 where the size is within a factor of 8 of 1, or 0.
+    """Return the powers of two that scale sizes into [1/2, 1); 1 for a size within a factor of 8 of 1, or 0.
 
-    None is beyond the sizes that the arithmetic can bear (``checks``), as squares of them are taken: a
-    column below stays small.
+    All are within the range of the arithmetic (``checks``), because they are squared; a very small column stays small.
     """
     exponent = np.clip(np.frexp(size)[1], -FARTHEST, FARTHEST)
     fine = (size == 0.0) | ((size <= LEVEL) & (size >= 1 / LEVEL))

@@ -1,6 +1,6 @@
 r"""Losses of slacks, the multipliers that they allow, and the rounding of bounds of one SVM.
 
-A certificate is evaluated on the data, wherever the method stopped; its own estimates are never reported:
+A certificate is evaluated on the data after any method; estimates of the method are not reported:
 
 * bound: alpha is clipped to [0, C] and the class with the larger sum scaled down until y' alpha = 0, which stays in
   the box; then t alpha, t = min(sum alpha / sum sigma v^2, min C_i / alpha_i), is the multiple that maximises (3).
@@ -11,23 +11,23 @@ A certificate is evaluated on the data, wherever the method stopped; its own est
   taken (swapping the labels then negates b). xi_i = max(0, 1 - y_i (w.x_i + b)).
 
 Rounding
-    The bound is less what rounding may have added to it. With u = 2^-53, a sum of k products in any order, fused or
-    not, has the error gamma_k sum |terms|, gamma_k = k u / (1 - k u) (Higham 2002, section 3.1). Of l samples:
+    The possible rounding error is subtracted from the bound. With u = 2^-53, a sum of k products in any order, fused or
+    not, has the error gamma_k sum |terms|, gamma_k = k u / (1 - k u) (Higham 2002, section 3.1). For l samples:
 
-    - y'alpha = 0 holds to gamma_(2l+2) of the sum of a class only. alpha*, one class scaled down by a factor of at
-      least 1 - gamma_(2l+2), is exactly feasible.
+    - y'alpha = 0 is satisfied to gamma_(2l+2) times the sum of a class. alpha*, with one class scaled down by a factor
+      of at least 1 - gamma_(2l+2), is exactly feasible.
     - So v_j is within e_j = gamma_(3l+2) a_j of that of alpha*, a_j = sum_i alpha_i |z_ij| <= ||z_j|| ||alpha||: l
-      products, and the change of alpha. Centred columns are rounded once, which is one u more.
+      products, and the change of alpha. Centred columns are rounded once, which adds one u.
     - 1/2 v_j^2 is within |v_j| e_j + 1/2 e_j^2, and g(alpha) within gamma_(3l+4) of the sizes of its terms.
     - Sums over k columns and R rows add gamma_(k+R+8) of the sizes of their terms.
 
     ``unit`` is 2 u (3 l + k + R + 20), at least twice all of these together, which covers the rounding of the error
     terms themselves. On 10^5 samples it is 7e-11.
 
-C may differ from sample to sample. With k = 0: q = 2 min(C_+, C_-), alpha = C on the class with the smaller sum of C
-and C times the ratio of the sums on the other.
+C may differ between samples. With k = 0: q = 2 min(C_+, C_-), alpha = C on the class with the smaller sum of C and C
+times the ratio of the sums on the other.
 
-What slacks cost, and what that leaves of multipliers: the hinge and the squared hinge.
+Costs of slacks and the feasible multipliers, for the hinge and the squared hinge.
 
 Problem
     .. math:: \min_{u, b, \xi}\ \tfrac12 u^\top u + \sum_i \ell_i(\xi_i) \quad \text{s.t.}\quad
@@ -43,14 +43,14 @@ Multipliers
     - squared hinge: C_i xi_i^2 - alpha_i xi_i is least at xi_i = alpha_i / (2 C_i) for every alpha_i >= 0, where it is
       -alpha_i^2 / (4 C_i): no upper bound.
 
-    So with g(alpha) = sum alpha_i, less sum alpha_i^2 / (4 C_i) of the squared hinge, ``gained``,
+    So with g(alpha) = sum alpha_i, minus sum alpha_i^2 / (4 C_i) for the squared hinge, ``gained``,
 
     .. math:: g(\alpha) - \tfrac12 \|v\|^2 \quad \text{for any } \alpha \ge 0,\ y^\top \alpha = 0\ (\alpha \le C)
 
-    is a lower bound, and with v_j^2 weighed by sigma_j one at every sigma: the cut.
+    is a lower bound, and with the factors sigma_j of v_j^2 a lower bound at every sigma: the cut.
 Without an offset
-    Where b is 0 (``free_b`` is False) nothing asks for y'alpha = 0: any alpha >= 0 (alpha <= C) proves its bound, w = 0
-    has slacks of 1, alpha_i = C_i or 2 C_i, and the bound on the weights is another (``fsmodels.models.fsp``).
+    If b is 0 (``free_b`` is False), y'alpha = 0 is not required: any alpha >= 0 (alpha <= C) proves its bound, w = 0
+    has slacks of 1, alpha_i = C_i or 2 C_i, and the bound on the weights differs (``fsmodels.models.fsp``).
 The best multiple
     Of t alpha, t >= 0: t e'alpha - t^2/2 ||v||^2 is largest at e'alpha / ||v||^2, with t alpha <= C; for the squared
     hinge at e'alpha / (||v||^2 + sum alpha_i^2 / (2 C_i)).
@@ -63,8 +63,9 @@ The best offset
     For given scores f, sum_i ell_i(max(0, 1 - y_i (f_i + b))) is convex in b, with kinks k_i = y_i - f_i: a sample of
     class +1 has the slack k_i - b left of its kink, one of class -1 the slack b - k_i right of it. Hinge: piecewise
     linear, ``proofs.svm.hinges``. Squared: half the slope, h(b) = sum_- C_i (b - k_i)_+ - sum_+ C_i (k_i - b)_+, is
-    piecewise linear and rises; between the two kinks where it changes its sign, b is the mean, by C_i, of the kinks of
-    those with a slack. Where h = 0 on an interval, no sample has one: b is its middle (swapping the labels negates b).
+    piecewise linear and increasing. Between the two kinks where it changes its sign, b is the mean of the kinks of the
+    samples with a slack, with weights C_i. If h = 0 on an interval, no sample has a slack: b is its middle (swapping
+    the labels negates b).
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ from fsmodels.checks import choice
 
 TINY = float(np.finfo(float).tiny)
 EPSILON = float(np.finfo(float).eps)
-TOGETHER = 64  # columns whose absolute values are held at once
+TOGETHER = 64  # columns per block of absolute values
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -94,19 +95,19 @@ def norms(X: Any) -> Array:
 
 
 def sizes(X: Array, alpha: Array) -> Array:
-    """Return a = |X|' alpha (k,), some columns at a time."""
+    """Return a = |X|' alpha (k,), by blocks of columns."""
     parts = [np.abs(X[:, j : j + TOGETHER]).T @ alpha for j in range(0, X.shape[1], TOGETHER)]
     return np.concatenate([np.zeros(0), *parts])
 
 
 def lost(loss: Hinge, alpha: Array, v: Array, a: Array) -> float:
-    """Return what rounding may have added to g(alpha) - 1/2 v'v; ``a`` (k,): at least the sizes of the terms of v."""
+    """Return the rounding error of g(alpha) - 1/2 v'v; ``a`` (k,): upper bounds of the sizes of the terms of v."""
     share, total = unit(alpha.size, v.size), float(alpha.sum())
     return share * (2 * total - loss.gained(alpha) + float(np.abs(v) @ a + 0.5 * share * (a @ a) + 0.5 * (v @ v)))
 
 
 def repaired(alpha: Array, y: Array, C: float | Array) -> Array:
-    """Return alpha clipped to [0, C], and the class with the larger sum scaled down until y'alpha = 0."""
+    """Return alpha clipped to [0, C], with the class of the larger sum scaled down until y'alpha = 0."""
     alpha, positive = np.clip(alpha, 0.0, C), y > 0
     plus, minus = float(alpha[positive].sum()), float(alpha[~positive].sum())
     alpha[positive if plus > minus else ~positive] *= min(plus, minus) / (max(plus, minus) or 1.0)
@@ -114,7 +115,7 @@ def repaired(alpha: Array, y: Array, C: float | Array) -> Array:
 
 
 def relative(value: float, bound: float) -> float:
-    """Gap over the size of the value."""
+    """Return the gap relative to the value."""
     return max(value - bound, 0.0) / max(abs(value), TINY)
 
 
@@ -148,7 +149,7 @@ HINGE, SQUARED = "hinge", "squared-hinge"
 
 @dataclass(frozen=True, eq=False)
 class Hinge:
-    """Loss of slacks C_i xi_i; prices ``C`` (l,). ``free_b``: whether there is an offset; else it is 0."""
+    """Loss of slacks C_i xi_i; prices ``C`` (l,). ``free_b``: True for a free offset; else it is 0."""
 
     C: Array
     free_b: bool = True
@@ -164,7 +165,7 @@ class Hinge:
         return type(self)(self.C[samples], self.free_b)
 
     def repaired(self, alpha: Array, y: Array) -> Array:
-        """Return multipliers that are feasible: within their bounds, and balanced where there is an offset."""
+        """Return feasible multipliers: within their bounds, and balanced if there is an offset."""
         return repaired(alpha, y, self.most) if self.free_b else np.clip(alpha, 0.0, self.most)
 
     def cost(self, slacks: Array) -> float:
@@ -231,14 +232,14 @@ LOSSES: dict[str, type[Hinge]] = {HINGE: Hinge, SQUARED: SquaredHinge}
 
 
 class LossKind(NamedTuple):
-    """The name of the loss of a model, and whether the model has an offset."""
+    """Name of the loss of a model, and True if the model has an offset."""
 
     loss: str = HINGE
     free_b: bool = True
 
     @property
     def squared(self) -> bool:
-        """Whether the squares of slacks have a cost."""
+        """True if the squares of slacks have the cost."""
         return self.loss == SQUARED
 
     def priced(self, C: Array) -> Hinge:
@@ -257,7 +258,7 @@ PLAIN = LossKind()
 
 
 def squared_offset(scores: Array, y: Array, C: Array) -> float:
-    """Return the b of least sum of C_i times squared slacks; O(l log l)."""
+    """Return the b that minimises the sum of C_i times squared slacks; O(l log l)."""
     kinks, positive = y - scores, y > 0
     end, start = float(kinks[positive].max(initial=-math.inf)), float(kinks[~positive].min(initial=math.inf))
     if end <= start:  # no slack between the classes
