@@ -50,8 +50,8 @@ class ReadSub:
     """An edited SUB for the oracle.
 
     ``samples``: positions of the remaining samples, with prices ``C``. ``root``: sqrt(rho). ``at`` (n,): values of
-    fixed weights. ``must``: features that are always selected. ``floor_of_slack``, ``held`` (l,): the lower bound of
-    each slack, and True if its margin exists.
+    fixed weights. ``required``: features that are always selected. ``slack_bound``, ``has_margin`` (l,): the lower
+    bound of each slack, and True if its margin exists.
     """
 
     samples: np.ndarray
@@ -60,9 +60,9 @@ class ReadSub:
     root: np.ndarray
     at: np.ndarray
     constant: float
-    must: np.ndarray
-    floor_of_slack: np.ndarray
-    held: np.ndarray
+    required: np.ndarray
+    slack_bound: np.ndarray
+    has_margin: np.ndarray
 
 
 @dataclass
@@ -120,7 +120,7 @@ class Reader:
                 raise Inexpressible(f'variable "{v.name}", which is not 0/1, in rows with the weights')
         self.lower, self.upper = sub.rows.x_lower, sub.rows.x_upper
         self.least, self.largest = self.lower[self.w].copy(), self.upper[self.w].copy()
-        self.must = (self.least > 0) | (self.largest < 0)
+        self.required = (self.least > 0) | (self.largest < 0)
         self.rows = _Rows()
         self.constant = sub.cost.constant
 
@@ -133,10 +133,10 @@ class Reader:
         self._check_auxiliary()
         rho, slope, C = self._costs()
         self._user_rows()
-        held = self._margins()
+        has_margin = self._margins()
         floor = np.zeros(self.y.size) if self.form == RMP else self.lower[self.xi]
-        stays, need = self._slacks(held, floor, C)
-        if np.unique(self.y[stays]).size < 2:
+        kept, need = self._slacks(has_margin, floor, C)
+        if np.unique(self.y[kept]).size < 2:
             raise Inexpressible("the deactivated margins of a whole class")
         low, up = self.lower[self.b], self.upper[self.b]
         if not self.free_b:
@@ -147,16 +147,16 @@ class Reader:
             self.rows.add(np.zeros(self.n), 1.0, np.zeros(len(self.sub.complicating)), low, up)
         for j in np.flatnonzero(self.least > self.largest).tolist():
             raise Inexpressible(f'the contradictory bounds of "{self.sub.variables[self.w[j]].name}"')
-        pinned = (self.least == self.largest) & (self.least != 0) & ~self.must
+        pinned = (self.least == self.largest) & (self.least != 0) & ~self.required
         for j in np.flatnonzero(pinned).tolist():
             raise Inexpressible(f'the fixed value of "{self.sub.variables[self.w[j]].name}" if it is selected')
         if len(self.rows.sides) > MOST_ROWS:
             raise Inexpressible(f"{len(self.rows.sides)} rows on the weights")
-        self._check_price_of_b(slope, C[stays], self.y[stays])
-        self._check_weight_bound(rho, slope, C[stays], self.y[stays], need)
+        self._check_price_of_b(slope, C[kept], self.y[kept])
+        self._check_weight_bound(rho, slope, C[kept], self.y[kept], need)
         root = np.sqrt(rho)
-        at, edits = self._scaled(root, rho, slope, need, stays)
-        return ReadSub(stays, C[stays], edits, root, at, self.constant, self.must, floor, held)
+        at, edits = self._scaled(root, rho, slope, need, kept)
+        return ReadSub(kept, C[kept], edits, root, at, self.constant, self.required, floor, has_margin)
 
     def _check_auxiliary(self) -> None:
         low, up = (-math.inf, math.inf) if self.form == "bilinear" else (0.0, math.inf)
@@ -213,22 +213,22 @@ class Reader:
         present = dict(self.model.margin.items())
         return np.array([i in present and id(present[i]) in kept for i in self.model.samples], dtype=bool)
 
-    def _slacks(self, held: np.ndarray, floor: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _slacks(self, has_margin: np.ndarray, floor: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the remaining samples and the required margins; fixed slacks become rows."""
         if self.form == RMP:
             return np.arange(self.y.size), np.ones(self.y.size)
         names, most = self.sub.variables, self.upper[self.xi]
         fixed = floor == most
         odd = ~(floor >= 0) | (~fixed & (most < math.inf)) | ((floor > 0) & ~fixed & self.squared)
-        for i in np.flatnonzero(odd & held).tolist():
+        for i in np.flatnonzero(odd & has_margin).tolist():
             raise Inexpressible(f'the bounds of "{names[self.xi[i]].name}"')
         self.constant += float(C @ (floor**2 if self.squared else floor))
-        for i in np.flatnonzero(held & fixed).tolist():
+        for i in np.flatnonzero(has_margin & fixed).tolist():
             x = self.X[[i]]
             row = np.asarray(x.toarray() if hasattr(x, "toarray") else x, dtype=float).ravel() * self.y[i]
             self.rows.add(row, float(self.y[i]), np.zeros(len(self.sub.complicating)), 1.0 - floor[i], math.inf)
-        stays = np.flatnonzero(held & ~fixed & (C > 0))
-        return stays, 1.0 - floor[stays]
+        kept = np.flatnonzero(has_margin & ~fixed & (C > 0))
+        return kept, 1.0 - floor[kept]
 
     def _user_rows(self) -> None:
         rows, names = self.sub.rows, self.sub.variables
@@ -258,7 +258,7 @@ class Reader:
 
     def _bound(self, j: int, a: float, s: float, lower: float, upper: float) -> None:
         """Add lower <= a w_j + s sigma_j <= upper as bounds for sigma_j = 1; w_j is 0 if sigma_j is 0."""
-        self.must[j] |= lower > 0 or upper < 0
+        self.required[j] |= lower > 0 or upper < 0
         ends = sorted([(lower - s) / a, (upper - s) / a])
         self.least[j], self.largest[j] = max(self.least[j], ends[0]), min(self.largest[j], ends[1])
 
@@ -274,7 +274,7 @@ class Reader:
         if self.form in (PERSPECTIVE, RMP):
             return
         sides, equal = np.array(self.rows.sides), np.array(self.rows.equal, dtype=bool)
-        origin = (sides >= 0).all() and not (equal & (sides != 0)).any() and not self.must.any()
+        origin = (sides >= 0).all() and not (equal & (sides != 0)).any() and not self.required.any()
         most = float(C.sum()) if any(self.rows.on_b) else 2.0 * min(float(C[y > 0].sum()), float(C[y < 0].sum()))
         W = float(pyo.value(self.model.W))
         if (
@@ -290,7 +290,7 @@ class Reader:
             raise Inexpressible(f'prices for which the bound |w_j| <= W of form="{self.form}" is not valid')
 
     def _scaled(
-        self, root: np.ndarray, rho: np.ndarray, slope: np.ndarray, need: np.ndarray, stays: np.ndarray
+        self, root: np.ndarray, rho: np.ndarray, slope: np.ndarray, need: np.ndarray, kept: np.ndarray
     ) -> tuple[np.ndarray, Edits]:
         """Return the values of fixed weights, and the edits in units with the cost 1/2 of each square."""
         pinned = self.least == self.largest
@@ -299,7 +299,7 @@ class Reader:
         G = np.array(rows.on_w).reshape(-1, self.n)
         sides = np.array(rows.sides) - G @ at
         if at.any():
-            need = need - self.y[stays] * np.asarray(self.X[stays] @ at).ravel()
+            need = need - self.y[kept] * np.asarray(self.X[kept] @ at).ravel()
             self.constant += float(0.5 * rho @ at**2 + slope[:-1] @ at)
         slope[:-1] = np.where(pinned, 0.0, slope[:-1] / root)
         least, largest = np.where(pinned, 0.0, self.least * root), np.where(pinned, 0.0, self.largest * root)

@@ -104,7 +104,7 @@ class FastSub:
         """Solve SUB at sigma (n,) in [0, 1] and at the other variables of edited rows; Aytug 2015, (5)-(10)."""
         edits = self._edits
         if edits is not None:
-            missing = np.flatnonzero(edits.must & (point[: edits.must.size] < 1 - SIGMA_TOLERANCE))
+            missing = np.flatnonzero(edits.required & (point[: edits.required.size] < 1 - SIGMA_TOLERANCE))
             if missing.size:
                 return SubAnswer(None, np.inf, Cut(1.0, -1.0 * (np.arange(point.size) == missing[0])), _no_solution)
         answer = self._oracle().solve(point, tolerance=tolerance, time_limit=time_limit)
@@ -129,11 +129,11 @@ class FastSub:
         """Solve the continuous relaxation of the master with SUB: ``facts.structure.Relaxation``."""
         if self._rows is None or self._rows[0] is not master:
             self._rows = master, one_sided(master)
-        rows, svm, constant, must = self._rows[1], self._oracle(), 0.0, None
+        rows, svm, constant, required = self._rows[1], self._oracle(), 0.0, None
         if self._edits is not None:
-            constant, must = self._edits.constant, np.flatnonzero(self._edits.must)
+            constant, required = self._edits.constant, np.flatnonzero(self._edits.required)
             lower = lower.copy()
-            lower[must] = np.maximum(lower[must], 1.0)
+            lower[required] = np.maximum(lower[required], 1.0)
         if rows is None or np.any(lower > upper) or not (np.isfinite(lower).all() and np.isfinite(upper).all()):
             return None
         apart = master.constant + constant
@@ -145,9 +145,11 @@ class FastSub:
         answer, v = found
         cut, slopes = svm.cut(answer.alpha, answer.theta, v)
         reduced_costs = answer.reduced_costs
-        if must is not None and must.size:  # the bound for sigma_j = 1 is not valid at 0: no cost may fix sigma_j
+        if (
+            required is not None and required.size
+        ):  # the bound for sigma_j = 1 is not valid at 0: no cost may fix sigma_j
             reduced_costs = reduced_costs.copy()
-            reduced_costs[must] = 0.0
+            reduced_costs[required] = 0.0
         return RelaxedAnswer(answer.bound + apart, answer.x, reduced_costs, Cut(cut + constant, slopes))
 
     def _copy(self, **changes: Any) -> FastSub:
@@ -182,8 +184,8 @@ class FastSub:
                 eta = 0.5 * float(w @ w) + self._svm.cost_of_slacks(np.maximum(0.0, short))
             model.eta.set_value(eta, skip_validation=True)
             return
-        least, held = (0.0, True) if edits is None else (edits.floor_of_slack, edits.held)
-        _set(model.xi, np.where(held, np.maximum(least, short), least))
+        least, has_margin = (0.0, True) if edits is None else (edits.slack_bound, edits.has_margin)
+        _set(model.xi, np.where(has_margin, np.maximum(least, short), least))
         if self._form == "perspective":
             sigma = point[: w.size]
             _set(model.t, np.divide(w**2, sigma, out=np.zeros_like(w), where=sigma > 0))

@@ -84,7 +84,7 @@ def relaxed(
     cdef Index a, i, j, m = cost.shape[0], R = sides.shape[0], n = Z.shape[0], l = y.shape[0]
     cdef Samples samples = Samples(l, &y[0], &C[0], squared, free_b)
     cdef Sums sums
-    cdef double rounding = rounding_unit(l, m + R), bound, lost, side, size, t, held, d, error, at, at_fixed = 0.0
+    cdef double rounding = rounding_unit(l, m + R), bound, lost, side, size, t, product, d, error, at, at_fixed = 0.0
     cdef double held_half = 0.0
     cdef bint whole
     own_alpha, own_v, own_reduced = np.array(multipliers, dtype=float), np.empty(n), np.empty(m)
@@ -104,8 +104,8 @@ def relaxed(
             t = theta[a] if equal[a] else max(theta[a], 0.0)
             for i in range(m):
                 if lower[i] == upper[i]:
-                    held = matrix[a, i] * lower[i]
-                    side, size, whole = side - held, size + fabs(held), whole and held == rint(held)
+                    product = matrix[a, i] * lower[i]
+                    side, size, whole = side - product, size + fabs(product), whole and product == rint(product)
             bound -= side * t
             lost += fabs(side * t) + (0.0 if whole else size * fabs(t))
         for i in range(m):

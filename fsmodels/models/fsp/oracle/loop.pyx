@@ -57,7 +57,7 @@ cdef struct Problem:  # the used samples and columns, and the free entries of x
     double *cost  # (f,)
     double *low  # (f,)
     double *up  # (f,)
-    double *held  # (k,) the fixed value of sigma; 0 where sigma is free
+    double *fixed_sigma  # (k,) the fixed value of sigma; 0 if sigma is free
     double *fixed_v  # (k,) terms of samples with alpha = C, and of linear costs of w, in v
     double *least  # (k,)
     double *largest  # (k,)
@@ -318,7 +318,7 @@ cdef cloned measure(Problem *p, Iterate *at, Work *work) noexcept nogil:
         for j in range(k):
             gamma[j] += 0.5 * v_tilde[j] * v_tilde[j]
     for j in range(k):
-        bound -= p.held[j] * curb[j]
+        bound -= p.fixed_sigma[j] * curb[j]
     value += 0.5 * norm + loss
     bound += summed
     for i in range(f):
@@ -852,7 +852,7 @@ cdef class Node:
             biggest = max(biggest, self.p.C[i])
         choose_x(&self.p, x)
         for j in range(self.p.k):
-            self.at.sigma[j] = self.p.held[j]
+            self.at.sigma[j] = self.p.fixed_sigma[j]
         for q in range(self.p.linked):
             self.at.sigma[self.p.of[q]] = x[self.p.sigmas[q]]
         if start is None:
@@ -938,7 +938,7 @@ cdef class Node:
         cdef Index i, j, m = cost.shape[0]
         cdef Problem *p = &self.p
         cdef Index *column = self.take_indices(m)
-        p.cost, p.low, p.up, p.held = self.take(m), self.take(m), self.take(m), self.take(p.k)
+        p.cost, p.low, p.up, p.fixed_sigma = self.take(m), self.take(m), self.take(m), self.take(p.k)
         p.sigmas, p.of, self.free_x = self.take_indices(m), self.take_indices(m), self.take_indices(m)
         for i in range(m):
             column[i] = -1
@@ -946,7 +946,7 @@ cdef class Node:
             i = where[j]
             column[i] = j
             if lower[i] == upper[i]:
-                p.held[j] = lower[i]
+                p.fixed_sigma[j] = lower[i]
         for i in range(m):
             if lower[i] < upper[i]:
                 if column[i] >= 0:
