@@ -1,38 +1,39 @@
-r"""Feature selection by known methods, to compare the exact models with.
+r"""Feature selection by known methods, as baselines for the exact models.
 
 Problem
-    ``rfe``: recursive feature elimination with a linear SVM: drop the feature with the least :math:`w_j^2`, refit,
-    repeat (Guyon, Weston, Barnhill, Vapnik 2002).
+    ``rfe``: recursive feature elimination with a linear SVM: drop the feature with the least :math:`w_j^2`, train
+    again, repeat (Guyon, Weston, Barnhill, Vapnik 2002).
 
     ``one_norm_svm``: :math:`\min \lVert w \rVert_1 + C \sum_i \xi_i`, the linear program ONSVM of Aytug 2015; selects
-    what it does not set to 0.
+    the features with a nonzero weight.
 
-    ``information_gain``: the best by H(y) - H(y | x_j) over cuts of x_j (``fs.rankings``), then an SVM on them.
+    ``information_gain``: the best features by H(y) - H(y | x_j) over cuts of x_j (``fs.rankings``), then an SVM on
+    them.
 
     ``mutual_information``: the best by the mutual information of x_j and y (``fs.rankings``), then an SVM on them.
 
     ``relief``: the best by ReliefF, from near samples of both classes (``fs.rankings``), then an SVM on them.
 
-    ``one_norm_size``, ``svm_penalty``: M and lambda to begin a search with. With v_j the weights of the SVM on all
+    ``one_norm_size``, ``svm_penalty``: M and lambda for the start of a search. With v_j the weights of the SVM on all
     features, the first relaxed master (15) of FSP-lambda (Aytug 2015),
     :math:`\min_\sigma \sum_i \alpha_i + \sum_j \sigma_j (\lambda - \tfrac12 v_j^2)`, keeps the features with
     v_j^2 / 2 > lambda. lambda is the geometric mean of the M-th and the next largest v_j^2 / 2, as they spread over
-    orders of magnitude. The optimum keeps more than M where features overlap (16 of wdbc's 30 at M = 1), as with fewer
-    others a feature is worth more.
+    orders of magnitude. If features overlap, the optimum has more than M (16 of wdbc's 30 at M = 1), as a feature is
+    worth more when there are fewer others.
 Source
-    Aytug 2015, computational results, for the choice of RFE, ONSVM and information gain. Relief and mutual
-    information are peers of Tayal, Coleman, Li, section 5.2.
+    Aytug 2015, computational results, for the choice of RFE, ONSVM and information gain; Tayal, Coleman, Li, section
+    5.2, for Relief and mutual information.
 Deviations
-    - A filter gives no classifier: a linear SVM is fitted on what it selects. The 1-norm SVM keeps its own weights
+    - A filter gives no classifier: a linear SVM is fitted on its selection. The 1-norm SVM keeps its own weights
       unless ``refit=True``.
 Certificate
     heuristic; ``one_norm_svm`` solves its own linear program exactly.
 
 The refit is ``sklearn.svm.SVC(kernel="linear", C=C)``: C multiplies the unscaled sum of slacks, as in ``fsmodels.svm``.
-Weights of samples multiply their slacks in ``rfe`` and ``one_norm_svm``; the filters, which know none, refuse them.
+Weights of samples multiply their slacks in ``rfe`` and ``one_norm_svm``; the filters reject them.
 
-What is outside the range said raises ``ParameterError``; sparse data, or a class of one sample, where they do not do,
-``DataError``.
+Values outside the documented ranges raise ``ParameterError``; sparse data, or a class of one sample, raise
+``DataError`` where they are not supported.
 
 May import ``fsmodels.models``, ``fsmodels.datasets``, the ground files and ``solvers`` itself.
 """
@@ -67,15 +68,15 @@ __all__ = [
     "rfe",
     "svm_penalty",
 ]
-__dir__ = __all__.copy  # what <TAB> offers
+__dir__ = __all__.copy  # for completion
 
 FloatArray = NDArray[np.float64]
-RELATIVE = 1e-10  # relative, of the cost: what it misses there is the square of what weights miss
+RELATIVE = 1e-10  # relative accuracy of the cost; the error of the weights is the square root of its error
 
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """What a baseline method found.
+    """Result of a baseline method.
 
     Attributes
     ----------
@@ -86,11 +87,11 @@ class Baseline:
     bias : float
         Its bias.
     ranking : pandas.Series
-        Score by feature name, best first; the name of the series says what the score is.
+        Score by feature name, best first; the name of the series is that of the score.
     seconds : float
         Wall-clock time of selection and fit.
     library : str
-        Whose method it is.
+        Library of the method.
     """
 
     selected: tuple[str, ...]
@@ -109,18 +110,17 @@ def rfe(
     Parameters
     ----------
     data : Dataset
-        Scaled, as weights are compared with one another; dense or sparse.
+        Scaled, because weights are compared; dense or sparse.
     max_features : int
-        How many features to keep, 1..n_features; that many are kept.
+        Number of features to keep, 1..n_features.
     C : float
         Cost of slack, above 0.
     step : int or float
-        Features dropped at once: a number, or a fraction of all below 1. The paper drops one at a time.
+        Features dropped at a time: a number, or below 1 a fraction of all. The paper drops one at a time.
     rows : pyo.ConcreteModel, optional
-        A model with a binary ``sigma`` over the features and rows on it, as ``fs.side_constraints`` states them: a
-        feature is not dropped where no allowed selection would be left, and dropping goes on until one is reached;
-        features dropped last are taken up again where the rows have room for them. Fewer than ``max_features`` may
-        stay.
+        A model with a binary ``sigma`` over the features and rows on it, as stated by ``fs.side_constraints``. A
+        feature is not dropped if no feasible selection would remain, and dropping continues until one is reached.
+        The features dropped last are added again if the rows allow it. Fewer than ``max_features`` may remain.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def rfe(
     started = time.perf_counter()
     _check(data, C, max_features)
     rankings.check_step(step)
-    if data.n_features == 1:  # which scikit-learn refuses
+    if data.n_features == 1:  # scikit-learn rejects it
         return _fit(data, np.ones(1, dtype=bool), C, rankings.ranked(data, [0.0], "SVMs survived"), started)
     if rows is not None:
         return _eliminated(data, max_features, C, step, rows, started)
@@ -157,14 +157,14 @@ def information_gain(
     Parameters
     ----------
     data : Dataset
-        Dense or sparse; the ranking does not depend on scaling, the fitted SVM does.
+        Dense or sparse; the fitted SVM depends on the scaling, the ranking does not.
     max_features : int
-        How many features to keep, 1..n_features; among equal gains the earlier column, as WEKA's ranker does.
+        Number of features to keep, 1..n_features; among equal gains the earlier columns, as in WEKA's ranker.
     C : float
         Cost of slack, above 0, of the linear SVM fitted on the selected features.
     rows : pyo.ConcreteModel, optional
-        A model with a binary ``sigma`` over the features and rows on it, as ``fs.side_constraints`` states them: from
-        the best feature on, one is skipped where no allowed selection has it besides those taken.
+        A model with a binary ``sigma`` over the features and rows on it, as stated by ``fs.side_constraints``: a
+        feature is skipped if no feasible selection contains it and those taken before.
 
     Returns
     -------
@@ -177,9 +177,7 @@ def information_gain(
     >>> information_gain(load_dataset("wdbc"), max_features=1).selected
     ('worst_perimeter',)
     """
-    started = time.perf_counter()
-    _check(data, C, max_features, "information_gain")
-    return _filtered(data, rankings.information_gain(data), max_features, C, rows, started)
+    return _filtered("information_gain", data, max_features, C, rows)
 
 
 def mutual_information(
@@ -215,16 +213,13 @@ def mutual_information(
     >>> len(mutual_information(load_dataset("bupa"), max_features=2).selected)
     2
     """
-    started = time.perf_counter()
-    _check(data, C, max_features, "mutual_information")
-    ranking = rankings.mutual_information(data, n_neighbors=n_neighbors, seed=seed)
-    return _filtered(data, ranking, max_features, C, rows, started)
+    return _filtered("mutual_information", data, max_features, C, rows, n_neighbors=n_neighbors, seed=seed)
 
 
 def relief(
     data: Dataset, *, max_features: int, C: float = 1.0, n_neighbors: int = 10, rows: pyo.ConcreteModel | None = None
 ) -> Baseline:
-    """Filter by ReliefF, which looks at all features of near samples and so sees features that matter together only.
+    """Filter by ReliefF, which compares near samples in all features and so detects features that matter jointly.
 
     Parameters
     ----------
@@ -233,7 +228,7 @@ def relief(
     max_features, C, rows
         As in ``information_gain``.
     n_neighbors : int
-        Nearest samples of each class around each sample, at least 1; fewer when a class has not that many.
+        Nearest samples of each class for each sample, at least 1; fewer if a class has not that many.
 
     Returns
     -------
@@ -246,9 +241,7 @@ def relief(
     >>> relief(load_dataset("wdbc"), max_features=1).selected
     ('worst_radius',)
     """
-    started = time.perf_counter()
-    _check(data, C, max_features, "relief")
-    found = _filtered(data, rankings.relief(data, n_neighbors=n_neighbors), max_features, C, rows, started)
+    found = _filtered("relief", data, max_features, C, rows, n_neighbors=n_neighbors)
     return replace(found, library="skrebate")
 
 
@@ -261,20 +254,20 @@ def one_norm_svm(
     refit: bool = False,
     **options: Any,
 ) -> Baseline:
-    """1-norm SVM, solved as a linear program; selects the features whose weight it does not set to 0.
+    """1-norm SVM, solved as a linear program; selects the features with a nonzero weight.
 
     Parameters
     ----------
     data : Dataset
-        Scaled, as weights are added up.
+        Scaled, because weights are added.
     C : float
         Cost of slack, above 0; the smaller, the fewer features.
     solver : str
-        Any LP solver by name, with its ``options``.
+        Name of an LP solver, with its ``options``.
     threshold : float
-        A feature is selected when ``abs(w_j)`` is above this multiple of the largest.
+        A feature is selected if ``abs(w_j)`` is above this multiple of the largest weight.
     refit : bool
-        Whether to replace the weights by those of a linear SVM on the selected features.
+        Replace the weights by those of a linear SVM on the selected features.
 
     Returns
     -------
@@ -286,9 +279,9 @@ def one_norm_svm(
     ParameterError
         ``C`` not above 0.
     SolverError
-        The solver gave no solution.
+        The solver returned no solution.
     DataError
-        C is so small that no feature is selected and ``refit`` asks for one.
+        C is so small that no feature is selected, and ``refit`` is True.
     """
     from fsmodels.models import svm
     from solvers import StopReason, solve
@@ -300,7 +293,9 @@ def one_norm_svm(
     if result.objective is None:
         late = result.stop_reason is StopReason.TIME_LIMIT
         remedy = "give more time (time_limit=)" if late else "leave solver= out, so that highs solves it"
-        raise SolverError(f'Solver "{solver}" gave no solution of the 1-norm SVM ({result.status.value}): {remedy}.')
+        raise SolverError(
+            f'Solver "{solver}" returned no solution of the 1-norm SVM ({result.status.value}): {remedy}.'
+        )
     weights = np.array([pyo.value(model.w[name]) for name in data.features], dtype=np.float64)
     bias, size = float(pyo.value(model.b)), np.abs(weights)
     kept = size > threshold * (size.max() or 1.0)
@@ -313,7 +308,7 @@ def one_norm_svm(
 
 
 def one_norm_size(data: Dataset, *, C: float = 1.0) -> int:
-    """Return how many features the 1-norm SVM uses: M of Aytug 2015 for data without a true one; see ``svm_penalty``.
+    """Return the number of features of the 1-norm SVM, the M of Aytug 2015 for data without a true one.
 
     Parameters
     ----------
@@ -323,7 +318,7 @@ def one_norm_size(data: Dataset, *, C: float = 1.0) -> int:
     Returns
     -------
     int
-        At least 1, as models that are told M need.
+        At least 1, as models with M require.
 
     Examples
     --------
@@ -335,13 +330,13 @@ def one_norm_size(data: Dataset, *, C: float = 1.0) -> int:
 
 
 def _check(data: Dataset, C: float, max_features: int, method: str = "") -> None:
-    """Check what all share; ``method``: the name of a filter, which ranks features without weights of samples."""
+    """Check the shared parameters; ``method``: name of a filter, which takes no weights of samples."""
     positive("C", C, "C weighs the sum of slacks")
     feature_count(max_features, as_given(data, weights=not method, who=method).n_features)
 
 
 def _linear_svm(data: Dataset, columns: NDArray[np.intp], C: float) -> tuple[FloatArray, float]:
-    """Return weights and bias of the linear SVM on some columns; weights of samples multiply their slacks."""
+    """Return weights and bias of the linear SVM on some columns."""
     kept, weights = data.counting, np.zeros(data.n_features)
     svm = svc(C, kernel="linear").fit(kept.X[:, columns], kept.y, kept.sample_weight)
     weights[columns] = (svm.coef_.toarray() if hasattr(svm.coef_, "toarray") else svm.coef_).ravel()
@@ -366,8 +361,12 @@ def _fit(data: Dataset, kept: NDArray[np.bool_], C: float, ranking: pd.Series, s
 
 
 def _filtered(
-    data: Dataset, ranking: pd.Series, max_features: int, C: float, rows: pyo.ConcreteModel | None, started: float
+    method: str, data: Dataset, max_features: int, C: float, rows: pyo.ConcreteModel | None, **options: Any
 ) -> Baseline:
+    """Return the linear SVM on the best features of a ranking, or on the best that the rows allow."""
+    started = time.perf_counter()
+    _check(data, C, max_features, method)
+    ranking: pd.Series = getattr(rankings, method)(data, **options)
     order = ranking.index
     best = order[:max_features] if rows is None else best_first(data.features, order, rows, max_features)
     return _fit(data, np.isin(np.array(data.features), list(best)), C, ranking, started)
@@ -390,21 +389,21 @@ def _eliminated(
 
 
 def svm_penalty(data: Dataset, *, max_features: int, C: float = 1.0) -> float:
-    """Return a price lambda of a feature, the value of M weights of the SVM on all features; a scale to start from.
+    """Return a start value of the penalty lambda for which about M features remain, from the SVM on all features.
 
     Parameters
     ----------
     data : Dataset
-        Scaled, as weights are compared with one another.
+        Scaled, because weights are compared.
     max_features : int
-        M, 1..n_features; with all of them half of the least v_j^2 / 2.
+        M, 1..n_features; for all features the value is half of the least v_j^2 / 2.
     C : float
-        Cost of slack, above 0, for which the price is meant: lambda is in units of the objective.
+        Cost of slack, above 0, of the model: lambda is in units of its objective.
 
     Returns
     -------
     float
-        lambda for ``fsp_lambda``, at least 0; where fewer than M features have a weight, the least that drops the rest.
+        lambda for ``fsp_lambda``, at least 0; if fewer than M features have a weight, the least that drops the rest.
 
     Examples
     --------

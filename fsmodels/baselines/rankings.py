@@ -19,28 +19,28 @@ Problem
     .. math:: k = \arg\min_k \bigl| a^\top K a - a^\top K^{(-k)} a \bigr|,
               \quad K^{(-k)}_{ij} = K_{ij} \exp\bigl((x_{ik} - x_{jk})^2 / \sigma^2\bigr)
 Symbols
-    sigma -> ``width``, k of ``relief`` -> ``n_neighbors``. Scores are a Series by feature name, whose name says what
-    they are and in which unit.
+    sigma -> ``width``, k of ``relief`` -> ``n_neighbors``. Scores are a Series by feature name; its name is that of the
+    score, with the unit.
 Source
     Aytug 2015, computational results, for information gain. Tayal, Coleman, Li, "Primal explicit max margin feature
     selection for nonlinear support vector machines", section 5.2, for the others; Guyon, Weston, Barnhill, Vapnik 2002,
     "Gene selection for cancer classification using support vector machines", for nonlinear kernels in ``kernel_rfe``.
 Deviations
-    - The entropy cuts come from a scikit-learn decision tree on the ranks of one feature, grown to the end and cut back
+    - The entropy cuts come from a scikit-learn decision tree on the ranks of one feature, fully grown and pruned
       from the root by Fayyad and Irani's minimum description length rule. This is their recursion; among cuts of equal
       entropy the tree may take another one than WEKA. A feature without an accepted cut has gain 0, as in WEKA.
     - Tayal, Coleman and Li bin a feature for its mutual information; the nearest-neighbour estimate needs no bins.
-    - They score Relief by the ratio of the mean distances to one nearest miss and hit; ReliefF takes the difference,
-      over several. ``n_neighbors=1`` gives Kira and Rendell's nearest ones.
-    - Relief is scikit-rebate's, with every feature taken as a number: its own guess of categories weighs distances
-      wrongly when there are both kinds. Its hits would include the sample itself when k exceeds the others of its
-      class, so k is cut to them. Among neighbours at equal distance it takes any.
+    - They score Relief by the ratio of the mean distances to one nearest miss and hit; ReliefF takes the difference
+      over several neighbours. ``n_neighbors=1`` gives the nearest ones of Kira and Rendell.
+    - Relief is that of scikit-rebate, with all features numerical: its own detection of categories gives wrong
+      distances if there are both kinds. Its hits would include the sample itself if k exceeds the others of its
+      class, so k is at most their number. Among neighbours at equal distance it takes any.
     - Equal scores keep the order of the columns.
 Certificate
     heuristic.
 
-What is outside the range said raises ``ParameterError``; sparse data, or a class of one sample, where they do not do,
-``DataError``.
+Values outside the documented ranges raise ``ParameterError``; sparse data, or a class of one sample, raise
+``DataError`` where they are not supported.
 
 A round of ``kernel_rfe`` costs O(n_sv^2 d) time and O(n_sv^2) memory for n_sv support vectors: K^(-k) is the
 exponential of a difference of distances. All 119 rounds on NDCC data with 400 samples and 120 features took 6 s, and
@@ -49,8 +49,8 @@ exponential of a difference of distances. All 119 rounds on NDCC data with 400 s
 Selections that satisfy rows, for methods that rank features.
 
 The model of the rows has a binary ``sigma`` over the features and any rows that a MILP solver accepts. A selection is
-allowed if it satisfies the rows and has at most K features. Both rules solve small MILPs: is there an allowed selection
-that contains these features and not those?
+allowed if it satisfies the rows and has at most K features. Both rules solve small MILPs, each of which decides whether
+an allowed selection exists that contains some features and excludes others.
 
 ``best_first`` takes features in the order of the ranking, and skips a feature if no allowed selection contains it
 together with those already taken. The result is the lexicographically first allowed selection. It is the selection of
@@ -86,7 +86,7 @@ from solvers import SolutionStatus, solve
 class Allowed:
     """The selections of at most ``most`` features that the rows of a model on ``sigma`` allow.
 
-    Raises NoSelection where there is none.
+    Raises NoSelection if there is none.
     """
 
     def __init__(self, features: Sequence[str], rows: pyo.ConcreteModel, most: int) -> None:
@@ -191,10 +191,10 @@ def eliminated(
 
 
 __all__ = ["information_gain", "kernel_rfe", "mutual_information", "relief"]
-__dir__ = __all__.copy  # what <TAB> offers
+__dir__ = __all__.copy  # for completion
 
 FloatArray = NDArray[np.float64]
-NEIGHBOURS = "it is the number of nearest samples to look at"
+NEIGHBOURS = "it is the number of nearest samples"
 
 
 def information_gain(data: Dataset) -> pd.Series:
@@ -254,16 +254,16 @@ def mutual_information(data: Dataset, *, n_neighbors: int = 3, seed: int = 0) ->
 
 
 def relief(data: Dataset, *, n_neighbors: int = 10) -> pd.Series:
-    """Rank by ReliefF: how much farther, in one feature, the nearest samples of the other class are than of the own.
+    """Rank by ReliefF: the difference, in one feature, of the distances to near samples of the other and the own class.
 
-    Every sample is taken in turn, so that nothing is random. Time O(n^2 d + n k d), 2 s at 400 x 120.
+    All samples are used, so that nothing is random. Time O(n^2 d + n k d), 2 s at 400 x 120.
 
     Parameters
     ----------
     data : Dataset
         Dense, at least two samples of each class; the ranking does not depend on scaling.
     n_neighbors : int
-        k nearest hits and misses of each sample, at least 1; fewer when the smaller class has not that many others.
+        k nearest hits and misses of each sample, at least 1; fewer if the smaller class has not that many others.
 
     Returns
     -------
@@ -282,7 +282,7 @@ def relief(data: Dataset, *, n_neighbors: int = 10) -> pd.Series:
     near = whole("n_neighbors", n_neighbors, 1, None, NEIGHBOURS)
     least = int(np.unique(data.y, return_counts=True)[1].min())
     if least < 2:
-        raise DataError("A class has one sample, which has no nearest of its own: Relief needs two of each class.")
+        raise DataError("A class has only one sample: Relief needs two samples of each class.")
     scores = np.zeros(data.n_features)
     varies = np.flatnonzero(np.ptp(data.X, axis=0) > 0)  # a range of 0 would divide by 0
     if len(varies):
@@ -292,26 +292,26 @@ def relief(data: Dataset, *, n_neighbors: int = 10) -> pd.Series:
 
 
 def kernel_rfe(data: Dataset, *, C: float = 1.0, width: float | None = None, step: int | float = 1) -> pd.Series:
-    """Rank by recursive elimination with an RBF kernel: drop the feature that the margin needs least, train again.
+    """Rank by recursive elimination with an RBF kernel: drop the feature of least influence on the margin, train again.
 
     Parameters
     ----------
     data : Dataset
-        Dense, scaled, as distances add up features.
+        Dense and scaled, because features are added in distances.
     C : float
         Cost of slack, above 0.
     width : float, optional
-        sigma of the kernel, above 0, in units of the features; by default the square root of their number. It stays the
-        same during the elimination.
+        sigma of the kernel, above 0, in units of the features; by default the square root of their number. It does
+        not change during the elimination.
     step : int or float
-        Features dropped at once: a number, or below 1 a fraction of those left (at least one). The paper drops one at a
-        time; many features take less time with 0.1.
+        Features dropped at a time: a number, or below 1 a fraction of the remaining ones (at least one). The paper
+        drops one at a time; 0.1 saves time with many features.
 
     Returns
     -------
     pandas.Series
-        By feature name, how many features it outlived, 0..n_features - 1, best first; of features that were dropped
-        at once the one that changes W^2 more counts as the survivor.
+        By feature name, the number of features dropped before it, 0..n_features - 1, best first; of features dropped
+        at a time the one that changes W^2 more counts as dropped later.
 
     Examples
     --------
@@ -328,10 +328,10 @@ def kernel_rfe(data: Dataset, *, C: float = 1.0, width: float | None = None, ste
     dropped: list[int] = []
     while len(left) > 1:
         X = data.X[:, left]
-        machine = svc(C, kernel="rbf", gamma=sigma**-2).fit(X, data.y)
-        change = np.abs(_changes(X[machine.support_], machine.dual_coef_.ravel(), sigma))
+        svm = svc(C, kernel="rbf", gamma=sigma**-2).fit(X, data.y)
+        change = np.abs(_changes(X[svm.support_], svm.dual_coef_.ravel(), sigma))
         number = int(step) if step >= 1 else max(1, int(step * len(left)))
-        worst = np.lexsort((-left, change))[: min(number, len(left) - 1)]  # of equal ones the last column goes first
+        worst = np.lexsort((-left, change))[: min(number, len(left) - 1)]  # of equal ones the last columns go first
         dropped.extend(left[worst])
         left = np.delete(left, worst)
     outlived = np.empty(data.n_features)
@@ -340,17 +340,14 @@ def kernel_rfe(data: Dataset, *, C: float = 1.0, width: float | None = None, ste
 
 
 def check_step(step: int | float) -> None:
-    """Refuse a step of elimination that is neither a whole number from 1 nor a fraction below 1.
-
-    Raises ParameterError, with the value.
-    """
+    """Raise ParameterError for a step of elimination that is neither a whole number from 1 nor a fraction below 1."""
     number = isinstance(step, int | float | np.integer) and not isinstance(step, bool)
     if not number or not 0 < step < math.inf or (step >= 1 and step != int(step)):
         raise ParameterError(f"step={step!r} drops no feature: use a whole number from 1, or a fraction below 1.")
 
 
 def ranked(data: Dataset, scores: Any, name: str) -> pd.Series:
-    """Return scores by feature name, best first; equal ones in the order of the columns."""
+    """Return scores by feature name, best first; equal scores in the order of the columns."""
     ranking = pd.Series(np.asarray(scores, dtype=np.float64), index=list(data.features), name=name)
     return ranking.sort_values(ascending=False, kind="stable")
 
@@ -364,7 +361,7 @@ def _changes(X: FloatArray, a: FloatArray, sigma: float) -> FloatArray:
     whole = float(pairs @ np.exp(-distances / sigma**2))
     changes = np.empty(X.shape[1])
     for k in range(X.shape[1]):
-        # one exponential of a number that is not above 0: neither factor of K exp(...) can overflow or vanish alone
+        # A single exponential of a nonpositive number: the separate factors could overflow or vanish.
         rest = pdist(X[:, [k]], "sqeuclidean")
         rest -= distances
         rest /= sigma**2
@@ -378,16 +375,16 @@ def _dense_column(X: Any, j: int) -> FloatArray:
 
 
 def _entropy(counts: FloatArray) -> float:
-    """Entropy in bits of class counts."""
+    """Return the entropy in bits of class counts."""
     shares = counts[counts > 0] / counts.sum()
     return float(-(shares * np.log2(shares)).sum())
 
 
 def _gain(values: FloatArray, y: FloatArray) -> float:
-    """Information gain in bits of the accepted cuts of one feature."""
+    """Return the information gain in bits of the accepted cuts of one feature."""
     from sklearn.tree import DecisionTreeClassifier
 
-    ranks = np.unique(values, return_inverse=True)[1].reshape(-1, 1)  # trees work in float32, which ranks survive
+    ranks = np.unique(values, return_inverse=True)[1].reshape(-1, 1)  # trees use float32, which represents ranks
     tree = DecisionTreeClassifier(criterion="entropy", random_state=0).fit(ranks, y).tree_
     counts = np.rint(tree.value[:, 0, :] * tree.weighted_n_node_samples[:, None])
 
@@ -401,7 +398,7 @@ def _gain(values: FloatArray, y: FloatArray) -> float:
 
 
 def _worth_cutting(both: FloatArray, left: FloatArray, right: FloatArray) -> bool:
-    """Fayyad and Irani's rule: the gain of the cut pays for describing it."""
+    """Return True if the gain of a cut exceeds its description length, by Fayyad and Irani's rule."""
     total = float(both.sum())
     k, k_left, k_right = (int((counts > 0).sum()) for counts in (both, left, right))
     h, h_left, h_right = _entropy(both), _entropy(left), _entropy(right)

@@ -42,7 +42,7 @@ class BaselineSpec(ModelSpec):
         unused = [*(["solver"] if solver is not None else []), *options]
         if unused:
             raise ParameterError(
-                f'Model "{self.name}" is a baseline of its own and runs no solver, so it does not use '
+                f'Model "{self.name}" is a baseline and runs no solver, so it does not use '
                 f"{listed(unused)}: it takes {listed(self.parameters)}."
             )
         with interrupt.raising():

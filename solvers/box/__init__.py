@@ -1,4 +1,4 @@
-"""Smooth functions over a box behind one call: L-BFGS-B, Newton in a trust region, interior points.
+"""Minimisation of smooth functions over a box, behind one function: L-BFGS-B, a trust-region method, projections.
 
 May import ``solvers.interfaces`` and the ground files.
 """

@@ -1,11 +1,11 @@
-r"""The trust region's own problem: a quadratic over a ball, which has a global minimum however the Hessian curves.
+r"""The trust-region subproblem: the global minimum of a quadratic over a ball, for any curvature of the Hessian.
 
     min { g's + s'Hs / 2 : ||s|| <= r },  at the minimum (H + nu I) s = -g, nu >= 0, H + nu I >= 0, nu (r - ||s||) = 0
 
 By Lanczos vectors from g (Gould, Lucidi, Roma, Toint 1999): in the space of the first k the Hessian is a tridiagonal T,
-whose eigenvalues give the minimum there (the dual in one variable); k grows until what (H + nu I) s + g leaves is
-small. Conjugate gradients that stop where they meet the sphere (Steihaug 1983) follow the steepest curves there and
-leave the flat ones: on (12) of ``fsmodels.models.kernel`` at large C they crawl along the joint of the hinge (Sonar,
+whose eigenvalues give the minimum there (the dual in one variable). k grows until the residual of (H + nu I) s + g is
+small. Conjugate gradients that stop at the sphere (Steihaug 1983) follow the directions of largest curvature and leave
+the flat ones: on (12) of ``fsmodels.models.kernel`` at large C they are slow at the kink of the hinge (Sonar,
 C = 2: 1000 iterations to 3.1, where these steps take 390 to 1.5; the Hessian's eigenvalues 340 to 1.6).
 """
 
@@ -20,18 +20,18 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-VECTORS = 200  # at most: all are kept, and made orthogonal again
-SELDOM = 8  # the small problem is solved again when an eighth has come to the vectors
-ON_SPHERE = 0.1  # of ||g||: what the minimum on the sphere may leave
+VECTORS = 200  # at most: all are stored, and orthogonalised again
+SELDOM = 8  # the small problem is solved again when the number of vectors has grown by an eighth
+ON_SPHERE = 0.1  # of ||g||: residual at the minimum on the sphere
 NEGLIGIBLE = 1e-12
 
 
 def ball_step(
     times: Callable[[FloatArray], FloatArray], g: FloatArray, radius: float, enough: float, most: int = VECTORS
 ) -> FloatArray:
-    """Return a minimum over the ball, exact once ``most`` reaches the dimension; ``times``: v -> Hv.
+    """Return a minimum over the ball, exact if ``most`` is at least the dimension; ``times``: v -> Hv.
 
-    ``enough``: the norm of the residual that is left inside.
+    ``enough``: norm of the residual inside the ball.
 
     >>> H = np.diag([-1.0, 2.0])
     >>> ball_step(lambda v: H @ v, np.array([1e-3, 1.0]), 1.0, 1e-9).round(3).tolist()
@@ -41,24 +41,24 @@ def ball_step(
     if size == 0.0:
         return np.zeros(n)
     most = min(n, most)
-    Q, diagonal, beside = np.zeros((most, n)), np.zeros(most), np.zeros(most)
+    Q, diagonal, off_diagonal = np.zeros((most, n)), np.zeros(most), np.zeros(most)
     Q[0], due, scale = g / size, 0, 1e-300
     for k in range(most):
         v = times(Q[k])
         diagonal[k] = float(Q[k] @ v)
-        for _ in range(2):  # once loses digits
+        for _ in range(2):  # a single pass loses digits
             v = v - Q[: k + 1].T @ (Q[: k + 1] @ v)
-        beside[k] = float(np.linalg.norm(v))
-        scale = max(scale, abs(float(diagonal[k])), float(beside[k - 1]) if k else 0.0)
-        last = k + 1 == most or beside[k] <= NEGLIGIBLE * scale
+        off_diagonal[k] = float(np.linalg.norm(v))
+        scale = max(scale, abs(float(diagonal[k])), float(off_diagonal[k - 1]) if k else 0.0)
+        last = k + 1 == most or off_diagonal[k] <= NEGLIGIBLE * scale
         if last or k >= due:
             due = k + 1 + k // SELDOM
-            T = np.diag(diagonal[: k + 1]) + np.diag(beside[:k], 1) + np.diag(beside[:k], -1)
+            T = np.diag(diagonal[: k + 1]) + np.diag(off_diagonal[:k], 1) + np.diag(off_diagonal[:k], -1)
             h, nu = over_ball(T, size, radius)
-            left = beside[k] * abs(float(h[-1]))
+            left = off_diagonal[k] * abs(float(h[-1]))
             if last or left <= (enough if nu == 0.0 else max(enough, ON_SPHERE * size)):
                 break
-        Q[k + 1] = v / beside[k]
+        Q[k + 1] = v / off_diagonal[k]
     return np.asarray(h @ Q[: k + 1])
 
 
@@ -83,7 +83,7 @@ def over_ball(T: FloatArray, first: float, radius: float) -> tuple[FloatArray, f
         return 1.0 / radius - 1.0 / max(float(np.linalg.norm(slope / (above + x))), 1e-300)
 
     low, high = NEGLIGIBLE * scale, 2.0 * first / radius + NEGLIGIBLE * scale
-    if beyond(low) <= 0.0:  # the slope does not see the least curvature: its eigenvector fills the ball
+    if beyond(low) <= 0.0:  # the slope is orthogonal to the least curvature: its eigenvector fills the ball
         s = -slope / (above + low)
         s[0] += math.copysign(math.sqrt(max(0.0, radius**2 - float(s @ s))), -slope[0] if slope[0] else 1.0)
         return vectors @ s, least

@@ -1,17 +1,17 @@
-r"""A smooth function over a box, given by value, gradient and Hessian products, minimised by a method by name.
+r"""Minimisation of a smooth function, given by value, gradient and Hessian products, over a box by a named method.
 
     min { f(x) : l <= x <= u }
 
 ``l-bfgs-b``            scipy's projected quasi-Newton method (Byrd, Lu, Nocedal, Zhu 1995); exact zeros, no Hessian.
 ``trust-newton``        an interior trust-region Newton method, second order (``newton``; Coleman, Li 1996).
 ``projected-gradient``  steps along the projected negative gradient with Armijo's rule (Bertsekas 1976).
-``spectral-gradient``   the same along spectral steps (Birgin, Martinez, Raydan 2000), one unit long at most.
+``spectral-gradient``   the same along spectral steps (Birgin, Martinez, Raydan 2000), at most one unit long.
 
-Linear rows beside the box (``polyhedron``) are for the two methods that go by projections.
+Linear rows in addition to the box (``polyhedron``) are supported by the two projection methods.
 
-Each variable has a unit, the size of a first step in it, in which all methods work. The residual is the most that one
-unit in one variable promises to first order, ``|g_i| min(unit_i, distance to the bound downhill)``, relative to
-max(1, |f|): it does not depend on how f and x are scaled.
+Each variable has a unit, the size of a first step in it, which all methods use. The residual is the largest decrease
+for one unit in one variable to first order, ``|g_i| min(unit_i, distance to the bound downhill)``, relative to
+max(1, |f|): it does not depend on the scales of f and x.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ MEMORY = 20  # pairs of L-BFGS
 RELATIVE = 1e-10  # decrease of f below which L-BFGS stops
 ARMIJO = 1e-4
 SHORTEST, LONGEST = 1e-10, 1e10  # spectral lengths
-FAR = 10.0  # units: from farther away the nearest point of rows loses digits
+FAR = 10.0  # units: the projection onto rows from farther away loses digits
 
 
 @dataclass(frozen=True)
 class Minimum:
-    """What a method found; ``converged`` is whether the measured residual is within the tolerance."""
+    """The result of a method; ``converged``: True if the residual is within the tolerance."""
 
     point: FloatArray
     value: float
@@ -71,15 +71,15 @@ def minimise(
     - ``function``: Smooth.
     - ``x``, ``lower``, ``upper`` (arrays of shape (n,)): the start is moved into the box; bounds may be infinite.
     - ``method``: one of ``METHODS``.
-    - ``unit`` (array of shape (n,) or float): above 0: the size of a first step in each variable, and the unit of the
+    - ``unit`` (array of shape (n,) or float): above 0; the size of a first step in each variable, and the unit of the
       residual.
     - ``tolerance``: of the residual.
-    - ``watch``: (point, value) -> whether to stop; called after each iteration.
-    - ``seed``: of the vector from which ``trust-newton`` looks for negative curvature.
-    - ``rows``: linear rows besides; the start is moved to the nearest point.
+    - ``watch``: (point, value) -> True to stop; called after each iteration.
+    - ``seed``: of the vector from which ``trust-newton`` searches for negative curvature.
+    - ``rows``: linear rows; the start is moved to the nearest feasible point.
 
-    Raises OptionError: an unknown method, one that takes no rows where there are some, or one that needs Hessian
-    products where the function has none.
+    Raises OptionError: an unknown method, a method that takes no rows if there are some, or one that needs Hessian
+    products if the function has none.
 
     >>> class Saddle:
     ...     def value(self, x):
@@ -108,9 +108,9 @@ def minimise(
 
 
 def check_method(method: str, *, with_rows: bool = False) -> str:
-    """Return a method's name.
+    """Return the name of a method.
 
-    Raises OptionError: not one of ``METHODS``, or none that takes linear rows.
+    Raises OptionError: not one of ``METHODS``, or a method that takes no linear rows.
     """
     if method in ("pounce", "cyipopt"):
         raise OptionError(f'Method "{method}" was removed: use "trust-newton", which uses second derivatives too.')
@@ -131,7 +131,7 @@ def _lbfgs(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tuple[FloatArra
         nonlocal why
         at = np.array(intermediate_result.x, dtype=float)
         stops = p.stops(at, float(intermediate_result.fun))
-        if p.residual(at, *p.value(at)) <= p.tolerance:  # scipy's own test is absolute, and blind to nearby bounds
+        if p.residual(at, *p.value(at)) <= p.tolerance:  # scipy's test is absolute and ignores nearby bounds
             why = "the residual is within the tolerance"
         elif stops:
             why = p.why()
@@ -166,7 +166,7 @@ def _projected_gradient(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tu
                 break
             length /= 2
         else:
-            return y, "no step along the gradient gains anything"
+            return y, "no step along the gradient decreases the function"
         gained, y, f, g = f - value, trial, value, slope
         if p.stops(y, f):
             return y, p.why()
@@ -194,11 +194,11 @@ def _spectral_gradient(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tup
                 break
             step /= 2
         else:
-            return y, "no step along the gradient gains anything"
-        moved, bent = trial - y, after - g
+            return y, "no step along the gradient decreases the function"
+        moved, change = trial - y, after - g
         gained, y, f, g = f - value, trial, value, after
-        curved = float(moved @ bent)
-        length = min(max(float(moved @ moved) / curved, SHORTEST), LONGEST) if curved > 0 else LONGEST
+        curvature = float(moved @ change)
+        length = min(max(float(moved @ moved) / curvature, SHORTEST), LONGEST) if curvature > 0 else LONGEST
         if p.stops(y, f):
             return y, p.why()
         if gained <= RELATIVE * max(1.0, abs(f)):

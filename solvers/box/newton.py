@@ -1,25 +1,27 @@
-r"""A trust-region Newton method within a box, second order: near a bound steps are short, and no variable is bound.
+r"""A trust-region Newton method within a box, of second order: steps shrink near a bound, and no variable is fixed.
 
 After Coleman and Li 1996, "An interior trust region approach for nonlinear minimization subject to bounds". With room_i
-the distance to the bound that the negative gradient leads to, 1 where there is none, and s = r q, r = room^(1/2),
+the distance to the bound in the direction of the negative gradient, 1 without such a bound, and s = r q, r =
+room^(1/2),
 
     psi(q) = (r g)'q + q'(R H R + C) q / 2,    C_i = |g_i| where there is a bound, else 0
 
 is the quadratic model in scaled variables: a variable whose slope holds it at its bound goes there as fast as in
-Newton's method, without being bound before the others have settled.
+Newton's method, and is not fixed before the others have settled.
 
     0. The radius is one unit.
     1. Residual small: stop, unless R H R + C has a negative eigenvalue (Lanczos from a seeded vector); then try its
        eigenvector, both ways. Otherwise: the global minimum of psi within the radius (``ball``), and the least psi
        along the scaled gradient.
-    2. Of a step that leaves the box take most of the way to the first bound; of two the one with the lower psi.
+    2. Shorten a step that leaves the box to most of the way to the first bound; of two steps take the lower psi.
     3. Compare the decrease, curvature C included, with psi: accept, and shrink or widen the radius. Go to 1.
-    4. Variables near a bound that holds them are put on it, where f agrees; in every step those that are all but there.
+    4. At the end, variables near a bound that holds them are moved to it if f agrees; in every step, those nearest to
+    it.
 
-Steps that project onto the box bind too early where a bound cannot be left again: in (7) of ``fsmodels.models.kernel``
-a weight of 0 has a slope of mu > 0, whatever the others are. Projected, FULL-FS from z = 1 on Sonar at C = 2, mu = 1
-ended at 46.0, scaled at 33.9; of 27 such points (two sets NDCC, Sonar; FULL-FS, AO-EFS) 25 end lower, after 45% of the
-iterations and 79% of the CPU time in all.
+Steps that project onto the box fix variables too early if a bound cannot be left again: in (7) of
+``fsmodels.models.kernel`` a weight of 0 has a slope of mu > 0 for any values of the others. Projected, FULL-FS from z =
+1 on Sonar at C = 2, mu = 1 ended at 46.0, scaled at 33.9; of 27 such points (two sets NDCC, Sonar; FULL-FS, AO-EFS) 25
+end lower, after 45% of the iterations and 79% of the CPU time in all.
 """
 
 from __future__ import annotations
@@ -33,12 +35,12 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from solvers.box.ball import ball_step
 from solvers.box.problem import FloatArray, Scaled
 
-ENOUGH = 1e-4  # of the promised decrease: less is no success
+ENOUGH = 1e-4  # of the predicted decrease: a smaller one rejects the step
 FAR = 0.95  # of the way to a bound, at least; all of it as steps become short
-HELD, NEAR = 1e-6, 1e-3  # units: a variable so near to a bound that holds it is put there at once, and in the end
+HELD, NEAR = 1e-6, 1e-3  # units: distance to a bound at which a variable is moved to it in a step, and at the end
 NEGATIVE = 1e-6  # relative to max(1, |f|), for one unit: curvature that counts as negative
 DENSE = 20  # variables up to which all eigenvalues are computed
-LEAST = 1e-300  # for what would be divided by 0
+LEAST = 1e-300  # in place of a divisor of 0
 
 
 @dataclass
@@ -65,7 +67,7 @@ class _Model:
         return float(self.slope @ q + 0.5 * (q @ self.times(q)))
 
     def within(self, q: FloatArray) -> FloatArray:
-        """Return q, or as much of it as leaves the step inside the box; nothing leads out from a bound."""
+        """Return q, shortened if the step leaves the box; no entry leads out from a bound."""
         p, y = self.p, self.y
         q = np.where(((q < 0) & (y <= p.lower)) | ((q > 0) & (y >= p.upper)), 0.0, q)
         s = self.root * q
@@ -98,13 +100,13 @@ def trust_newton(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tuple[Flo
         else:
             best = ball_step(model.times, model.slope, radius, min(0.1, math.sqrt(size)) * size)
             steps = [best, model.downhill(radius)]
-        promised, q = min(((model.value(q), q) for q in map(model.within, steps)), key=lambda pair: pair[0])  # 2
-        if promised >= 0:
+        predicted, q = min(((model.value(q), q) for q in map(model.within, steps)), key=lambda pair: pair[0])  # 2
+        if predicted >= 0:
             why = "no step lowers the quadratic model"
             break
-        trial = _put_on_bounds(p, y + model.root * q, g, HELD)
+        trial = _moved_to_bounds(p, y + model.root * q, g, HELD)
         value, slope = p.value(trial)  # 3
-        ratio = (value - f + 0.5 * float(model.curvature @ q**2)) / promised
+        ratio = (value - f + 0.5 * float(model.curvature @ q**2)) / predicted
         length = float(np.linalg.norm(q))
         if ratio < 0.25:
             radius = min(radius, length) / 4
@@ -115,18 +117,18 @@ def trust_newton(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tuple[Flo
         if p.stops(y, f):
             why = p.why()
             break
-    return _settled(p, y, f, g), why
+    return _on_bounds(p, y, f, g), why
 
 
-def _settled(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> FloatArray:
-    """Put variables on the bounds that hold them and that they have all but reached, where that is no worse."""
-    near = _put_on_bounds(p, y, g, NEAR)
+def _on_bounds(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> FloatArray:
+    """Move variables to the bounds that hold them and are near, if that is no worse."""
+    near = _moved_to_bounds(p, y, g, NEAR)
     value, slope = p.value(near)
     return near if value <= f and p.residual(near, value, slope) <= max(p.tolerance, p.residual(y, f, g)) else y
 
 
-def _put_on_bounds(p: Scaled, y: FloatArray, g: FloatArray, near: float) -> FloatArray:
-    """Put variables that are so near to the bounds that hold them there, and all others into the box."""
+def _moved_to_bounds(p: Scaled, y: FloatArray, g: FloatArray, near: float) -> FloatArray:
+    """Move variables within ``near`` of the bounds that hold them to these bounds, and all others into the box."""
     low, up = (g > 0) & (y - p.lower <= near), (g < 0) & (p.upper - y <= near)
     return p.inside(np.where(low, p.lower, np.where(up, p.upper, y)))
 
@@ -144,6 +146,6 @@ def _negative(model: _Model, f: float, seed: int) -> FloatArray | None:
         operator = LinearOperator((n, n), matvec=lambda v: model.times(np.ravel(v)), dtype=float)
         try:
             values, vectors = eigsh(operator, k=1, which="SA", v0=start, tol=1e-2, maxiter=50)
-        except (ArithmeticError, RuntimeError):  # no convergence: none that stands out
+        except (ArithmeticError, RuntimeError):  # no convergence: no clearly negative eigenvalue
             return None
     return None if values[0] >= -NEGATIVE * max(1.0, abs(f)) else np.asarray(vectors[:, 0])

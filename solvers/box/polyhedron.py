@@ -1,8 +1,8 @@
-r"""Linear rows beside a box: the nearest point of {l <= x <= u, below <= A x <= above}, and the residual there.
+r"""Linear rows and a box: the nearest point of {l <= x <= u, below <= A x <= above}, and the residual there.
 
-The projection is a convex QP over the columns that rows hold, by interior points, polished on the bounds and rows that
-bind: values are on their bounds exactly, and rows hold to rounding. The residual of a box is what one unit in one
-variable promises; here a unit is shared by several, as rows may let them move together only:
+The projection is a convex QP over the columns in rows, by an interior-point method, refined on the active bounds and
+rows: values are on their bounds exactly, and rows hold to rounding. The residual of a box is the largest decrease for
+one unit in one variable; here a unit is shared by several, as rows may let them move together only:
 
 .. math:: \max\ -g^\top d / \max(1, |f|),\quad \textstyle\sum_j |d_j| / \mathrm{unit}_j \le 1,\ x + d \text{ feasible}
 """
@@ -21,9 +21,9 @@ from solvers.clarabel.engine import solve_qp
 
 FloatArray = NDArray[np.float64]
 
-ACCURACY = 1e-10  # asked of the interior points
-BINDS = 1e-6  # relative: so near to a bound or side, a point is put on it
-HOLDS = 1e-9  # relative: what a point may miss
+ACCURACY = 1e-10  # of the interior-point method
+BINDS = 1e-6  # relative distance at which a bound or row is active
+HOLDS = 1e-9  # relative tolerance of rows and bounds
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,14 @@ class Polyhedron:
         return replace(self, matrix=self.matrix * unit)
 
     def part(self, x: FloatArray, free: Any) -> Polyhedron:
-        """Return the rows over some columns, with the others where they are in x."""
+        """Return the rows over some columns, with the others fixed at x."""
         rest = x.copy()
         rest[free] = 0.0
         constant = self.matrix @ rest
         return Polyhedron(self.matrix[:, free], self.below - constant, self.above - constant)
 
     def missed(self, x: FloatArray) -> float:
-        """Return by how much a point misses the worst row, relative to 1 or the side."""
+        """Return the violation of the worst row, relative to 1 or the side."""
         value = self.matrix @ x
         off = np.maximum(self.below - value, value - self.above)
         sides = np.where(np.isfinite(self.below), np.abs(self.below), 0.0)
@@ -54,7 +54,7 @@ class Polyhedron:
         return float((off / np.maximum(1.0, sides)).max(initial=0.0))
 
     def nearest(self, x: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray | None:
-        """Return the nearest point of rows and box; None where there is none."""
+        """Return the nearest point that satisfies rows and box; None if there is none."""
         inside = np.clip(x, lower, upper)
         if self.missed(inside) <= HOLDS:
             return inside
@@ -83,13 +83,13 @@ class Polyhedron:
         found = solve_qp(eye, -x, stacked, sides, [("nonnegative", len(sides))], accuracy=ACCURACY)
         if not found.finite or not self._holds(found.x, lower, upper, BINDS):
             return None
-        polished = self._polished(found.x, x, lower, upper, BINDS * size)
-        if self._holds(polished, lower, upper, HOLDS) and np.abs(polished - found.x).max() <= 1e2 * BINDS * size:
-            return np.clip(polished, lower, upper)
+        refined = self._refined(found.x, x, lower, upper, BINDS * size)
+        if self._holds(refined, lower, upper, HOLDS) and np.abs(refined - found.x).max() <= 1e2 * BINDS * size:
+            return np.clip(refined, lower, upper)
         return np.clip(found.x, lower, upper)
 
-    def _polished(self, y: FloatArray, x: FloatArray, lower: FloatArray, upper: FloatArray, near: float) -> FloatArray:
-        """Return the point nearest to x on the bounds and rows that bind at y."""
+    def _refined(self, y: FloatArray, x: FloatArray, lower: FloatArray, upper: FloatArray, near: float) -> FloatArray:
+        """Return the point nearest to x on the bounds and rows that are active at y."""
         low, high = y - lower <= near, upper - y <= near
         point = np.where(low, lower, np.where(high, upper, x))
         free, value = ~(low | high), self.matrix @ y
@@ -115,7 +115,7 @@ class Polyhedron:
         upper: FloatArray,
         unit: FloatArray | float,
     ) -> float:
-        """Return the most that one unit, shared by the variables, promises to first order, relative to max(1, |f|).
+        """Return the largest decrease for one unit, shared by the variables, to first order, relative to max(1, |f|).
 
         >>> rows = Polyhedron(np.ones((1, 2)), np.array([1.0]), np.array([1.0]))
         >>> box = np.zeros(2), np.full(2, np.inf)
@@ -136,5 +136,5 @@ class Polyhedron:
         found = scipy.optimize.linprog(
             cost, A_ub=A, b_ub=sides, bounds=np.column_stack([np.zeros(len(cost)), np.minimum(most, 1.0)])
         )
-        promised = size if found.x is None else -size * float(found.fun)
-        return max(0.0, promised) / max(1.0, abs(value))
+        decrease = size if found.x is None else -size * float(found.fun)
+        return max(0.0, decrease) / max(1.0, abs(value))

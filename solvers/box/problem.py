@@ -1,4 +1,4 @@
-"""A smooth function over a box in units of its variables, as the methods of ``minimise`` see it."""
+"""A smooth function over a box in units of its variables, the problem that the methods of ``minimise`` solve."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ class Smooth(Protocol):
         ...
 
     def product(self, x: FloatArray, v: FloatArray) -> FloatArray:
-        """Return the Hessian times v; raise ``NotImplementedError`` where there is none."""
+        """Return the Hessian times v; raise ``NotImplementedError`` if there is none."""
         ...
 
 
 def residual(
     x: FloatArray, value: float, gradient: FloatArray, lower: FloatArray, upper: FloatArray, unit: FloatArray | float
 ) -> float:
-    """Return the most that one unit in one variable promises to first order, relative to max(1, |f|).
+    """Return the largest decrease for one unit in one variable to first order, relative to max(1, |f|).
 
     >>> x, g = np.array([0.0, 2.0]), np.array([3.0, 0.5])
     >>> residual(x, 10.0, g, np.zeros(2), np.full(2, np.inf), 1.0)
     0.05
     """
     room = np.where(gradient > 0, x - lower, upper - x)
-    promised = np.abs(gradient) * np.minimum(unit, np.maximum(room, 0.0))
-    return float(promised.max(initial=0.0)) / max(1.0, abs(value))
+    decrease = np.abs(gradient) * np.minimum(unit, np.maximum(room, 0.0))
+    return float(decrease.max(initial=0.0)) / max(1.0, abs(value))
 
 
 @dataclass
 class Scaled:
-    """The problem in units, y = x / unit, and when to stop."""
+    """The problem in units, y = x / unit, with the stop rules."""
 
     function: Smooth
     unit: FloatArray
@@ -59,7 +59,7 @@ class Scaled:
     _last: tuple[FloatArray, float, FloatArray] | None = None
 
     def value(self, y: FloatArray) -> tuple[float, FloatArray]:
-        """Return value and gradient; those of the last point are at hand."""
+        """Return value and gradient; those of the last point are cached."""
         if self._last is None or not np.array_equal(self._last[0], y):
             value, gradient = self.function.value(y * self.unit)
             self._last = y.copy(), value, gradient * self.unit
@@ -76,9 +76,9 @@ class Scaled:
         return residual(y, value, gradient, self.lower, self.upper, 1.0)
 
     def inside(self, y: FloatArray) -> FloatArray:
-        """Return the nearest point of the box, and of the rows where there are any.
+        """Return the nearest point of the box, and of the rows if there are any.
 
-        Raises SolverFailure where that is not found.
+        Raises SolverFailure if it is not found.
         """
         if self.rows is not None:
             near = self.rows.nearest(y, self.lower, self.upper)
@@ -88,16 +88,16 @@ class Scaled:
         return np.clip(y, self.lower, self.upper)
 
     def stops(self, y: FloatArray, value: float) -> bool:
-        """Count an iteration; return whether to stop after it."""
+        """Count an iteration; return True to stop after it."""
         self.iterations += 1
         return self.watch(y * self.unit, value) or self.iterations >= self.iteration_limit
 
     def why(self) -> str:
-        """Return why ``stops`` did."""
+        """Return the reason of ``stops``."""
         return "iteration limit" if self.iterations >= self.iteration_limit else "stopped"
 
     def require_products(self, method: str, y: FloatArray) -> None:
-        """Refuse a function without a Hessian. Raises OptionError."""
+        """Raise OptionError for a function without a Hessian."""
         try:
             self.product(y, np.zeros_like(y))
         except NotImplementedError:

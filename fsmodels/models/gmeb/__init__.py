@@ -41,7 +41,7 @@ Derivation of the dual
     Lagrangian of (15). xi >= 0 gives mu <= e, and the free b gives mu'y = 0. There remains, for each feature,
     ``mu_1 w_j^2 / s_j - q_j w_j + r_j s_j`` over w_j and s_j >= 0. For s_j > 0 and mu_1 > 0 it is least at
     ``w_j = q_j s_j / (2 mu_1)``, with the value ``(r_j - q_j^2 / (4 mu_1)) s_j``: bounded below, and then 0 at best, if
-    and only if ``q_j^2 <= 4 mu_1 r_j``. For mu_1 = 0 it is bounded only if q_j = 0, which that row says too.
+    and only if ``q_j^2 <= 4 mu_1 r_j``. For mu_1 = 0 it is bounded only if q_j = 0, which this row implies too.
     Strong duality (Lemma 18): w = 0, xi = e and a small s > 0 satisfy the rows that are not linear strictly.
 The primal in the dual's multipliers (Theorem 19)
     Pyomo's multiplier is d objective / d right-hand side. With v_j = v+_j + v-_j and ``q``, ``r`` free of units, the

@@ -50,6 +50,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from fsmodels.models.gmeb.norm import Moments
+from fsmodels.models.proofs.equilibration import SharedByClones
 from fsmodels.models.proofs.svm import balanced, hinges, norms, repaired, unit
 from solvers.facts import Certificate
 
@@ -83,7 +84,7 @@ class Attained(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MomentProof:
+class MomentProof(SharedByClones):
     """The data of one instance.
 
     ``moments``: v+ and v-, shape (d,). ``X``: ndarray of shape (n, d), centred. ``y``, ``s``: ndarrays of
@@ -94,10 +95,6 @@ class MomentProof:
     X: FloatArray
     y: FloatArray
     s: FloatArray
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> MomentProof:
-        """Return this object, which holds data only: a model's clone shares it."""
-        return self
 
     def bound(self, mu: FloatArray | None, R_plus: float, R_minus: float) -> Proven:
         """Return the best bound from multipliers of the margins, shape (n,), or without multipliers.

@@ -24,6 +24,7 @@ from solvers import Result, StopReason, facts_of
 from solvers.clock import Clock
 from solvers.facts import OracleBlocks
 from solvers.result import recomputed_verdict
+from solvers.values import put_back
 
 __all__ = ["SPECS"]
 
@@ -105,8 +106,7 @@ def _point(c: KernelClassifier, problem: Problem, keep: Any = True) -> FloatArra
 
 def _load(model: Any, point: FloatArray) -> None:
     variables = [*model.u.values(), model.b, *model.z.values(), model.margin]
-    for v, value in zip(variables, point.tolist(), strict=True):
-        v.set_value(value, skip_validation=True)
+    put_back(zip(variables, point.tolist(), strict=True))
 
 
 def _in_time(result: Result, problem: Problem) -> bool:

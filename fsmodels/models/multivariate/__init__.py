@@ -16,19 +16,19 @@ Problem
     sorting gives (``solvers.facts.k_support``): (5) is ``min Omega(w) + C R(w)``.
 Dual and bounds
     With multipliers alpha >= 0 of the rows, the Lagrangian in xi gives sum alpha <= C, and in w, with
-    ``c_j = 1/n sum_k alpha_k sum_i (y_i - y_i^k) x_ij`` (the paper's c_j over n), w_j = d_j c_j. What is left is
+    ``c_j = 1/n sum_k alpha_k sum_i (y_i - y_i^k) x_ij`` (the paper's c_j over n), w_j = d_j c_j. There remains
     ``1/n sum_k alpha_k Delta^k - 1/2 sum_j d_j c_j^2``, least over D where d takes the B largest c_j^2. So
 
     - any alpha >= 0 with sum alpha <= C gives the lower bound ``1/n alpha.Delta - 1/2 (the B largest c_j^2)``,
     - any w gives the upper bound ``Omega(w) + C R(w)``,
 
-    both from the data alone; a row of the iteration table shows them, and the result is called optimal where they meet.
+    both from the data alone. The iteration table shows them, and the result is optimal where they meet.
     The bound also holds for the best w with at most B features, where Omega(w) = 1/2 w.w: (5) is a relaxation of that
-    problem (Lemma 2), so it says how far a selection with ``max_features`` (``specs``) is from the best possible.
+    problem (Lemma 2), so it bounds the distance of a selection with ``max_features`` (``specs``) from the best one.
 Rows on d
-    With linear rows R on d, and on variables of the user's own, the first bound takes the largest ``1/2 sum d_j c_j^2``
-    over D and R, a linear program, and the second the least ``1/2 sum w_j^2 / d_j`` there, by the d that a point has
-    with it (``drivers.two_layer.shares``).
+    With linear rows R on d and on variables of the user, the first bound takes the largest ``1/2 sum d_j c_j^2``
+    over D and R, a linear program, and the second ``1/2 sum w_j^2 / d_j`` at the d of the point
+    (``drivers.two_layer.shares``).
 Algorithm
     Two-layer cutting planes (``drivers.two_layer``) over the restricted problems (15) and (16).
 Symbols
@@ -41,13 +41,14 @@ Source
     datasets".
 Deviations
     - (2) and (5) print Delta where their duals have Delta / n; the latter is used, see ``measures``. (2) prints the sum
-      without 1/n, a C n times as large; here both have 1/n. C is not divided by n; the paper's runs have C = c n.
+      without 1/n, which is a C n times as large; here both have 1/n. C is not divided by n; the paper's runs have
+      C = c n.
     - B bounds sum d, not the number of features: w_j != 0 needs d_j > 0 only. B = 1 is half the squared 1-norm and may
-      keep many; text at B = 50 keeps 100 to 300. A fit reports both numbers.
+      keep many; text data at B = 50 keep 100 to 300. A fit reports both numbers.
     - Section 6.3 takes (5) for the problem with at most B features (23). Its d are in {0, 1}; over D it is the convex
       (perspective) relaxation, and at large C its optimum can be a fifth of the other's (tested by enumeration).
-    - (5) has sum d = B; any smaller sum costs more, so that here it is B at most: d of unused features may be 0, and
-      rows on d that leave no room for B are rows like any other.
+    - (5) has sum d = B. Any smaller sum costs more, so that here it is B at most: d of unused features may be 0, and
+      the rows on d may exclude a sum of B.
     - FGM has a margin rho with a reward in place of the 1 of ``fgm``, which is (4) with the squared hinge loss.
 Class
     (2) convex QP, (5) and ``fgm`` SOCP; 2^n - 1 rows as printed, a polynomial number in ``extended``.
@@ -119,10 +120,10 @@ __all__ = [
     "risk",
     "structural_svm",
 ]
-__dir__ = __all__.copy  # what <TAB> offers
+__dir__ = __all__.copy  # for completion
 
 FORMS = ["auto", "extended", "lazy", "stated"]
-NEAR = 1000.0  # units of w between its inverse and this need no change of variables
+NEAR = 1000.0  # units of w within this factor of 1 need no change of variables
 RISK = "(5) Omega and C times the risk"
 SIGMA = "(23) 1 if feature j may have a weight"
 
@@ -138,35 +139,35 @@ def fsmulti(
     form: str = "auto",
     sigma: bool = False,
 ) -> pyo.ConcreteModel:
-    """Build FSmulti (5): least regularised loss of the whole labelling, its weights on a budget of features.
+    """Build FSmulti (5): least regularised loss of the whole labelling, with weights on a budget of features.
 
     Parameters
     ----------
     data : Dataset of shape (n, m)
         Dense or sparse; never made dense.
     budget : int
-        B, 1..m: the sum of d. More features than B may have a weight: at most so many is ``max_features`` of
-        ``fs.select``.
+        B, 1..m: the sum of d. More than B features may have a weight; ``max_features`` of ``fs.select`` limits their
+        number.
     C : float
         Weight of the risk, above 0; not divided by n. Losses in percentage points (all but hamming) have risks up to
         100 / n. ``model.C`` and ``model.budget`` can be changed between solves.
     loss : str or Loss
         ``hamming``, ``f1`` (or another beta, f0.5), ``prbep``, ``rec@10``, ``rec@2p``, ``prec@10``, ``auc``, or a
-        ``measures.Loss`` of one's own.
+        user-defined ``measures.Loss``.
     offset : bool
-        Add a column of ones, ``(offset)``, that takes part as any feature does, with a share of the budget; its weight
-        is b. Where classes are unequal and columns centred, signs of scores mean little without it.
+        Add a column of ones, ``(offset)``, which is a feature as any other, with a share of the budget; its weight
+        is b. For unequal classes and centred columns the signs of scores are not meaningful without it.
     form : {"auto", "extended", "lazy", "stated"}
-        "extended" states all rows (``extended``): any edit, and any conic solver by name. The driver "two-layer" is the
-        default still, with an oracle and without these rows, and clarabel or scip for an edit that it cannot represent.
-        A loss of your own needs ``delta``. "lazy" states no row on labellings, and weights exist for the features used
-        only: the oracle of "two-layer" finds the rows, and linear rows, bounds and values of ``d`` are honoured.
-        "stated" states all but those rows, which "row-generation" finds: any edit is honoured. "auto" is "extended" up
-        to 20,000 rows and five million cells, and "lazy" beyond, which the message and the display report.
+        "extended" states all rows (``extended``), for any edit and any conic solver by name. The default is still the
+        driver "two-layer", with an oracle and without these rows; for edits that it does not represent it is clarabel
+        or scip. A user-defined loss needs ``delta``. "lazy" states no row on labellings, and weights exist only for
+        the features in use: the oracle of "two-layer" finds the rows; linear rows, bounds and values of ``d`` are
+        honoured. "stated" states all but those rows, which "row-generation" finds, and honours any edit. "auto" is
+        "extended" up to 20,000 rows and five million cells, and "lazy" beyond; the message reports it.
     sigma : bool
-        Add binaries ``sigma`` (features): a feature without it has no weight. Rows on it, such as those of
-        ``fs.side_constraints``, are honoured by "branch-and-cut", the default, and the other Benders drivers; those on
-        anything else by scip with form "extended", and with form "stated". Of at most 500,000 features. Together with
+        Add binaries ``sigma`` (features); sigma_j = 0 implies w_j = 0. "branch-and-cut", the default, and the other
+        Benders drivers honour rows on it, such as those of ``fs.side_constraints``; other rows are honoured by scip
+        with form "extended", and with form "stated". At most 500,000 features. With
         the row ``sum sigma <= budget`` the extended form is the exact problem with at most that many features (23).
 
     Returns
@@ -178,9 +179,9 @@ def fsmulti(
     Raises
     ------
     ParameterError
-        C, the loss or the form is not allowed, or not for this loss.
+        Invalid C, loss or form, or a form that this loss does not have.
     InfeasibleParameter
-        budget or k (of rec@k) beyond the data.
+        budget or k (of rec@k) exceeds the data.
 
     Examples
     --------
@@ -200,7 +201,7 @@ def structural_svm(
 ) -> pyo.ConcreteModel:
     """Build the structural SVM (2), Joachims' SVM-perf: all features, the baseline of FSmulti.
 
-    It is the model of ``fsmulti`` with B = m, where Omega(w) = 1/2 w.w; parameters and errors are the same.
+    This is ``fsmulti`` with B = m, where Omega(w) = 1/2 w.w; parameters and errors are the same.
 
     Examples
     --------
@@ -260,7 +261,7 @@ def fgm(data: Dataset, *, budget: int, C: float = 1.0) -> pyo.ConcreteModel:
     return model
 
 
-# What the builders share.
+# Shared parts of the builders.
 
 
 def _built(
@@ -291,7 +292,7 @@ def _built(
 
 
 def _matrix(data: Dataset, offset: bool) -> Any:
-    """Return the columns, with one of ones where there is an offset."""
+    """Return the columns, with a column of ones if there is an offset."""
     if not offset:
         return data.X
     ones = np.ones((data.n_samples, 1))
@@ -307,7 +308,7 @@ def _parameters(model: pyo.ConcreteModel, data: Dataset, B: int, C: float, offse
     model.samples = pyo.Set(initialize=range(data.n_samples), doc="samples")
     weight = partial(positive, "C", meaning="C weighs the risk against the norm")
     model.C = changeable(weight, C, "(5) weight of the risk")
-    shares = partial(whole, "budget", least=1, most=None, meaning="B is the sum of the shares, all of them beyond n")
+    shares = partial(whole, "budget", least=1, most=None, meaning="B is the sum of the shares; beyond n all are 1")
     model.budget = changeable(shares, B, "(5) B, the sum of d")
 
 
@@ -327,7 +328,7 @@ def _weights(model: pyo.ConcreteModel, *, sigma: bool = False) -> None:
 
 
 def _lazy(model: pyo.ConcreteModel, rows: Labellings, facts: dict[str, Any], *, sigma: bool) -> None:
-    """State w, d, Omega and xi; the rows are left to the driver."""
+    """State w, d, Omega and xi; the driver finds the rows."""
     if sigma:
         model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SIGMA)
     model.w = pyo.Var(model.features, dense=sigma, doc="(5) weight of feature j; 0 where it does not exist")
@@ -354,7 +355,7 @@ def _worst(measure: Loss, y: FloatArray, scores: FloatArray) -> RiskRow:
 
 
 def _stated(model: pyo.ConcreteModel, rows: Labellings, facts: dict[str, Any], *, sigma: bool) -> None:
-    """State the cone program without its rows on labellings, which the driver separates."""
+    """State the conic program without its rows on labellings, which the driver separates."""
     _weights(model, sigma=sigma)
     model.xi = pyo.Var(domain=pyo.NonNegativeReals, doc="(5) slack: the risk")
     model.objective = pyo.Objective(
@@ -367,7 +368,7 @@ def _stated(model: pyo.ConcreteModel, rows: Labellings, facts: dict[str, Any], *
 def _extended(
     model: pyo.ConcreteModel, rows: Labellings, program: Program, facts: dict[str, Any], *, sigma: bool
 ) -> None:
-    """State the complete cone program, with the rows of ``extended``."""
+    """State the complete conic program, with the rows of ``extended``."""
     _weights(model, sigma=sigma)
     model.xi = pyo.Var(domain=pyo.NonNegativeReals, doc="(5) slack: the risk R(w)")
     model.omega = pyo.Expression(expr=0.5 * pyo.quicksum(model.t.values()), doc="(3) Omega(w)")
@@ -387,7 +388,7 @@ def _extended(
 
 
 def _resolution(X: Any, first: Worst) -> Any:
-    """Return what rounding leaves of the risk: its rows have their largest coefficients at w = 0, or 2 a sample."""
+    """Return the rounding error of the risk; the largest coefficients of its rows are at w = 0, or 2 per sample."""
     n = len(first.coefficients)
     slope = max(2.0, float(np.abs(first.coefficients.astype(float)).sum()) / n)
     return partial(resolution, column_sizes(X), abs(first.delta) / n, slope)

@@ -1,7 +1,7 @@
-r"""The risk of FSmulti by a polynomial number of rows, in place of one row for each of the 2^n labellings.
+r"""The risk of FSmulti by a polynomial number of rows in place of one row for each of the 2^n labellings.
 
 Problem
-    With the scores s_i = w.x_i, (5) asks ``n xi >= max over y' in Y of Delta(y, y') - sum_i (y_i - y'_i) s_i``. Each
+    With the scores s_i = w.x_i, (5) has ``n xi >= max over y' in Y of Delta(y, y') - sum_i (y_i - y'_i) s_i``. Each
     maximum below is the value of a linear program. Its dual is a minimum on the larger side of a row, so that its
     variables and rows can be stated in the model.
 Sum of the k largest
@@ -13,7 +13,7 @@ Sum of the k largest
     attained where t is the k-th largest. Without the row ``sum v = k`` there is no t: the sum of max(0, z_i).
 Losses by the contingency table
     Let c positive samples be labelled -1 and b negative ones +1. y_i - y'_i is 2 for the former, -2 for the latter and
-    0 for all others. Delta depends on c and b only, so that the worst labelling of a table flips the c largest -2 s_i
+    0 for all others. Delta depends on c and b only. The worst labelling of a table therefore flips the c largest -2 s_i
     of the positive samples, whose sum is P_c, and the b largest 2 s_i of the negative samples, whose sum is N_b:
 
     .. math::
@@ -33,13 +33,13 @@ k samples labelled +1 (PRBEP, Rec@k, Prec@k)
 
     y itself need not be in Y, so that xi >= 0 stays.
 Sums over samples or pairs (Hamming, AUC)
-    Each flip is decided alone: ``n xi >= sum_i u_i, u_i >= 2 - 2 y_i s_i`` (n + 1 rows), and for AUC
+    Each flip is independent: ``n xi >= sum_i u_i, u_i >= 2 - 2 y_i s_i`` (n + 1 rows), and for AUC
     ``n xi >= 100/(p q) sum_ij u_ij, u_ij >= 1 - 2 (s_i - s_j)`` (p q + 1 rows), u >= 0.
 Bound
     Multipliers of the rows, divided by the sum of those of the labelling rows, are a mixture of tables and a v for
-    each. Clipped to [0, 1] and with their sum moved to k, v is in the polytope exactly. By the duality above a mixture
-    is a row ``n xi >= delta + g.s`` that holds for all w, and one row with its best multiplier proves a bound
-    (``proof.LabellingRows``), whatever the solver's tolerances are.
+    each. Clipped to [0, 1] and with its sum corrected to k, v is in the polytope exactly. By the duality above a
+    mixture is a row ``n xi >= delta + g.s`` that holds for all w, and one row with its best multiplier proves a bound
+    (``proof.LabellingRows``) for any tolerance of the solver.
 Symbols
     s -> ``s`` (samples; score), rows ``score``; u, t -> ``u``, ``threshold``, rows ``excess``; P, N -> ``P`` (0..p),
     ``N`` (0..q) with ``threshold_P``, ``u_P``, rows ``sum_P``, ``excess_P``, and the same for N; the rows on xi ->
@@ -66,20 +66,21 @@ from fsmodels.errors import ParameterError
 from fsmodels.models.components import add_rows, rows_of
 from fsmodels.models.multivariate.labellings import FloatArray, Labels, Table
 from fsmodels.models.proofs.certified import write
+from fsmodels.models.proofs.equilibration import SharedByClones
 
 __all__ = ["Largest", "Program", "Tables", "add_scores", "program_of", "why_lazy"]
 
 MOST_ROWS = 20_000  # of a complete model by default
-MOST_CELLS = 5_000_000  # of its data; half a million take 0.7 s to build as rows of a Pyomo model
+MOST_CELLS = 5_000_000  # of its data; half a million take 0.7 s as rows of a Pyomo model
 EXCESS = "(18) u is at least a term less the threshold"
 METHODS = ("value", "most_violated", "largest", "delta")
 
 
 @dataclass(frozen=True, eq=False)
-class Largest:
+class Largest(SharedByClones):
     """The maximum ``constant + linear.s + max over v of v.(sides + slopes s)``, 0 <= v <= weight, sum v = k weight.
 
-    ``linear`` (n,), ``sides`` (R,), ``slopes`` (R, n) in CSR, ``index``: of the R terms. ``k`` None: any sum of v.
+    ``linear`` (n,), ``sides`` (R,), ``slopes`` (R, n) in CSR, ``index``: of the R terms. ``k`` None: no row on sum v.
     """
 
     constant: float
@@ -89,10 +90,6 @@ class Largest:
     index: Sequence[Any]
     k: int | None = None
     weight: float = 1.0
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Largest:
-        """Return this object, which is never changed: a model's clone shares it."""
-        return self
 
     def state(self, model: pyo.ConcreteModel) -> list[pyo.Constraint]:
         """Add the variables and rows to a model with ``s`` and ``xi``; return the rows that ``row`` reads."""
@@ -125,7 +122,7 @@ class Largest:
         return [model.labelling, model.excess]
 
     def put(self, model: Any, s: FloatArray) -> None:
-        """Set u and the threshold to their best values at scores s (n,)."""
+        """Set u and the threshold to their optimal values at scores s (n,)."""
         z = self.sides + self.slopes @ s
         t = 0.0
         if self.k is not None:
@@ -134,27 +131,23 @@ class Largest:
         write(model.u, np.maximum(0.0, z - t))
 
     def row(self, multipliers: FloatArray) -> tuple[float, FloatArray] | None:
-        """Return delta and g (n,) of the row ``n xi >= delta + g.s`` that multipliers of the rows make."""
+        """Return delta and g (n,) of the combination ``n xi >= delta + g.s`` of the rows by multipliers."""
         if not multipliers[0] > 0:
             return None
         v = multipliers[1:] / multipliers[0]
         if self.k is None:
             v = np.clip(v, 0.0, self.weight)
         else:
-            v = _moved(v[None], np.array([[1.0]]), np.array([[float(self.k)]]))[0]
+            v = _with_total(v[None], np.array([[1.0]]), np.array([[float(self.k)]]))[0]
         return self.constant + float(v @ self.sides), self.linear + self.slopes.T @ v
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
-    """The maximum over contingency tables: ``delta`` (p + 1, q + 1) by c and b, nan where a table is not in Y."""
+class Tables(SharedByClones):
+    """The maximum over contingency tables: ``delta`` (p + 1, q + 1) by c and b, nan for tables that are not in Y."""
 
     y: Labels
     delta: FloatArray
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Tables:
-        """Return this object, which is never changed: a model's clone shares it."""
-        return self
 
     def _classes(self) -> list[tuple[str, float, list[int]]]:
         """Return name, factor of s and samples of P and N."""
@@ -182,7 +175,7 @@ class Tables:
         return [model.labelling, model.excess_P, model.excess_N]
 
     def put(self, model: Any, s: FloatArray) -> None:
-        """Set the sums, excesses and thresholds to their best values at scores s (n,)."""
+        """Set the sums, excesses and thresholds to their optimal values at scores s (n,)."""
         for name, factor, samples in self._classes():
             z = factor * s[samples]
             t = -np.sort(-z)
@@ -192,7 +185,7 @@ class Tables:
             write(model.component(name), np.append(0.0, np.arange(1, len(z) + 1) * t + u.sum(axis=1)))
 
     def row(self, multipliers: FloatArray) -> tuple[float, FloatArray] | None:
-        """Return delta and g (n,) of the row ``n xi >= delta + g.s`` that multipliers of the rows make."""
+        """Return delta and g (n,) of the combination ``n xi >= delta + g.s`` of the rows by multipliers."""
         allowed, share = ~np.isnan(self.delta), np.zeros(self.delta.shape)
         share[allowed] = np.maximum(0.0, multipliers[: allowed.sum()])
         total = float(share.sum())
@@ -202,7 +195,7 @@ class Tables:
         for k, (_, factor, samples) in enumerate(self._classes()):
             r = len(samples)
             most = share.sum(axis=1 - k)[1:, None]
-            v = _moved(rest[: r * r].reshape(r, r), most, np.arange(1, r + 1)[:, None] * most)
+            v = _with_total(rest[: r * r].reshape(r, r), most, np.arange(1, r + 1)[:, None] * most)
             g[samples], rest = factor * v.sum(axis=0), rest[r * r :]
         return float((share[allowed] * self.delta[allowed]).sum()), g
 
@@ -211,9 +204,9 @@ Program = Largest | Tables
 
 
 def defined_by(loss: Any) -> str:
-    """Return the method by which a loss defines its rows, "largest" or "delta"; "" where it defines neither.
+    """Return the method by which a loss defines its rows, "largest" or "delta"; "" if it defines neither.
 
-    One that is inherited counts only if ``value`` and ``most_violated`` are inherited from there too, or from above.
+    An inherited method counts only if ``value`` and ``most_violated`` are inherited from the same class or above.
     """
     order = type(loss).__mro__
     depth = {name: next(k for k, c in enumerate(order) if name in vars(c)) for name in METHODS}
@@ -222,11 +215,11 @@ def defined_by(loss: Any) -> str:
 
 
 def program_of(loss: Any, y: Labels) -> Program:
-    """Return the rows of a loss. Raises ParameterError: it does not define them."""
+    """Return the rows of a loss. Raises ParameterError if it does not define them."""
     by = defined_by(loss)
     if not by:
         raise ParameterError(
-            f'form="extended" states Delta by contingency tables, and loss "{loss.name}" does not define it so: '
+            f'form="extended" states Delta by contingency tables, and loss "{loss.name}" has no such definition: '
             'give the class a method delta(table), or use form="stated" or "lazy", whose rows an oracle finds.'
         )
     if by == "largest":
@@ -237,7 +230,7 @@ def program_of(loss: Any, y: Labels) -> Program:
 
 
 def why_lazy(loss: Any, data: Dataset) -> str:
-    """Return why the complete model is not the default for a loss and data; "" where it is."""
+    """Return the reason why the complete model is not the default for a loss and data; "" if it is."""
     name = f'loss "{loss.name}"'
     if not defined_by(loss):
         return f"{name} does not define Delta by contingency tables"
@@ -285,8 +278,8 @@ def _linear(coefficients: list[float], held: list[Any]) -> LinearExpression:
     return LinearExpression(linear_coefs=coefficients, linear_vars=held)
 
 
-def _moved(v: FloatArray, most: FloatArray, total: FloatArray) -> FloatArray:
-    """Move rows of v (K, r) into 0 <= v <= most with the sum total; most and total are (K, 1)."""
+def _with_total(v: FloatArray, most: FloatArray, total: FloatArray) -> FloatArray:
+    """Move the rows of v (K, r) into 0 <= v <= most with the sum total; most and total are (K, 1)."""
     v = np.clip(v, 0.0, most)
     r, held = v.shape[1], v.sum(axis=1, keepdims=True)
     room = r * most - held

@@ -1,4 +1,4 @@
-"""Labellings other than the true labels: their counts, their rows, and samples ranked by score."""
+"""Labellings other than the true labels: their contingency tables and rows, and samples ranked by score."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Labels = NDArray[np.int8]
 
 
 class Table(NamedTuple):
-    """The contingency table: counts of a (both +1), b (labelled +1 wrongly), c (-1 wrongly) and d (both -1)."""
+    """Contingency table: numbers of a (both +1), b (labelled +1 wrongly), c (-1 wrongly) and d (both -1)."""
 
     a: int
     b: int
@@ -34,7 +34,7 @@ class Worst:
     delta : float
         Delta(y, y'), not divided by n.
     value : float
-        (18): what the row asks of n xi.
+        (18): the lower bound of the row on n xi.
     labelling : ndarray of shape (n,) or None
         y', int8; None for ``Auc``, which labels pairs.
     table : Table or None
@@ -49,20 +49,20 @@ class Worst:
 
     @classmethod
     def of(cls, y: Labels, scores: FloatArray, labelling: Labels, delta: float) -> Worst:
-        """Return the row of a labelling, for losses that find it themselves."""
+        """Return the row of a labelling."""
         coefficients = (y - labelling).astype(np.int8)
         value = float(delta - coefficients.astype(float) @ scores)
         return cls(coefficients, float(delta), value, labelling, table_of(y, labelling))
 
 
 class Ranked:
-    """Samples of each class by falling score, and the sums that (18) needs."""
+    """Samples of each class by decreasing score, and the sums for (18)."""
 
     def __init__(self, y: Labels, scores: FloatArray) -> None:
         self.y, self.scores = y, scores
-        self.positives, self.negatives = (falling(np.flatnonzero(y == label), scores) for label in (1, -1))
+        self.positives, self.negatives = (by_decreasing_score(np.flatnonzero(y == label), scores) for label in (1, -1))
         self.p, self.q = len(self.positives), len(self.negatives)
-        # From the lowest positive and the highest negative on, so that sums stay small where few labels are flipped.
+        # Cumulated from the lowest positive and the highest negative, so that sums of few flips are small.
         self._missed = np.concatenate([[0.0], np.cumsum(scores[self.positives[::-1]])])
         self._added = np.concatenate([[0.0], np.cumsum(scores[self.negatives])])
 
@@ -78,13 +78,13 @@ class Ranked:
         return Worst.of(self.y, self.scores, labelling, delta)
 
 
-def falling(samples: NDArray[np.int64], scores: FloatArray) -> NDArray[np.int64]:
-    """Sort samples by falling score."""
+def by_decreasing_score(samples: NDArray[np.int64], scores: FloatArray) -> NDArray[np.int64]:
+    """Sort samples by decreasing score."""
     return samples[np.argsort(-scores[samples], kind="stable")]
 
 
 def table_of(y: Labels, labelling: Labels) -> Table:
-    """Contingency table of a labelling."""
+    """Return the contingency table of a labelling."""
     is_positive, labelled = y > 0, labelling > 0
     a = count_of(is_positive & labelled)
     b, c = count_of(labelled) - a, count_of(is_positive) - a
@@ -92,17 +92,17 @@ def table_of(y: Labels, labelling: Labels) -> Table:
 
 
 def count_of(mask: NDArray[np.bool_]) -> int:
-    """How many are true."""
+    """Return the number of true entries."""
     return int(np.count_nonzero(mask))
 
 
 def signs(scores: FloatArray) -> Labels:
-    """Label +1 where the score is positive."""
+    """Return the label +1 where the score is positive, else -1."""
     return np.where(scores > 0, 1, -1).astype(np.int8)
 
 
 def labels_of(y: ArrayLike, what: str = "y") -> Labels:
-    """Return labels as int8, if they are -1 and +1."""
+    """Return labels as int8. Raises ParameterError for other labels than -1 and +1."""
     labels = np.asarray(y)
     if labels.ndim != 1 or not labels.size:
         raise ParameterError(f"{what} has shape {labels.shape}: give one label, -1 or +1, per sample.")
@@ -116,7 +116,7 @@ def labels_of(y: ArrayLike, what: str = "y") -> Labels:
 
 
 def scores_of(scores: ArrayLike) -> FloatArray:
-    """Return scores as finite floats."""
+    """Return scores as floats. Raises ParameterError if they are not finite numbers."""
     try:
         found = np.asarray(scores, dtype=float)
     except (TypeError, ValueError) as error:
@@ -131,26 +131,26 @@ def scores_of(scores: ArrayLike) -> FloatArray:
 
 
 def pair_of(y: ArrayLike, scores: ArrayLike) -> tuple[Labels, FloatArray]:
-    """Check labels and scores, which are of one length."""
+    """Return checked labels and scores. Raises ParameterError if their lengths differ."""
     labels, found = labels_of(y), scores_of(scores)
     check_same_length(labels, found, "scores")
     return labels, found
 
 
 def check_same_length(y: Labels, other: NDArray[Any], what: str) -> None:
-    """Refuse what is not one per sample."""
+    """Raise ParameterError if there is not one entry per sample."""
     if len(y) != len(other):
         raise ParameterError(f"y has {len(y)} labels and there are {len(other)} {what}: give one per sample.")
 
 
 def check_positives(p: int, name: str) -> None:
-    """Refuse a measure that needs positives without any."""
+    """Raise ParameterError if a measure needs a positive sample and there is none."""
     if not p:
         raise ParameterError(f"{name} needs a positive sample and y has none: use other samples, or hamming.")
 
 
 def pairs_of(p: int, q: int) -> int:
-    """Count the pairs of unlike samples, refused where there are none."""
+    """Return the number of pairs of a positive and a negative sample. Raises ParameterError if there is none."""
     if not p * q:
         raise ParameterError(
             f"y has {p} positive and {q} negative samples: this measure needs both. Use other samples, or hamming."

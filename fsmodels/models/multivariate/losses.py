@@ -1,4 +1,4 @@
-"""Losses by the contingency table or by pairs, each with its most violated row; ``measures`` has the table of them."""
+"""Losses by the contingency table or by pairs, each with its most violated row; ``measures`` lists them."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from fsmodels.models.multivariate.labellings import (
 
 
 class Loss(ABC):
-    """A loss of whole labellings; its objects compare equal where their parameters do.
+    """A loss of whole labellings; objects with the same parameters are equal.
 
-    A loss of one's own derives from this class and defines ``name``, ``value`` and ``most_violated``, which returns
-    ``Worst`` with any coefficients; ``predict`` labels by the sign of the score where it says nothing else. With
+    A user-defined loss derives from this class and defines ``name``, ``value`` and ``most_violated``, which returns
+    ``Worst`` with any coefficients; ``predict`` labels by the sign of the score by default. With
     ``delta``, Delta by the contingency table, ``fsmulti`` can state its rows (``form="extended"``).
 
     Examples
@@ -62,7 +62,7 @@ class Loss(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """The name for the option ``loss``."""
+        """Name for the option ``loss``."""
 
     def __str__(self) -> str:
         return self.name
@@ -78,30 +78,30 @@ class Loss(ABC):
         Raises
         ------
         ParameterError
-            Labels other than -1 and +1, scores that are not finite or not as many, a class or a k that does not fit.
+            Labels other than -1 and +1, scores that are not finite or of another length, an unsuitable class or k.
         """
 
     def delta(self, table: Table) -> float | None:
-        """Return Delta of the labellings with a contingency table, None where they are not in Y; optional."""
+        """Return Delta of the labellings with a contingency table, None if they are not in Y; optional."""
         raise NotImplementedError(f'Loss "{self.name}" is not defined by the contingency table.')
 
     def largest(self, y: ArrayLike) -> Largest:
-        """Return (18) as one sum of largest terms, which takes fewer rows than the tables; optional."""
+        """Return (18) as one sum of largest terms, which needs fewer rows than the tables; optional."""
         raise NotImplementedError(f'Loss "{self.name}" is not a sum of largest terms.')
 
     def n_rows(self, p: int, q: int) -> int:
-        """Return the number of rows that state (18) for p positive and q negative samples; here by the tables."""
+        """Return the number of rows of (18) for p positive and q negative samples; by default that of the tables."""
         return p * p + q * q + (p + 1) * (q + 1) + p + q
 
     def predict(self, scores: ArrayLike, *, n_positive: int | None = None) -> Labels:
-        """Return the labels that the measure is taken of, shape (n,): +1 for scores above 0, so that a tie at 0 is -1.
+        """Return the labels that the measure evaluates, shape (n,): +1 for scores above 0, else -1.
 
         Parameters
         ----------
         scores : array of shape (n,)
         n_positive : int, optional
-            Positive samples among them, known or expected; used by ``prbep`` and by k like "2p" only. Those label the
-            k highest, of equal scores the samples that come first.
+            Known or expected number of positive samples; used by ``prbep`` and by k such as "2p" only. These label the
+            k highest scores; of equal scores those of the first samples.
 
         Examples
         --------
@@ -116,7 +116,7 @@ class Loss(ABC):
 
         Notes
         -----
-        Where equal scores straddle the k-th place, it is the mean over all orders of them. ``value`` of ``predict``
+        With ties at the k-th place, it is the mean over all orders of the tied samples. ``value`` of ``predict``
         would depend on the order of the samples there: with all scores 0, sorted data would look perfect.
         """
         scores, y = scores_of(scores), labels_of(y)
@@ -156,12 +156,12 @@ class Hamming(Loss):
         return Largest(0.0, np.zeros(n), np.full(n, 2.0), slopes, range(n))
 
     def n_rows(self, p: int, q: int) -> int:
-        """Return one row a sample and one for xi."""
+        """Return one row per sample and one for xi."""
         return p + q + 1
 
     def measure(self, y: ArrayLike, scores: ArrayLike) -> float:
         """Return the accuracy in percent."""
-        from sklearn.metrics import accuracy_score  # an import of half a second, as below
+        from sklearn.metrics import accuracy_score  # imported here because it takes half a second
 
         y, scores = pair_of(y, scores)
         return 100.0 * float(accuracy_score(y, signs(scores)))
@@ -169,14 +169,14 @@ class Hamming(Loss):
 
 @dataclass(frozen=True)
 class FBeta(Loss):
-    """Delta = 100 (1 - F_beta); beta above 1 weighs recall more, below 1 precision.
+    """Delta = 100 (1 - F_beta); beta above 1 emphasises recall, below 1 precision.
 
     Notes
     -----
     For given a, F_beta has b in its denominator only, so that Delta is concave in b, and so is the sum of the b highest
-    scores. The step from b to b + 1 is worth ``100 (1 + beta^2) a / (s (s + 1)) + 2 v``, s = a + b + beta^2 p and v the
-    next score; it falls with b, and the best b is where it is no longer above 0: one bisection for all a at once. (The
-    best b also grows with a where beta >= 1, but not for all beta.)
+    scores. The step from b to b + 1 adds ``100 (1 + beta^2) a / (s (s + 1)) + 2 v``, s = a + b + beta^2 p and v the
+    next score. This decreases with b, and the best b is where it becomes nonpositive: one bisection for all a at once.
+    (The best b also grows with a where beta >= 1, but not for all beta.)
 
     Examples
     --------
@@ -235,7 +235,7 @@ class FBeta(Loss):
         return low
 
     def measure(self, y: ArrayLike, scores: ArrayLike) -> float:
-        """Return F_beta in percent; 0 where no positive sample is found."""
+        """Return F_beta in percent; 0 if no positive sample is found."""
         from sklearn.metrics import fbeta_score
 
         y, scores = pair_of(y, scores)
@@ -245,14 +245,15 @@ class FBeta(Loss):
 
 @dataclass(frozen=True)
 class Auc(Loss):
-    """Delta = 100 (1 - AUC), the percentage of pairs of a positive and a negative sample that are swapped.
+    """Delta = 100 (1 - AUC), the percentage of pairs of a positive and a negative sample in the wrong order.
 
     Notes
     -----
     Here y' labels the p q pairs: z_ij = 1 where the negative sample j comes before the positive one i. The row is
     Joachims' times 100 / (p q): ``coefficients.v = 100 / (p q) sum_ij 2 z_ij (v_i - v_j)``, so that (18) is a sum over
     pairs, ``100 / (p q) sum_ij z_ij (1 - 2 (v_i - v_j))``, and the swapped ones are those with v_i - v_j < 1/2. They
-    are counted after sorting; the result is exact. 1/n is before the row as everywhere. Beyond Mao, Tsang, who name it.
+    are counted after sorting; the result is exact. 1/n is before the row as everywhere. Mao and Tsang name this loss
+    without details.
 
     Examples
     --------
@@ -293,7 +294,7 @@ class Auc(Loss):
         return Largest(0.0, np.zeros(len(y)), np.ones(pairs), slopes, index, weight=100.0 / pairs)
 
     def n_rows(self, p: int, q: int) -> int:
-        """Return one row a pair and one for xi."""
+        """Return one row per pair and one for xi."""
         return p * q + 1
 
     def measure(self, y: ArrayLike, scores: ArrayLike) -> float:

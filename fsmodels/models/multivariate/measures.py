@@ -7,8 +7,8 @@ Problem
     .. math::
         w \cdot \tfrac1n \textstyle\sum_i (y_i - y'_i) x_i \ge \tfrac1n \Delta(y, y') - \xi \quad y' \in Y
 
-    With v_i = w.x_i, the rows ask of xi at least ``1/n max over y' of Delta(y, y') - sum_i (y_i - y'_i) v_i``. The
-    maximum over y' is (18): its labelling gives the row that w violates most, and as 1/n stands before both terms, n is
+    With v_i = w.x_i, the rows bound xi below by ``1/n max over y' of Delta(y, y') - sum_i (y_i - y'_i) v_i``. The
+    maximum over y' is (18). Its labelling gives the row that w violates most; 1/n multiplies both terms, so that n is
     not part of it. The risk of w, its least slack, is ``R(w) = max(0, value) / n``; ``most_violated`` returns value.
 
     From the contingency table, with p = a + c positive samples and q = b + d negative ones,
@@ -23,14 +23,15 @@ Problem
     ..                             Prec@k       100 (1 - a / k)                                  a + b = k
     =========  =====  ======       ===========  ===============================================  ==============
 
-    For given a and b, (18) is largest where the a highest positive and b highest negative samples are labelled +1. What
-    is left is a search over (a, b): along the line a + b = k, or as ``FBeta`` says; O(n log n) with the sorting.
+    For given a and b, (18) is largest where the a highest positive and b highest negative samples are labelled +1.
+    There remains a search over (a, b): along the line a + b = k, or as described in ``FBeta``; O(n log n) with the
+    sorting.
 
-    ``Auc`` labels pairs instead of samples; see there. Any loss with a row of this form fits: ``Loss`` says how.
+    ``Auc`` labels pairs instead of samples. ``Loss`` describes how to define further losses with a row of this form.
 Symbols
     y -> ``y`` (n), -1 or +1; y' -> ``labelling`` (n); v -> ``scores`` (n), w.x_i without an offset; y - y' ->
-    ``coefficients`` (n); Delta -> ``delta``, percentage points but for Hamming; (18) -> ``value``, in the same units;
-    a, b, c, d -> ``Table``. Of a cut, p^k = -1/n X'coefficients (columns times sqrt(d)), q^k = delta / n.
+    ``coefficients`` (n); Delta -> ``delta``, percentage points except for Hamming; (18) -> ``value``, in the same
+    units; a, b, c, d -> ``Table``. Of a cut, p^k = -1/n X'coefficients (columns times sqrt(d)), q^k = delta / n.
 Source
     Mao, Tsang 2013, "A feature selection method for multivariate performance measures", section 5.4 and (18), after
     Joachims 2005, "A support vector method for multivariate performance measures".
@@ -39,14 +40,15 @@ Deviations
     the one used: with Delta undivided, (18) would need 1/n before its sum, and other labellings would be the worst.
     q^k is printed with a sum over i, n times too large. Hamming is printed as b + c; 2 (b + c) makes of the risk twice
     the mean hinge loss (that of b + c is the mean hinge loss of 2 w). (18) leaves y itself out of Y; its value is 0 and
-    its row xi >= 0, so that it may stay, and value 0 tells that no row is violated. Where y is not in Y (Rec@k and
+    its row xi >= 0, so that it may remain; a value of 0 means that no row is violated. Where y is not in Y (Rec@k and
     Prec@k with k other than p), all values may be below 0, or above it with Delta = 0. The search is
     O(n log n) for the page's O(n^2).
 Class
     Sorting and a bisection; no model.
 Certificate
-    exact: no labelling in Y has a larger value, but for rounding. Where several have it, Hamming and AUC flip only what
-    pays; the others take the least a, then the least b, and among equal scores of a class the samples that come first.
+    exact: no labelling in Y has a larger value, up to rounding. Among several, Hamming and AUC flip only what
+    increases the value; the others take the least a, then the least b, and among equal scores of a class the first
+    samples.
 
 Examples
 --------
@@ -103,15 +105,15 @@ class _AtK(Loss):
     """A loss of labellings with k positive labels: Delta = 100 (1 - a / m)."""
 
     def _k(self, p: int, n: int) -> int:
-        """Return the number of samples that are labelled +1."""
+        """Return the number of samples to be labelled +1."""
         raise NotImplementedError
 
     def _m(self, p: int, k: int) -> int:
-        """Return what a is divided by."""
+        """Return the divisor of a."""
         return p
 
     def value(self, y: ArrayLike, labelling: ArrayLike) -> float:
-        """Return Delta of a labelling with k positive labels; any other number of them is an error."""
+        """Return Delta of a labelling. Raises ParameterError if it does not have k positive labels."""
         table = contingency(y, labelling)
         p = table.a + table.c
         check_positives(p, self.name)
@@ -148,13 +150,13 @@ class _AtK(Loss):
         return p + q + 1
 
     def predict(self, scores: ArrayLike, *, n_positive: int | None = None) -> Labels:
-        """Return +1 for the k highest scores, of equal ones for those that come first, and -1 for the others.
+        """Return +1 for the k highest scores, among equal scores for the first samples, and -1 for the others.
 
         Parameters
         ----------
         scores : array of shape (n,)
         n_positive : int, optional
-            Positive samples among them, known or expected: for ``prbep`` and k like "2p".
+            Known or expected number of positive samples, for ``prbep`` and k such as "2p".
 
         Raises
         ------
@@ -172,8 +174,8 @@ class _AtK(Loss):
         scores = scores_of(scores)
         if n_positive is None and not isinstance(getattr(self, "k", None), int):
             raise ParameterError(
-                f"{self.name} labels as many samples as p, the number of positive ones, tells: give n_positive=, the "
-                "number known or expected among these samples, or use k as a number, such as rec@10."
+                f"{self.name} labels p samples +1, the number of positive ones: give n_positive=, their known or "
+                "expected number, or use k as a number, such as rec@10."
             )
         n = len(scores)
         if n_positive is not None and not (isinstance(n_positive, int | np.integer) and 0 < n_positive <= n):
@@ -183,7 +185,7 @@ class _AtK(Loss):
         return labels
 
     def measure(self, y: ArrayLike, scores: ArrayLike) -> float:
-        """Return 100 a / m for the k highest scores; where equal ones straddle place k, the mean over their orders."""
+        """Return 100 a / m for the k highest scores; with ties at the k-th place the mean over their orders."""
         y, scores = pair_of(y, scores)
         p = count_of(y > 0)
         check_positives(p, self.name)
@@ -214,7 +216,7 @@ class BreakEven(_AtK):
 
 @dataclass(frozen=True)
 class AtGivenK(_AtK):
-    """k as given: a number, or a multiple of p."""
+    """A loss with fixed k: a number, or a multiple of p."""
 
     k: int | str
 
@@ -290,7 +292,7 @@ def _parse_k(k: Any) -> int | str:
         if word.isdecimal():
             k = int(word)
     if isinstance(k, str | bool) or not isinstance(k, int | np.integer):
-        raise ParameterError(f"k={k!r} is no number of samples: {allowed}.")
+        raise ParameterError(f"k={k!r} is not a number of samples: {allowed}.")
     if k < 1:
         raise ParameterError(f"k={k} labels no sample positive: {allowed}.")
     return int(k)
@@ -310,7 +312,7 @@ __all__ = [
     "loss",
     "measure",
 ]
-__dir__ = __all__.copy  # what <TAB> offers
+__dir__ = __all__.copy  # for completion
 
 NAMES = "hamming, f1 (or another beta, f0.5, f2), prbep, rec@10, rec@2p, prec@10, prec@2p, auc"
 
@@ -320,7 +322,7 @@ AT: dict[str, type[AtGivenK]] = {"rec": RecallAt, "prec": PrecisionAt}
 
 
 def loss(name: str | Loss) -> Loss:
-    """Return the loss of a name; a loss is returned as it is.
+    """Return the loss of a name; a loss is returned unchanged.
 
     Parameters
     ----------
@@ -330,7 +332,7 @@ def loss(name: str | Loss) -> Loss:
     Raises
     ------
     ParameterError
-        With the names that are known.
+        For an unknown name, with the known ones.
 
     Examples
     --------
@@ -363,23 +365,23 @@ def measure(
     y : array of shape (n,)
         -1 and +1.
     scores : array of shape (n,)
-        w.x_i, with the offset where there is one.
+        w.x_i, plus the offset if there is one.
     names : sequence of str
         As for ``loss``, and ``error`` and ``balanced-error`` (the mean of both classes' errors).
 
     Returns
     -------
     pd.Series
-        By name. ``hamming`` is the accuracy; errors are 0 at best, all others 100.
+        Indexed by name. ``hamming`` is the accuracy; the best value is 0 for errors, and 100 for all others.
 
     Raises
     ------
     ParameterError
-        An unknown name, or samples that a measure is not defined for.
+        An unknown name, or samples for which a measure is not defined.
 
     Notes
     -----
-    Errors, accuracy and F take signs, scores of 0 as -1. The others rank; see ``Loss.measure`` for ties.
+    Errors, accuracy and F use the signs of scores, with 0 as -1. The others rank; for ties see ``Loss.measure``.
 
     Examples
     --------
@@ -396,7 +398,7 @@ def measure(
     if isinstance(names, str):
         raise ParameterError(f'names="{names}" is one name: give a list of names, such as ["{names}"].')
     if not iterable(names) or not all(isinstance(name, str | Loss) for name in names):
-        raise ParameterError('names are no names of measures: give a list, such as ["error", "f1"].')
+        raise ParameterError('names must be a list of names of measures, such as ["error", "f1"].')
     y, scores = pair_of(y, scores)
     found = {}
     for name in names:

@@ -1,31 +1,33 @@
-r"""What the data prove of FSmulti (5) and FGM with all rows: a bound from any multipliers, a point from any weights.
+r"""Proofs from the data for FSmulti (5) and FGM with all rows: a bound from any multipliers, a point from any weights.
 
 Bound
     For alpha >= 0 with sum alpha <= C and c = sum_k alpha_k p^k, p^k the slopes and q^k the sides of the rows, (5)
     costs at least ``alpha.q - 1/2 (the B largest c_j^2)`` (``multivariate``). Of t alpha that is ``t alpha.q - t^2 / 2
     (...)``, largest at ``t = alpha.q / (the B largest c_j^2)``, or where t sum alpha = C.
 Point
-    The least xi of w is its largest row, the best d is in closed form (``solvers.facts.k_support``), after an edit the
-    d that is there, and t_j = w_j^2 / d_j.
+    The least xi of w is its largest row. The best d has a closed form (``solvers.facts.k_support``); after an edit the
+    values of d are kept. t_j = w_j^2 / d_j.
 Squared hinges (FGM)
     For alpha >= 0 of the rows ``y_i w.x_i + xi_i >= 1`` and c = sum_i alpha_i y_i x_i the Lagrangian is least at w_j =
     d_j c_j, at the d that takes the B largest c_j^2, and at xi_i = alpha_i / C:
 
     .. math:: \sum_i \alpha_i - \tfrac12 (\text{the } B \text{ largest } c_j^2) - \tfrac1{2C} \sum_i \alpha_i^2
 
-    is a bound, and of t alpha largest at t = sum alpha / (the B largest c_j^2 + alpha.alpha / C). The best xi_i of w is
-    its hinge. w = 0 costs C n / 2, so that no weight of the optimum exceeds W = sqrt(C n).
+    is a bound; for t alpha it is largest at t = sum alpha / (the B largest c_j^2 + alpha.alpha / C). The best xi_i of w
+    is its hinge. w = 0 costs C n / 2, so that no weight of the optimum exceeds W = sqrt(C n).
 Rounding
     With ``unit`` of ``proofs.svm``, c_j is within unit sum_k alpha_k |p_j^k| of its exact value, in (FGM) within unit
     ||x_j|| ||alpha||, and is raised by it; the sums have the relative error unit of the sizes of their terms.
 Units
-    w_j = f_j u_j with f_j = q_max / max_k |p_j^k|, or W = sqrt(2 C q_max), which no weight of the optimum exceeds as
-    w = 0 costs C q_max, where that is less; xi is measured in q_max. Powers of two, as everywhere.
+    w_j = f_j u_j with f_j = q_max / max_k |p_j^k|, but at most W = sqrt(2 C q_max), which no weight of the optimum
+    exceeds as w = 0 costs C q_max. The unit of xi is q_max. All units are powers of two.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,30 +42,26 @@ from fsmodels.models.multivariate.groups import OFFSET
 from fsmodels.models.multivariate.measures import Loss
 from fsmodels.models.multivariate.measures import loss as loss_of
 from fsmodels.models.proofs.certified import write
-from fsmodels.models.proofs.equilibration import rounding
+from fsmodels.models.proofs.equilibration import SharedByClones, rounding
 from fsmodels.models.proofs.svm import norms, unit
 from fsmodels.weights import column_sizes, used
 from solvers.facts import Certificate, Change, facts_of, half_conjugate, half_norm
 from solvers.result import FEASIBLE
 
-__all__ = ["LabellingRows", "MarginRows", "held_weights", "in_units", "resolution", "units", "with_shares"]
+__all__ = ["LabellingRows", "MarginRows", "at_zero", "held_weights", "in_units", "resolution", "units", "with_shares"]
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class LabellingRows:
+class LabellingRows(SharedByClones):
     """The rows ``w.slopes_k + xi >= sides_k`` of a model: (K, m) and (K,)."""
 
     slopes: FloatArray
     sides: FloatArray
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> LabellingRows:
-        """Return these rows, which are constant, so that clones share them."""
-        return self
-
     def bound(self, model: Any, alpha: FloatArray | None) -> float:
-        """Return what multipliers of the rows prove; without them, those of the row that w = 0 misses most."""
+        """Return the bound of multipliers of the rows; without them, of the row that w = 0 violates most."""
         C, budget = float(pyo.value(model.C)), int(pyo.value(model.budget))
         if alpha is None or not np.isfinite(alpha).all():
             alpha = np.zeros(len(self.sides))
@@ -79,18 +77,14 @@ class LabellingRows:
 
 
 @dataclass(frozen=True, eq=False)
-class MarginRows:
+class MarginRows(SharedByClones):
     """The rows ``y_i w.x_i + xi_i >= 1`` of FGM: y_i x_i (n, m), dense or CSR."""
 
     rows: Any
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> MarginRows:
-        """Return these rows, which are constant, so that clones share them."""
-        return self
-
     def certificate(self, model: pyo.ConcreteModel) -> Certificate:
         """Return the certificate of a model."""
-        return Certificate([model.margin], self.bound, self.repair, self.trivial)
+        return Certificate([model.margin], self.bound, self.repair, partial(at_zero, self.repair))
 
     def change(self, model: pyo.ConcreteModel) -> Change:
         """Return the change of variables."""
@@ -99,7 +93,7 @@ class MarginRows:
         return Change(factors, rows=rows, most=0.5 * self.rows.shape[0] * model.C)
 
     def bound(self, model: Any, alpha: FloatArray | None) -> float:
-        """Return what multipliers of the rows prove; without them, those of w = 0, which are all C."""
+        """Return the bound of multipliers of the rows; without them, of those at w = 0, which are all C."""
         C, budget = float(pyo.value(model.C)), int(pyo.value(model.budget))
         if alpha is None or not np.isfinite(alpha).all():
             alpha = np.full(self.rows.shape[0], C)
@@ -113,23 +107,24 @@ class MarginRows:
         return 0.5 * (1.0 - share) * (gain / largest) ** 2 / (2.0 * cost)
 
     def repair(self, model: Any) -> None:
-        """Give the model's weights the shares and the slacks that they need; w = 0 where they are no numbers."""
+        """Set the shares and slacks of the model's weights; w = 0 if they are not finite."""
         w = with_shares(model)
         write(model.xi, np.maximum(0.0, 1.0 - np.asarray(self.rows @ w).ravel()))
 
-    def trivial(self, model: Any) -> None:
-        """Put w = 0 on the model."""
-        write(model.w, np.zeros(self.rows.shape[1]))
-        self.repair(model)
-
     def resolution(self, model: pyo.ConcreteModel) -> float:
-        """Return what rounding leaves of ``C/2 sum xi_i^2`` at the model's weights."""
+        """Return the rounding error of ``C/2 sum xi_i^2`` at the model's weights."""
         w = np.array([v.value or 0.0 for v in model.w.values()])
         return 0.5 * float(pyo.value(model.C)) * self.rows.shape[0] * rounding(column_sizes(self.rows), w, 0.0) ** 2
 
 
+def at_zero(repair: Callable[[Any], None], model: Any) -> None:
+    """Set w = 0, and all else by ``repair``."""
+    write(model.w, np.zeros(len(model.w)))
+    repair(model)
+
+
 def with_shares(model: Any, *, own: bool = True) -> FloatArray:
-    """Give the model's weights, 0 where they are no numbers, their shares d and t; return them.
+    """Set the shares d and t of the model's weights, which become 0 if they are not finite; return the weights.
 
     If the model is as built, the shares are the best ones, in closed form. After an edit the best shares may violate a
     row on d. The values of d on the model are then kept, and a weight without a share is set to 0. With ``own=False``
@@ -170,7 +165,7 @@ def in_units(model: Any, factor: FloatArray) -> tuple[list[tuple[Any, float]], l
 
 
 def resolution(largest: FloatArray, side: float, slope: float, model: pyo.ConcreteModel) -> float:
-    """Return what rounding leaves of C times the risk at the model's weights, at none where it has no values.
+    """Return the rounding error of C times the risk at the model's weights, or at 0 without values.
 
     ``largest`` (ndarray of shape (m,)): of each column. ``side``, ``slope``: the largest side of a row, and sum of
     absolute coefficients of the scores.
@@ -181,9 +176,9 @@ def resolution(largest: FloatArray, side: float, slope: float, model: pyo.Concre
 
 
 def held_weights(model: Any) -> tuple[NDArray[np.intp], FloatArray]:
-    """Return the columns whose weights exist, and their values, 0 where they have none.
+    """Return the columns whose weights exist, and their values, by default 0.
 
-    Only a few of millions may: the set's own positions cost a second for each million, one pass over the names 0.1.
+    Few of millions may exist. The positions of the set take a second per million, one pass over the names 0.1 s.
     """
     held = {j: v.value or 0.0 for j, v in model.w.items()}
     found = [(k, held[j]) for k, j in enumerate(model.features) if j in held] if held else []
@@ -191,17 +186,13 @@ def held_weights(model: Any) -> tuple[NDArray[np.intp], FloatArray]:
 
 
 def units(top: float, steepest: FloatArray, most: float) -> FloatArray:
-    """Return the units of w: ``top`` over the steepest slope of each column, at most ``most``."""
-    return _powers(np.minimum(most, top / np.maximum(steepest, top / most)))
-
-
-def _powers(size: FloatArray) -> FloatArray:
-    """Return powers of two next to sizes."""
+    """Return the units of w: powers of two near ``top`` over the steepest slope of each column, at most ``most``."""
+    size = np.minimum(most, top / np.maximum(steepest, top / most))
     return np.ldexp(1.0, np.frexp(size)[1])
 
 
 OF_FIVE = (
-    "B of (5) is budget, the sum of shares that more features may have; at most K features is "
+    "B of (5) is budget, the sum of the shares of possibly more features; for at most K features use "
     'fs.select(data, "fsmulti", max_features=K)'
 )
 
@@ -220,7 +211,7 @@ def regulariser(w: ArrayLike, budget: int) -> float:
 
 
 def risk(data: Dataset, w: ArrayLike, loss: str | Loss = "f1", *, b: float = 0.0) -> float:
-    """Return R, the least slack of weights w of shape (m,) and an offset b.
+    """Return the risk R, the least slack of weights w of shape (m,) and an offset b.
 
     Examples
     --------
@@ -274,7 +265,7 @@ def classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
 
 
 def used_features(data: Dataset, model: pyo.ConcreteModel) -> list[str]:
-    """Return the features that the weights use."""
+    """Return the features with a weight."""
     w, _ = classifier(model)
     columns = np.flatnonzero(w)
     take = columns[used(w[columns], column_sizes(data.X[:, columns]))] if len(columns) else columns

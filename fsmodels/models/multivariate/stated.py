@@ -28,8 +28,9 @@ import pyomo.environ as pyo
 from fsmodels.models.multivariate.extended import Program
 from fsmodels.models.multivariate.labellings import FloatArray, Labels
 from fsmodels.models.multivariate.losses import Loss
-from fsmodels.models.multivariate.proof import LabellingRows, in_units, units, with_shares
+from fsmodels.models.multivariate.proof import LabellingRows, at_zero, in_units, units, with_shares
 from fsmodels.models.proofs.certified import write
+from fsmodels.models.proofs.equilibration import SharedByClones
 from fsmodels.weights import column_sizes
 from solvers.facts import Certificate, Change, Cuts, Separable, no_cuts
 
@@ -39,16 +40,12 @@ LARGE = 1e3  # objectives above it are divided: conic solvers lose accuracy with
 
 
 @dataclass(frozen=True, eq=False)
-class Labellings:
+class Labellings(SharedByClones):
     """Separator of (w, d, t, xi) by the most violated row of a loss: columns X (n, m), labels y."""
 
     X: Any
     y: Labels
     loss: Loss
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Labellings:
-        """Return this object, which is constant, so that clones share it."""
-        return self
 
     def row(self, w: FloatArray) -> tuple[FloatArray, float, float]:
         """Return slopes and side of the worst row ``w.slopes + xi >= side``, and the xi that it requires at w."""
@@ -96,7 +93,7 @@ def separable(model: pyo.ConcreteModel, rows: Labellings, **facts: Any) -> Separ
             [],
             partial(_least, rows),
             partial(_repair, rows),
-            partial(_trivial, rows),
+            partial(at_zero, partial(_repair, rows)),
             others=[partial(_repair, rows, own=False)],
         ),
         change=change(model, rows),
@@ -109,11 +106,6 @@ def separable(model: pyo.ConcreteModel, rows: Labellings, **facts: Any) -> Separ
 
 def _repair(rows: Labellings, model: Any, *, own: bool = True) -> None:
     model.xi.set_value(max(0.0, rows.row(with_shares(model, own=own))[2]), skip_validation=True)
-
-
-def _trivial(rows: Labellings, model: Any) -> None:
-    write(model.w, np.zeros(len(model.w)))
-    _repair(rows, model)
 
 
 def _proof(model: Any, slopes: np.ndarray, sides: np.ndarray, multipliers: np.ndarray) -> float:
@@ -150,12 +142,13 @@ def change(model: pyo.ConcreteModel, rows: Labellings, *, near: float = 1.0) -> 
 
 def certificate(rows: Labellings, program: Program, proving: list[Any]) -> Certificate:
     """Return the certificate of the complete model, from multipliers of the rows that ``program.row`` reads."""
+    repair = partial(repair_whole, rows, program)
     return Certificate(
         proving,
         partial(_bound_whole, rows, program),
-        partial(repair_whole, rows, program),
-        partial(_trivial_whole, rows, program),
-        others=[partial(repair_whole, rows, program, own=False)],
+        repair,
+        partial(at_zero, repair),
+        others=[partial(repair, own=False)],
     )
 
 
@@ -172,11 +165,6 @@ def repair_whole(rows: Labellings, program: Program, model: Any, *, own: bool = 
     """Make the model's weights feasible for the rows as built, with their own or the best shares."""
     w = with_shares(model, own=own)
     put(rows, program, model, w, np.array([v.value for v in model.d.values()]), rows.row(w)[2])
-
-
-def _trivial_whole(rows: Labellings, program: Program, model: Any) -> None:
-    write(model.w, np.zeros(len(model.w)))
-    repair_whole(rows, program, model)
 
 
 def put(rows: Labellings, program: Program, model: Any, w: FloatArray, d: FloatArray, xi: float) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 from fsmodels.models.proofs.bounds import slacks
-from fsmodels.models.proofs.equilibration import Columns, rounding
+from fsmodels.models.proofs.equilibration import Columns, SharedByClones, rounding
 from fsmodels.models.proofs.svm import PLAIN, LossKind
 from fsmodels.weights import FloatArray, Mask
 from solvers.facts import Certificate
@@ -32,7 +32,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class ClassifierProof:
+class ClassifierProof(SharedByClones):
     """Proof of a model with rows ``y_i (w.x_i + b) + xi_i >= 1``.
 
     - ``columns``, ``y``: the data.
@@ -53,10 +53,6 @@ class ClassifierProof:
     lower: Callable[[Columns, FloatArray, FloatArray, FloatArray | None], float] | None
     kind: LossKind = PLAIN
     priced: bool = True
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> ClassifierProof:
-        """Return this object, which contains data only; clones of the model share it."""
-        return self
 
     def certificate(self, rows: list[Any], *, repaired: bool = True) -> Certificate:
         """Return the certificate of a model; ``rows`` are the margins in the order of the samples."""

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -26,8 +26,16 @@ LEVEL = 8.0  # sizes from 1/LEVEL to LEVEL, and centres up to LEVEL spreads, do 
 FARTHEST = math.ceil(math.log2(LARGEST))  # exponent
 
 
+class SharedByClones:
+    """Base class of constant data that a model shares with its clones."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return this object."""
+        return self
+
+
 @dataclass(frozen=True)
-class Columns:
+class Columns(SharedByClones):
     """Columns of the data as z_ij = f_j (x_ij - c_j).
 
     ``X`` (ndarray or scipy sparse array of shape (l, n)): the data; sparse columns are not centred. ``centre``,
@@ -51,10 +59,6 @@ class Columns:
         centre = np.where(np.abs(middle) > LEVEL * spread, middle, 0.0)
         largest = np.maximum(np.abs(least), np.abs(most))
         return cls(X, centre, powers(np.where(centre != 0.0, spread, largest)), largest)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Columns:
-        """Return this object, which is constant; clones share it."""
-        return self
 
     @property
     def plain(self) -> bool:

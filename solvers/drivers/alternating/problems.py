@@ -58,7 +58,7 @@ class Step:
     solves: int = 1
     moved: bool = True
     still: bool = False
-    failure: str = ""  # why the start cannot go on
+    failure: str = ""  # the reason why the start ends
 
 
 class BlockProblem:
@@ -135,7 +135,9 @@ class LinearBlock(BlockProblem):
         super().__init__(model, part, partition, objective)
         rows = self._rows = LinearRows.of(part.rows, part.variables + part.others, [], 1.0)
         place = {id(v): k for k, v in enumerate(partition.space)}
-        moving = [(c, place[id(v)]) for c, v in enumerate(rows.variables) if c >= self._size and not v.fixed]
+        moving = [
+            (c, place[id(v)]) for c, v in enumerate(rows.variables) if c >= len(self.part.variables) and not v.fixed
+        ]
         self._columns = np.array([c for c, _ in moving], dtype=int)
         self._places = np.array([p for _, p in moving], dtype=int)
         self._lp = linear_program(lp_solver, np.zeros(len(rows.variables)), rows.x_lower, rows.x_upper, options=words)
@@ -144,13 +146,9 @@ class LinearBlock(BlockProblem):
         self._lower, self._upper = rows.x_lower, rows.x_upper
         self._name = called(lp_solver)
 
-    @property
-    def _size(self) -> int:
-        return len(self.part.variables)
-
     def solve(self, x: np.ndarray, time_limit: float | None) -> Step:
         """Minimise the objective, which is linear in the block, by its constant gradient."""
-        places, n = self.part.places, self._size
+        places, n = self.part.places, len(self.part.variables)
         cost = np.zeros(self._lp.columns)
         cost[:n] = self.objective.gradient(x)[places]
         self._lp.set_cost(cost)
@@ -169,7 +167,7 @@ class LinearBlock(BlockProblem):
 
     def violation(self, x: np.ndarray) -> float:
         """Return the largest violation of rows and bounds, relative to 1 or the side."""
-        n, point = self._size, self._rows.x_lower.copy()  # of a fixed variable both bounds are its value
+        n, point = len(self.part.variables), self._rows.x_lower.copy()  # of a fixed variable both bounds are its value
         point[:n], point[self._columns] = x[self.part.places], x[self._places]
         activity = self._rows.matrix @ point
         sides = [(self._rows.lower, self._rows.upper, activity), (self._lower[:n], self._upper[:n], point[:n])]

@@ -9,7 +9,7 @@ on Reuters texts with 40 rows and 15 groups of 50 over 261 columns: half the tim
 which groups reach only after hundreds of them have been added one by one.
 
 The unit of w_j is q_max / max_k |p_kj|, but at most W = sqrt(2 C q_max), which no weight of the optimum exceeds. The
-objective is divided by C q_max. All entries are then of order 1, whatever the units of the columns. The multipliers of
+objective is divided by C q_max. All entries are then of order 1, for any units of the columns. The multipliers of
 the rows are alpha.
 
 ``Polytope`` is the feasible set of the shares: rows and boxes over x = (d, other variables of the rows).

@@ -4,7 +4,7 @@ r"""The least regularised value over the rows so far and the columns in use, as 
     \max_{\alpha \ge 0,\ e^\top \alpha \le C}\ \min_{x \in X}\quad
     q^\top \alpha - \tfrac12 \textstyle\sum_j d_j c_j^2 + g^\top x, \qquad c = P^\top \alpha
 
-is the dual of ``columns`` before d is maximised out, x = (d, whatever else the rows of X hold), X = {A x <= b (or =),
+is the dual of ``columns`` before d is maximised out, x = (d, other variables of the rows of X), X = {A x <= b (or =),
 l <= x <= u} (``Polytope``), which is D if nothing else restricts d; at the saddle point w = -d o c. With multipliers
 lambda, nu of alpha >= 0 and e'alpha <= C, and s, v, theta of x >= l, x <= u and the rows, whose slacks are kappa, the
 conditions are

@@ -332,7 +332,7 @@ def _polytope(master: LinearRows, lower: np.ndarray, upper: np.ndarray, m: int, 
     if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
         return None
     rows = master.matrix.toarray()
-    least, rest = rows[:, :m].min(axis=1, initial=np.inf), rows[:, m:]  # in whatever units the rows are
+    least, rest = rows[:, :m].min(axis=1, initial=np.inf), rows[:, m:]  # in the units of the rows
     counts = (least > 0.0) & ((rest >= 0.0) & (rest * lower[m:] >= 0.0)).all(axis=1)
     if float(upper[:m].sum()) <= B or bool(np.any(up[counts] <= B * (1.0 + 1e-12) * least[counts])):
         return Polytope.of_rows(B, m, rows, low, up, lower, upper, master.cost)

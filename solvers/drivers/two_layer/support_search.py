@@ -5,7 +5,8 @@ For ``v(S) = min over w on the columns S of 1/2 w.w + C r(X w)`` (``composite``)
     0. Fit each start. If it has more than K columns, first drop those of least w_j^2 one after the other.
     1. Each fit leaves multipliers alpha of rows, and with c = h X' sum_k alpha_k u_k a cut, a bound on every S:
        ``v(S) >= h s.alpha - 1/2 sum_{j in S} c_j^2``, the Lagrangian at alpha minimised over w on S.
-    2. Of all exchanges (one column for another, or one more where there is room) whose greatest cut is below the best
+    2. Of all exchanges (one column for another, or one more if there are fewer than K) whose greatest cut is below the
+    best
        value, fit the one with the least; a fit ends as soon as its own cut proves that it cannot be better.
     3. If it is better, continue there. Otherwise its cut remains for the other exchanges; go to 2.
 

@@ -899,7 +899,7 @@ def test_at_most_so_many_and_sparse_files(few, command):
     ("words", "says"),
     [
         ([*FSMULTI, "--loss", "accuracy"], 'Loss "accuracy" is not known: use one of hamming, f1'),
-        ([*FSMULTI, "--loss", "rec@k"], "k='k' is no number of samples: use a whole number"),
+        ([*FSMULTI, "--loss", "rec@k"], "k='k' is not a number of samples: use a whole number"),
         ([*FSMULTI, "--loss", "rec@100000"], "k=100000 is above the 6 samples: use 1..6"),
         ([*FSMULTI, "--loss", "rec@0"], "k=0 labels no sample positive"),
         (["--model", "fsmulti"], 'Model "fsmulti" needs max_features'),
