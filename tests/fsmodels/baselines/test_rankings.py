@@ -252,7 +252,7 @@ def test_data_that_a_ranking_cannot_use_are_refused():
     for ranking in (mutual_information, relief, kernel_rfe):
         with pytest.raises(DataError, match="to_dense"):
             ranking(thin)
-    with pytest.raises(DataError, match="two of each class"):
+    with pytest.raises(DataError, match="two samples of each class"):
         relief(Dataset.from_arrays([[0.0], [1.0], [2.0]], [1, 1, -1]))
     for ranking in RANKINGS:
         with pytest.raises(ParameterError, match="needs a Dataset"):
