@@ -35,7 +35,7 @@ def checked_data(data: Any, *, weights: bool = False, who: str = "This model") -
     Raises ParameterError: no Dataset, or one with weights that the model would ignore. Raises DataError: a value is too
     large for the arithmetic of models.
     """
-    values = dataset(data).X.data if data.is_sparse else data.X
+    values = data.X.data if dataset(data).is_sparse else data.X
     if values.size and max(values.max(), -values.min()) > LARGEST:
         sizes = np.asarray(abs(data.X).max(axis=0).todense() if data.is_sparse else np.abs(data.X).max(axis=0)).ravel()
         beyond = np.flatnonzero(sizes > LARGEST)
