@@ -33,8 +33,8 @@ from fsmodels.datasets.dialect import ARRAYS, BLANKS, Origin, is_missing, number
 from fsmodels.datasets.tables import check_columns, named
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.text import as_names, listed, short, shown, suggestion
+from fsmodels.weights import FloatArray
 
-FloatArray = NDArray[np.float64]
 SHOWN = 20  # columns with text in an error
 MOST_LABELS = 20  # of a column that may be meant
 MOST_LEVELS = 50

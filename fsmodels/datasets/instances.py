@@ -66,11 +66,11 @@ from fsmodels.datasets.scaling import Scale
 from fsmodels.datasets.shipped import list_bags, shipped_file
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.text import check_known_features, listed
+from fsmodels.weights import FloatArray
 
 __all__ = ["Embedding", "closest", "embed", "list_bags", "load_bags"]
 __dir__ = __all__.copy  # what <TAB> offers
 
-FloatArray = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 

@@ -26,8 +26,8 @@ from fsmodels.datasets.dialect import FRAME
 from fsmodels.datasets.scaling import Scale, counted
 from fsmodels.errors import DataError
 from fsmodels.text import check_known_features, iterable, listed
+from fsmodels.weights import FloatArray
 
-FloatArray = NDArray[np.float64]
 MOST = 100_000  # products
 METHODS = ("median", "mean", "most-frequent")
 
@@ -290,7 +290,7 @@ def _with_levels(own: Any, other: Any) -> Any:
     return other
 
 
-def raw(own: Any, table: pd.DataFrame, unseen: str = "refuse") -> tuple[NDArray[np.float64], tuple[str, ...]]:
+def raw(own: Any, table: pd.DataFrame, unseen: str = "refuse") -> tuple[FloatArray, tuple[str, ...]]:
     """Return rows of a table as numbers in original units, and the names of their features.
 
     The features are those of ``own``, with the two features of each product in its place. Columns are found by name: a

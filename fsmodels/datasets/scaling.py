@@ -11,8 +11,8 @@ from scipy import sparse
 from fsmodels.checks import choice
 from fsmodels.errors import DataError
 from fsmodels.text import SCALINGS, SPARSE_SCALINGS
+from fsmodels.weights import FloatArray
 
-FloatArray = NDArray[np.float64]
 HUGE = 1e100  # from which the squares of a column are not trusted to be finite
 WIDE = 10_000  # features; the constants of a million would fill tens of megabytes
 

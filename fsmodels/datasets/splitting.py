@@ -6,8 +6,8 @@ from numpy.typing import ArrayLike, NDArray
 from fsmodels.checks import number, whole
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.text import shown
+from fsmodels.weights import FloatArray
 
-FloatArray = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 

@@ -24,8 +24,8 @@ from fsmodels.checks import LARGEST, SMALLEST, number
 from fsmodels.datasets.columns import same_label
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.text import listed, short, shown
+from fsmodels.weights import FloatArray
 
-FloatArray = NDArray[np.float64]
 ClassWeight = str | tuple[float, float] | None  # BALANCED, or the costs of -1 and +1
 BALANCED = "balanced"
 EXAMPLE = f'class_weight="{BALANCED}" or class_weight={{"ill": 5}}'

@@ -35,13 +35,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.synthetic.draws import Seed, Synthetic, check_sizes, draw_parts, generators
 from fsmodels.errors import ParameterError
-
-FloatArray = NDArray[np.float64]
+from fsmodels.weights import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

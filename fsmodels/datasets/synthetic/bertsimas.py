@@ -30,14 +30,12 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.synthetic.draws import Seed, check_sizes, draw_parts, generators
 from fsmodels.datasets.synthetic.peleg_meir import Pair
 from fsmodels.errors import ParameterError
-
-FloatArray = NDArray[np.float64]
+from fsmodels.weights import FloatArray
 
 PRICE = 1000.0  # of t = 0, in units of p / (k n max |x|^2)
 

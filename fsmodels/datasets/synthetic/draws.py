@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
+from fsmodels.weights import FloatArray
 
-FloatArray = NDArray[np.float64]
 Seed = int | np.random.SeedSequence
 
 

@@ -41,14 +41,12 @@ Seeds
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsmodels.checks import positive
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.synthetic.draws import Seed, Synthetic, check_sizes, draw_parts, generators
 from fsmodels.errors import ParameterError
-
-FloatArray = NDArray[np.float64]
+from fsmodels.weights import FloatArray
 
 RADII = (1.0, 3.0, 5.0)
 SPREAD = 0.1  # standard deviation of a relevant feature around its centre, on average over centres

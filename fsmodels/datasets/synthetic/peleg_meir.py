@@ -40,12 +40,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsmodels.checks import positive
 from fsmodels.datasets.synthetic.draws import Seed, Synthetic, check_sizes, draw_parts, generators
-
-FloatArray = NDArray[np.float64]
+from fsmodels.weights import FloatArray
 
 WESTON_SHARE = 0.7  # of case I
 WESTON_MEANS = np.array([1.0, 2.0, 3.0])  # of the three features with a signal, times y
