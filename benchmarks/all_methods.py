@@ -1,4 +1,4 @@
-"""All five papers' methods beside what everybody uses, on the same data, splits and rule of choice.
+"""The methods of all five papers and common methods on the same data, splits and rule of choice.
 
     python benchmarks/all_methods.py --minutes 20            # one split of every set; the same command goes on
     python benchmarks/all_methods.py --full --minutes 20     # five splits
@@ -46,12 +46,12 @@ def planned(splits, known):
 
 
 def key_of(entry):
-    """Return what identifies a task."""
+    """Return the key of a task."""
     return entry["protocol"], entry["part"], entry["set"], entry["split"], entry["method"]
 
 
 def run(asked, log):
-    """Run what the log has not, and write each task as it ends."""
+    """Run the tasks that are not in the log, and write each when it ends."""
     known = {key_of(entry): entry for entry in log.entries()}
     todo = planned(tasks.SPLITS if asked.full else 1, known)
     for entry in ended(todo, tasks.one_task, asked.minutes, asked.jobs):

@@ -1,4 +1,4 @@
-"""The methods of ``all_methods``: the points that each chooses among, and one fit at a point within CPU seconds.
+"""The methods of ``all_methods``: their grids, and one fit at a point within a limit of CPU seconds.
 
 Every method has up to six points, the strongest regularisation first. Of those that are told k, k is 1, 2, 4, 8, 16,
 32 (at most the number of features, each once) and C = 1.
@@ -28,12 +28,12 @@ ENDED = ("time_limit", "interrupted", "iteration_limit")
 
 
 class NoAnswer(Exception):
-    """A fit came to nothing; the text says why."""
+    """A fit without a result; the message is the reason."""
 
 
 @dataclass
 class Fit:
-    """What a fit found: labels of other data by ``predict``, names of features, what is proven."""
+    """Result of a fit: ``predict`` for other data, names of features, and the proof."""
 
     predict: object
     selected: tuple
@@ -69,7 +69,7 @@ def cpu_clock():
 
 @contextmanager
 def within(seconds):
-    """Interrupt, as Ctrl-C does, what goes on after so many CPU seconds. Raises NoAnswer where nothing came of it."""
+    """Interrupt a block after some CPU seconds, as Ctrl-C does. Raises NoAnswer if it has no result."""
     fired = []
 
     def press(*_):
@@ -123,7 +123,7 @@ def machine(train, names, limit, **words):
 
 
 def refuse(rules):
-    """Raise ModelError where there are rules: the method cannot be told any."""
+    """Raise ModelError if there are rules, which the method does not support."""
     if rules:
         raise fs.ModelError("it cannot be told rules on features")
 
@@ -133,7 +133,7 @@ def refuse(rules):
 
 @functools.lru_cache(maxsize=4)
 def ranked(how, train, most, limit):
-    """Return names, best first, and whether the limit cut the list."""
+    """Return names, best first, and True if the limit has shortened the list."""
     with within((1 + GRACE) * limit):
         if how == "relief":
             return tuple(fs.rankings.relief(train).index), False
@@ -190,7 +190,7 @@ def best(how):
 
 
 def select(model, words, **always):
-    """Return the fit of a model by name; of models that refit on what they select, the refit decides."""
+    """Return the fit of a model by name; for models with a refit on the selected features, the refit."""
 
     def fit(train, point, limit, rules):
         given = {**words(train, point), **always, **rules}
@@ -213,7 +213,7 @@ def select(model, words, **always):
 
 
 def refitted(found, model, limit):
-    """Return the classifier on what was selected where the limit came before the refit, which is part of the method."""
+    """Return the refitted classifier if the limit ended the method before its refit."""
     if not found.selected:
         return found
     try:
@@ -228,7 +228,7 @@ def refitted(found, model, limit):
 
 
 def sizes(n, d):
-    """Return k of those that are told it."""
+    """Return the numbers of features for methods with a given number."""
     return [(k,) for k in dict.fromkeys(min(k, d) for k in SIZES)]
 
 

@@ -93,7 +93,7 @@ def _row(method, value, form, times):
 
 
 def _answer_k(records):
-    """Compare with FSP-M at the k decided beforehand, and say which method is best over all k."""
+    """Compare with FSP-M at the predefined k, and name the best method over all k."""
     at = [r for r in records if r["k"] == SHOWN]
     sets = list(dict.fromkeys(r["set"] for r in at))
     if len(sets) < 2:
@@ -194,7 +194,7 @@ def rules_page(found, free, facts, folder, whole):
 
 
 def _answer_rules(records):
-    """Say who honours the rules, and what that costs in error."""
+    """Report which methods respect the rules, and the increase of the error."""
     if not records:
         return "Nothing yet. The table grows with the log."
     names = [m for m in METHODS if any(r["method"] == m for r in records)]
@@ -223,7 +223,7 @@ def _answer_rules(records):
 
 
 def by_set(fits):
-    """Return set -> what rules cost in error."""
+    """Return set -> increase of the error by rules."""
     found = {}
     for fit in fits:
         if fit["apart"] is not None:

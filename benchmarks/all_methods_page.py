@@ -31,7 +31,7 @@ def entries(log, part):
 
 
 def whole(found, methods):
-    """Return those on a set and split where all methods are there."""
+    """Return the records of sets and splits with all methods."""
     there = {}
     for entry in found:
         there.setdefault((entry["set"], entry["split"]), set()).add(entry["method"])
@@ -39,7 +39,7 @@ def whole(found, methods):
 
 
 def fits_of(found):
-    """Return what the page shows of each fit."""
+    """Return the records of the fits for the page."""
     rows = []
     for entry in found:
         row = {name: entry[name] for name in KEPT}
@@ -90,7 +90,7 @@ def nested(records):
 
 
 def answer(by):
-    """Say what came out in two sentences, and what it is without the set where limits end most."""
+    """Write the result in two sentences, also without the set with most fits at their limit."""
     mean = {m: statistics.fmean(r["rank"] for r in sets.values()) for m, sets in by.items()}
     share = {m: statistics.fmean(r["share"] for r in sets.values()) for m, sets in by.items()}
     first, *_ = sorted(mean, key=mean.get)
@@ -122,7 +122,7 @@ def answer(by):
 
 
 def without_hardest(by, first):
-    """Say what ranks first without the set where the most trials end at their limit."""
+    """Write the best rank without the set with most fits at their limit."""
     late = {at: statistics.fmean(by[m][at]["trials_late"] for m in by) for at in by["SVM"]}
     hardest = max(late, key=late.get)
     if len(late) < 3 or not late[hardest]:
@@ -281,7 +281,7 @@ def boxed(name, x, y, right, down):
 
 
 def meet(one, other):
-    """Tell whether two boxes overlap."""
+    """Return True if two boxes overlap."""
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 

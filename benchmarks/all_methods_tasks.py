@@ -40,7 +40,7 @@ def wide():
 
 @functools.lru_cache(maxsize=4)
 def loaded(name):
-    """Return the data to be divided, the data to test on or None for what is left out, the relevant features."""
+    """Return the data to be divided, the test data (None for held-out data), and the relevant features."""
     if name not in MADE:
         return fs.load_dataset(name), None, None
     made = MADE[name]()
@@ -93,7 +93,7 @@ def compared(spec):
 
 
 def tested(fit, train, test, point, rules):
-    """Return what a fit on the training part errs on the test part; without an answer the majority's label."""
+    """Return the test error of a fit on the training part; without a result that of the majority class."""
     begin, reason, refused = time.process_time(), "", False
     try:
         found = fit(train, point, LAST, rules)
@@ -172,7 +172,7 @@ def ranking(how):
 
 
 def asked(model, words, **always):
-    """Return names at each k of a model that is told k."""
+    """Return the selected names at each k of a model with a given number of features."""
     fit = select(model, words, **always)
 
     def at(train):
@@ -202,7 +202,7 @@ AT_K = {
 
 
 def by_number(spec):
-    """Test the SVM, C = 1, on what a method selects at each k."""
+    """Test the SVM, C = 1, on the selection of a method at each k."""
     train, test, _, _ = parts(spec["set"], spec["split"])
     begin, curve, reason = time.process_time(), [], ""
     try:
@@ -237,7 +237,7 @@ def rules_of(train, name):
 
 
 def ruled(spec):
-    """Fit at the point that was chosen without rules, under the rules; say whether they are honoured."""
+    """Fit with rules at the point that was chosen without them; report whether the rules hold."""
     train, test, _, _ = parts(spec["set"], spec["split"])
     rules, method = rules_of(train, spec["set"]), METHODS[spec["method"]]
     begin = time.process_time()
@@ -256,7 +256,7 @@ TASKS = {"methods": compared, "k": by_number, "rules": ruled}
 
 
 def one_task(spec):
-    """Run a task on one thread; return its spec and what it found."""
+    """Run a task on one thread; return its key and its result."""
     with threadpool_limits(1), fits.cpu_clock(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # constant columns, limits of libsvm
         fits.ranked.cache_clear()  # no task is faster for what another has done
@@ -268,7 +268,7 @@ def one_task(spec):
 
 @functools.cache
 def warm():
-    """Import and compile what the first fit would be charged for."""
+    """Import and compile code whose time would count for the first fit."""
     data = fs.load_dataset("bupa").take(np.arange(0, 345, 12)).scaled("standard")
     for method in METHODS.values():
         method.fit(data, method.points(*data.X.shape)[-1], TRIAL, {})

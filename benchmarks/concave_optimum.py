@@ -63,7 +63,7 @@ def errors_of_supports(data):
 
 
 def calls():
-    """Return (method, start) -> what is solved: builder, driver, options, for each random start."""
+    """Return (method, start) -> builder, driver and options, for each random start."""
     table = {}
     for name, build in (("FSV", fs.concave.fsv), ("FSS", fs.concave.fss)):
         random = [(build, "sla", {"starts": 1, "linear_start": False, "seed": k}) for k in range(STARTS)]
@@ -175,7 +175,7 @@ def write(log, folder=RESULTS):
 
 
 def main(words=None):
-    """Run what the log does not have, and write the page."""
+    """Run the tasks that are not in the log, and write the page."""
     options = arguments(__doc__).parse_args(words)
     log = Log(NAME)
     if options.fresh:

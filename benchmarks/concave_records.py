@@ -1,4 +1,4 @@
-"""What the log of ``concave_tables`` says of each division, and what of it can be told from chance."""
+"""Records of ``concave_tables`` for each division, and tests of their differences."""
 
 import math
 import statistics
@@ -28,7 +28,7 @@ def read(entries):
 
 
 def reductions(divisions, grids):
-    """Return for each division the largest reduction of the error against lambda = 0, and what comes with it."""
+    """Return for each division the largest reduction of the error relative to lambda = 0."""
     curves = {}
     measures = ("correct", "balanced", "features", "empty", "random")
     for entry in divisions:
@@ -103,7 +103,7 @@ def references(divisions):
 
 
 def verdict(cell, data, spread, sign=1.0):
-    """Return -1, 0 or 1: below 0, not told from 0, above 0, at 95% by Student's t; None for fewer than two values."""
+    """Return -1, 0 or 1: below 0, not different from 0, above 0, at 95% by Student's t; None below two values."""
     if not known(cell, data):
         return None
     values = [sign * value for value in cell.values(data[cell.records])]
@@ -116,7 +116,7 @@ def verdict(cell, data, spread, sign=1.0):
 
 
 def known(cell, data):
-    """Tell whether any record has the value: one division has no others, for instance."""
+    """Return True if any record has the value."""
     return any(record.get(cell.value) is not None for record in data[cell.records])
 
 

@@ -14,7 +14,7 @@ NAME = "concave_tables"
 
 
 def main(words=None):
-    """Run what the log does not have, and write the page."""
+    """Run the tasks that are not in the log, and write the page."""
     options = arguments(__doc__).parse_args(words)
     log = Log(NAME)
     if options.fresh:

@@ -40,7 +40,7 @@ DIGITS = 5  # of the shares in the log
 
 
 def with_random_features(name, draw):
-    """Return what loads a shipped set with rnd1..rnd6, the same ones each time."""
+    """Return a loader of a shipped set with the same features rnd1..rnd6 each time."""
 
     @functools.cache
     def load():
@@ -65,7 +65,7 @@ DATA = {
 
 @dataclasses.dataclass(frozen=True)
 class Method:
-    """``prepare(data, seed)`` builds the model once and returns what solves it at a lambda; ``paper`` is its column."""
+    """``prepare(data, seed)`` builds the model and returns a function of lambda; ``paper``: column of the paper."""
 
     prepare: Callable
     paper: str
@@ -246,12 +246,12 @@ KEY = ("protocol", "kind", "data", "scaling", "method", "grid", "seed")
 
 
 def key(entry):
-    """Return what identifies a task."""
+    """Return the key of a task."""
     return tuple(entry.get(name) for name in KEY)
 
 
 def one_task(task):
-    """Run a task on one thread; what it found, with the day and its CPU seconds."""
+    """Run a task on one thread; return its result with the date and its CPU seconds."""
     with threadpool_limits(1):
         start = time.process_time()
         found = KINDS[task["kind"]](task)

@@ -17,7 +17,7 @@ AGAIN = 1.0  # CPU seconds from press to press: a KeyboardInterrupt raised insid
 
 @dataclass
 class Limit:
-    """Whether the limit was reached."""
+    """Limit of CPU seconds; ``reached`` is True if it ended the block."""
 
     reached: bool = False
 

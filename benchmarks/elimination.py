@@ -48,11 +48,11 @@ class Elimination:
 
     @property
     def inside(self):
-        """Tell whether no multiplier of the last SVM is at C: then it is the SVM of every larger C too."""
+        """Return True if no multiplier of the last SVM is at C, which is then the SVM of every larger C."""
         return bool((self._alpha < (1 - INSIDE) * self._C).all())
 
     def solve(self):
-        """Return the weights of all features, 0 where one is not left, and the offset."""
+        """Return the weights of all features, 0 for removed ones, and the offset."""
         found, k, samples = None, len(self._features), len(self._y)
         if self._alpha is not None and k * SHARE >= samples and samples <= SAMPLES and self._tries.due():
             found = self._from_last()
@@ -74,7 +74,7 @@ class Elimination:
         return found.w, found.b + float(self._mean @ found.w)
 
     def _from_last(self):
-        """Return w and b of the centred data, None where the method does not get there."""
+        """Return w and b of the centred data, None if the method does not converge."""
         y, C, k = self._y, self._C, len(self._features)
         X = self._X[:, :k]
         if self._gram is None:
@@ -111,7 +111,7 @@ class Elimination:
         return weights, proof.b
 
     def _on_sides(self, X, free, most):
-        """Return alpha, and b behind it, where the margins of ``free`` are 1 and alpha is C of ``most``, else 0."""
+        """Return alpha followed by b: margins of ``free`` are 1, and alpha is C for ``most``, otherwise 0."""
         y, F = self._y, np.flatnonzero(free)
         alpha = np.where(most, self._C, 0.0)
         system = self._gram[np.ix_(F, F)]

@@ -1,4 +1,4 @@
-"""Held-out error and training objective of small selections, beside RFE, l1, forward selection and abess.
+"""Held-out error and training objective of small selections, compared with RFE, l1, forward selection and abess.
 
 python benchmarks/first_page.py            # sets of at most 1,000 samples, 5 folds: some ten minutes
 python benchmarks/first_page.py --full     # all flat sets that are shipped, 5 folds x 5 repeats: some hours
@@ -105,7 +105,7 @@ def compiled():
 
 
 def work(set, M, fold, contender, protocol):
-    """Let one contender select on one fold; return what it selected and how good it is."""
+    """Run one method on one fold; return its selection and errors."""
     warnings.simplefilter("ignore", ConvergenceWarning)  # of l1: its support is what counts
     warnings.simplefilter("ignore", fs.DataWarning)
     data = fs.load_dataset(set)
@@ -136,7 +136,7 @@ def judged_all(entries):
 
 
 def means(fits):
-    """Return the mean error of each set and contender, over folds and sizes: what is compared between contenders."""
+    """Return the mean error of each set and method over folds and sizes."""
     errors = {}
     for fit in fits:
         errors.setdefault((fit["set"], fit["contender"]), []).append(fit["error"])
@@ -229,7 +229,7 @@ def page(log):
 
 
 def both(title, where):
-    """Return the row of a set: error and excess of each contender, and what is proven."""
+    """Return the row of a set: error and excess of each method, and the proofs."""
     row = [title]
     for name in CONTENDERS:
         here = where | {"contender": name}

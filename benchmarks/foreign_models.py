@@ -1,4 +1,4 @@
-"""Benders on models that are not ours, against one solver on the whole model, by CPU time.
+"""Benders on models from other fields, compared with one solver of the whole model, by CPU time.
 
 python benchmarks/foreign_models.py            # two minutes
 python benchmarks/foreign_models.py --full     # fifteen seeds for five

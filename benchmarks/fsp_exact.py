@@ -1,4 +1,4 @@
-"""Exact feature selection for the linear SVM (FSP-M): how fast proven, or how near when time is up.
+"""Exact feature selection for the linear SVM (FSP-M): time of the proof, or gap at the time limit.
 
     python benchmarks/fsp_exact.py            # a few small instances, about ten minutes
     python benchmarks/fsp_exact.py --full     # five groups, three seeds: about six hours
@@ -135,14 +135,14 @@ def contend(spec):
 
 
 def draw(spec):
-    """Write an instance to a file, apart from the contenders, whose memory is measured."""
+    """Write an instance to a file, in a process whose memory is not measured."""
     part = synthetic.aytug(spec["n"], spec["samples"], spec["M"], seed=spec["seed"]).train
     np.savez(spec["data"], X=part.X, y=part.y)
     return {}
 
 
 def memory(process):
-    """Return the peak resident memory of a process in MB, None where it cannot be read."""
+    """Return the peak resident memory of a process in MB, None if it cannot be read."""
     try:  # ru_maxrss of a new process starts at what its parent had
         lines = Path(f"/proc/{process}/status").read_text().splitlines()
         return next((int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith("VmHWM")), None)
@@ -152,7 +152,7 @@ def memory(process):
 
 
 def in_process(spec, limit):
-    """Run ``draw`` or ``contend`` in a process of its own, killed at the limits; return its record."""
+    """Run ``draw`` or ``contend`` in a new process, which is killed at the limits; return its record."""
     with tempfile.TemporaryDirectory() as folder:
         out, errors = Path(folder) / "out.json", Path(folder) / "errors.txt"
         command = [sys.executable, __file__, "--child", json.dumps(spec | {"out": str(out)})]
@@ -203,7 +203,7 @@ def tasks(full):
 
 
 def work(**spec):
-    """Draw the instance and let the contender run; None where it cannot."""
+    """Draw the instance and run the method; None if it cannot run."""
     with tempfile.TemporaryDirectory() as folder:
         file = {"data": str(Path(folder) / "instance.npz")}
         made = in_process({name: spec[name] for name in ("n", "samples", "M", "seed")} | file, HEURISTIC_LIMIT)

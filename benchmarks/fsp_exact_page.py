@@ -51,7 +51,7 @@ INSTANCES += [
 
 
 def task(instance, seed, contender):
-    """Return what tells a run from all others."""
+    """Return the key of a run."""
     return dataclasses.asdict(instance) | {"seed": seed, "contender": contender, "protocol": PROTOCOL}
 
 
@@ -59,7 +59,7 @@ def task(instance, seed, contender):
 
 
 def judged(entries):
-    """Return the runs with their incumbent, gap, and what is wrong with them, each against the best known."""
+    """Return the runs with incumbent, gap and errors, relative to the best known values."""
     runs, best = [], {}
     for entry in entries:
         values = [entry[name] for name in ("value", "refit") if entry.get(name) is not None]
@@ -85,7 +85,7 @@ def place(run):
 
 
 def verdict(entry, found, best):
-    """Return what the page needs of a run."""
+    """Return the record of a run for the page."""
     bound, claimed, exact = entry.get("bound"), entry.get("objective"), entry["contender"] in EXACT
     own = entry.get("refit") if entry.get("value") is None else entry["value"]
     wrong = [
@@ -133,7 +133,7 @@ def write(log):
 
 
 def answer(told, runs):
-    """Return what came out."""
+    """Return the result in words."""
 
     def say(value, form, **where):
         return told.say("runs", value, form, where)

@@ -55,7 +55,7 @@ def within(model, driver, **options):
 
 
 def weights(model, result, train):
-    """Return w and b of a model; zeros where the run has found no classifier."""
+    """Return w and b of a model; zeros if the run has found no classifier."""
     if result is None or not result.has_solution:
         return np.zeros(train.n_features), 0.0
     return np.array([model.w[name].value for name in train.features]), model.b.value

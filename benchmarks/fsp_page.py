@@ -20,7 +20,7 @@ JUDGED = ("better", "worse", "equal")
 
 
 def records_of(entries):
-    """Return a record an instance and method, with what GBD-M's test error is above it, and one a run of a tree."""
+    """Return a record for each instance and method, with the excess test error of GBD-M, and one for each tree."""
     base = {entry["instance"]: entry["chosen"]["test_error"] for entry in entries if entry["method"] == GBD}
     kept, runs = [], []
     for entry in entries:
@@ -69,7 +69,7 @@ def kept_cell(field, form, **where):
 
 
 def answer(page, kept, runs):
-    """Say in two sentences what came out."""
+    """Write the result in two sentences."""
     done = len({r["instance"] for r in kept if r["set"] == "one" and r["method"] == GBD})
     one = {"set": "one"}
     errors = {m: values(kept, "test_error", method=m, **one) for m in (GBD, TREE, "RFE")}
@@ -197,7 +197,7 @@ def figures(page, kept):
 
 
 def proofs(page, runs):
-    """Add what the trees prove."""
+    """Add the proofs of the trees."""
     page.section(
         "What is proven",
         "There is one run for each instance and C. *Closed* means a relative gap of 1e-4. *Gap* is the median gap "
@@ -251,7 +251,7 @@ def write(entries, tasks, folder=RESULTS):
 
 
 def protocol(page):
-    """Say how it was done, and where the paper does otherwise."""
+    """Write the protocol, and differences to the paper."""
     page.section(
         "Protocol",
         f"""- The data are triplets of `fs.synthetic` (which documents the choices that the paper does not specify).

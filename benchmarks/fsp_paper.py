@@ -120,7 +120,7 @@ def run(task, shared=None):
 
 @cache
 def warm():
-    """Import what methods need, which is not their time, and which Ctrl-C must not meet."""
+    """Import the packages of the methods before their time is measured and Ctrl-C can interrupt them."""
     data = fs.load_dataset("wdbc").scaled("standard")
     oracle, sigma = SvmOracle(data.X, data.y, 1.0), np.arange(data.n_features) < 5
     oracle.solve(sigma.astype(float))

@@ -1,4 +1,4 @@
-"""Exact feature selection on real tables (FSP-M): what is proven in CPU seconds, beside SCIP and all supports.
+"""Exact feature selection on real tables (FSP-M): proofs in CPU seconds, compared with SCIP and all supports.
 
 python benchmarks/fsp_real.py            # wdbc, ionosphere and cleveland at C = 1 and 10: fifteen minutes
 python benchmarks/fsp_real.py --full     # all sets of at most 60 features and C, also Gurobi's tree: hours
@@ -100,7 +100,7 @@ def work(data, C, M, contender, limit, protocol):
 
 
 def judged(runs, cell=("data", "C", "M")):
-    """Add to the runs their gap to the best objective known of the cell, and whether a bound is above it."""
+    """Add to the runs their gap to the best known objective of the cell, and whether a bound is above it."""
     best = {}
     for run in runs:
         key = tuple(run.get(name) for name in cell)

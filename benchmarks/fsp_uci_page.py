@@ -12,7 +12,7 @@ WINS = {"RFE": "7 / 1", "FSV": "17 / 1", "ONSVM": "11 / 2"}  # the paper's, of 2
 
 
 def sets_of(kept):
-    """Return a record a set and method: whether GBD-M's mean error is lower, higher or the same."""
+    """Return a record for each set and method: comparison with the mean error of GBD-M."""
     found = []
     for name in sorted({r["name"] for r in kept}):
         for method in METHODS:

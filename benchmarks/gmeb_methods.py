@@ -104,7 +104,7 @@ def gmeb(data, points):
 
 
 def prices(number, tame=False):
-    """Return so many values of C = L / (1 - L), or of L where ``tame``: 0.02 <= L <= 0.98."""
+    """Return some values of C = L / (1 - L), or of L if ``tame``: 0.02 <= L <= 0.98."""
     share = np.linspace(0.02, 0.98, number)
     return (share if tame else share / (1 - share)).tolist()
 
@@ -120,7 +120,7 @@ def one_norm_points(d, tame):
 
 
 def rfe_points(d, tame):
-    """Return 7 numbers of features, fewer where d < 7, times 7 values of C."""
+    """Return 7 numbers of features, fewer if d < 7, times 7 values of C."""
     counts = dict.fromkeys(np.rint(np.linspace(1, d, 7)).astype(int).tolist())
     return list(itertools.product(counts, prices(7, tame)))
 

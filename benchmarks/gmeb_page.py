@@ -1,4 +1,4 @@
-"""Draw the page of ``gmeb_tables`` from its log: the numbers of Peleg and Meir 2005 beside ours."""
+"""The page of ``gmeb_tables``, drawn from its log: the numbers of Peleg and Meir 2005 and ours."""
 
 import itertools
 from collections import Counter
@@ -65,7 +65,7 @@ def write(entries, tasks, folder=RESULTS):
 
 
 def _parts(page, entries, tasks):
-    """Count what there is of each table and figure."""
+    """Count the finished tasks of each table and figure."""
 
     def table(task):
         if task["kind"] == "real":
@@ -91,7 +91,7 @@ def _difference(kind, name, scaling, other):
 
 
 def _measured(kind, name, scaling, method, *, spread=False, known=False):
-    """Return error (features) of a method, with the standard deviations where the paper gives those."""
+    """Return error (features) of a method, with standard deviations if the paper has them."""
     where = _where(kind, name, scaling, method)
     sd = " [{sd:.1f}]" if spread else ""
     parts = [Cell("choices", "error", "{mean:.1f} ± {se:.1f}" + sd, where, 100)]
@@ -221,7 +221,7 @@ def _speed(page):
 
 
 def _left_open(page):
-    """Say what the paper leaves open, and which way its numbers speak."""
+    """Write the open points of the paper, and the evidence of its numbers."""
 
     def mean(kind, name, scaling, method, value):
         found = _numbers(page, Cell("choices", value, "", _where(kind, name, scaling, method)))
@@ -250,7 +250,7 @@ def _numbers(page, cell):
 
 
 def _answer(page):
-    """Return two sentences: all methods on type 1, and GMEB beside the others on the real sets."""
+    """Return two sentences: all methods on type 1, and GMEB compared with the others on the real sets."""
     raw, standard = TYPE_ONE_ROWS
     told = []
     for k, method in enumerate(METHODS):
@@ -310,5 +310,5 @@ def _clear(page, scaling):
 
 
 def _of(names):
-    """Say of which sets."""
+    """Return a text for some sets."""
     return f" ({', '.join(dict.fromkeys(names))})" if names else ""

@@ -1,4 +1,4 @@
-"""What Peleg and Meir 2005 print: test error in per cent and features, each with its spread.
+"""Numbers of Peleg and Meir 2005: test error in per cent and features, each with its spread.
 
 In tables 3 and 4 the methods are in the order SVM, 1-norm SVM, RFE, GMEB.
 """

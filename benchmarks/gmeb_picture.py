@@ -5,7 +5,7 @@ import numpy as np
 
 
 def draw(entries, path):
-    """Draw figure 1 (error, features over the grid) and figure 2 (GMEB beside RFE); None where there is nothing."""
+    """Draw figure 1 (error, features over the grid) and figure 2 (GMEB and RFE); None without records."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,4 +1,4 @@
-"""GMEB with a budget on what is selected: cutting planes over MILPs beside SCIP on the whole model, by CPU time.
+"""GMEB with a budget of features: cutting planes with MILPs and SCIP on the whole model, by CPU time.
 
 python benchmarks/gmeb_rows.py             # three sets, one pair of (R+, R-), two limits: some minutes
 python benchmarks/gmeb_rows.py --full      # also a second pair and a third limit

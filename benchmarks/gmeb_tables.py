@@ -47,7 +47,7 @@ SPEED_SETS = ("WDBC", "Colon")
 
 @dataclass(frozen=True)
 class Real:
-    """A data set of table 2: its file, how many samples train where the paper has one division, and where C = L."""
+    """A data set of table 2: its file, the number of training samples if there is one division, and where C = L."""
 
     file: str
     train: int | None = None
@@ -70,7 +70,7 @@ REAL = {  # cheapest first
 
 @cache
 def real(name, shared):
-    """Return a data set, or None where its file is not there."""
+    """Return a data set, or None without its file."""
     where = REAL[name].file
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fs.DataWarning)  # equal columns
@@ -81,7 +81,7 @@ def real(name, shared):
 
 
 def parts_of(task, shared):
-    """Return the training and the test part of a task, and the relevant features where they are known."""
+    """Return the training and the test part of a task, and the relevant features if they are known."""
     kind, rep = task["kind"], task["rep"]
     if kind == "type 1":
         pair = synthetic.weston(task["set"], seed=rep, noise=NOISES[task["scaling"].split(", ")[1]])
@@ -99,7 +99,7 @@ def parts_of(task, shared):
 
 
 def fitted(method, data, points):
-    """Return weights and offsets; the only class where a fold has one."""
+    """Return weights and offsets; a constant classifier for a fold with one class."""
     if len(np.unique(data.y)) < 2:
         return np.zeros((len(points), data.n_features)), np.full(len(points), data.y[0])
     return METHODS[method].fit(data, points)
@@ -187,7 +187,7 @@ KINDS = {"type 1": one_choice, "type 2": one_choice, "real": one_choice, "figure
 
 
 def one_task(task, shared):
-    """Return the entry of the log: the task, what was found, CPU seconds."""
+    """Return the entry of the log: the task, its result, CPU seconds."""
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # constant columns, folds with few samples of a class
         if task["kind"] == "real":
@@ -218,7 +218,7 @@ def _key(entry):
 
 
 def run(log, options):
-    """Run what the log does not hold."""
+    """Run the tasks that are not in the log."""
     done = log.done(*KEY)
     left = [task for task in tasks_of(options.full) if _key(task) not in done]
     absent = {name for name in REAL if real(name, options.shared) is None}
@@ -232,7 +232,7 @@ def run(log, options):
 
 
 def main():
-    """Run what is asked for and write the page."""
+    """Run the requested tasks and write the page."""
     parser = arguments(__doc__)
     shared = Path(__file__).resolve().parents[2] / "shared"
     parser.add_argument("--shared", type=Path, default=shared, help="folder with data/ and data-extra/")

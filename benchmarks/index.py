@@ -15,7 +15,7 @@ from log import RESULTS
 
 @dataclass(frozen=True)
 class Row:
-    """A table or figure of a paper: its page, the heading there, the part of the page that says how much is done."""
+    """A table or figure of a paper: its page, its heading, and the part of the page with its progress."""
 
     paper: str
     what: str
@@ -147,7 +147,7 @@ QUESTIONS = [  # further comparisons: the question, its page
 
 
 def about(page):
-    """Return what the JSON file of a page says."""
+    """Return the JSON data of a page."""
     return json.loads((RESULTS / f"{page}.json").read_text())
 
 
@@ -157,7 +157,7 @@ def answer(page):
 
 
 def unfinished(page):
-    """Say how much of a page's runs there is, where that is not all."""
+    """Return the progress of a page, "" if it is complete."""
     parts = about(page).get("parts", {}).values()
     done, of = (sum(part[key] for part in parts) for key in ("done", "of"))
     return f" Not finished: {done} of {of} runs." if done < of else ""

@@ -1,4 +1,4 @@
-"""Which point of a grid a method of ``kernel_tables`` takes: test data choose nothing."""
+"""Choice of the grid point of a method of ``kernel_tables``, without test data."""
 
 import collections
 
@@ -18,7 +18,7 @@ def by_run(entries):
 
 
 def points(found, method, grid):
-    """Return all points of a grid, least C first and the largest mu first; [] where a row is missing."""
+    """Return all points of a grid, smallest C and largest mu first; [] if a row is missing."""
     coarse, rest = rows(method)
     wanted = coarse + (rest if grid == "paper" else [])
     if any(row not in found for row in wanted):
@@ -32,11 +32,11 @@ def points(found, method, grid):
 
 
 def best(every):
-    """Return the point of least error on what is held out: of equals the least C, and then the largest mu."""
+    """Return the point with the smallest held-out error; ties: smallest C, then largest mu."""
     return min(every, key=lambda point: point["held"]) if every else None
 
 
 def choose(found, data, split, method, way, folds, grid):
-    """Return the point that a method takes, or None where its grid is not finished."""
+    """Return the chosen point of a method, or None if its grid is not finished."""
     way = "" if method in (SVM, SVM_TRUE) else way
     return best(points(found.get((data, split, method, way, folds), {}), method, grid))

@@ -1,4 +1,4 @@
-"""Which tasks a run of ``kernel_tables`` has: rows of the grids of all methods on all divisions, and the rankings."""
+"""The tasks of a run of ``kernel_tables``: grid rows of all methods on all divisions, and the rankings."""
 
 import kernel_choice
 from kernel_tasks import (

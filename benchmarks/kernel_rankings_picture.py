@@ -1,4 +1,4 @@
-"""The picture of ``kernel_rankings``: test error by number of features, a panel for each figure that is there."""
+"""The picture of ``kernel_rankings``: test error by number of features, a panel for each figure."""
 
 import numpy as np
 from kernel_tasks import EFS, FILTERS, FULL, GMKL, NDCC
@@ -7,7 +7,7 @@ COLOURS = dict(zip((EFS, FULL, GMKL, *FILTERS), ("C3", "C0", "C1", "0.35", "0.55
 
 
 def draw(curves, figures, path):
-    """Draw what there is, where both grids are there that of more divisions; None where there is nothing."""
+    """Draw the available curves, by the grid with more divisions; None without curves."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,4 +1,4 @@
-"""What the pages of ``kernel_tables`` are drawn from: chosen points, Omega at equal points, curves, how fits end."""
+"""Records of the pages of ``kernel_tables``: chosen points, Omega at equal points, curves, ends of fits."""
 
 import collections
 
@@ -53,7 +53,7 @@ def omegas(run, rows):
 
 
 def rankings(entries):
-    """Return the points of the curves of the rankings, and what each ranking took; of two runs of one, the last."""
+    """Return the points of the curves and the times of the rankings; the last of repeated runs."""
     last = {(e["data"], e["split"], e["method"], e["grid"]): e for e in entries if e["part"] == "ranking"}
     names = ("data", "split", "method", "grid")
     known = [(dict(zip(names, key, strict=True)), e) for key, e in last.items()]
@@ -62,7 +62,7 @@ def rankings(entries):
 
 
 def ends(runs):
-    """Return how the fits of each run ended, and what they took."""
+    """Return the stop reasons and times of the fits of each run."""
     found = []
     for run, rows in runs.items():
         points = [point for row in rows.values() for point in row["points"]]

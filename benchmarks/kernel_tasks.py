@@ -95,7 +95,7 @@ def shared():
 
 
 def found(name):
-    """Tell whether a set is there."""
+    """Return True if the file of a set is there."""
     file = "data/mfeat.csv.gz" if name == DIGITS else FILES[name]
     return "/" not in file or (shared() / file).exists()
 
@@ -123,7 +123,7 @@ def digits():
 
 @functools.lru_cache(maxsize=2)
 def parts_of(name, split, folds):
-    """Return pairs (train, held out) to choose by, and the pair to test, all standardised on what trains."""
+    """Return pairs (train, held out) for the choice, and the test pair, standardised on their training parts."""
     if name == NDCC:
         train, validation, test, _ = clusters(split)
         return [(train, validation)], (train, test)
@@ -193,7 +193,7 @@ def tried(method, way, train, others, C, mu):
 
 
 def one_row(spec):
-    """Fit a method at one C and several mu: the wrong labels of what is held out, and of the test part."""
+    """Fit a method at one C and several mu; count the wrong labels of the held-out and of the test part."""
     method, way = spec["method"], spec["way"]
     pairs, (train, test) = parts_of(spec["data"], spec["split"], spec["folds"])
     single, true = pairs[0][0] is train, None  # whether one fit serves for both
@@ -227,7 +227,7 @@ def one_row(spec):
 
 
 def ends(facts):
-    """Return how many fits there were, how they stopped, and what they took."""
+    """Return the number, the stop reasons and the times of the fits."""
     return {
         "fits": len(facts),
         "reasons": dict(collections.Counter(f["reason"] for f in facts)),
@@ -268,7 +268,7 @@ def svm_points(grid):
 
 
 def best_svm(names, pairs, spec):
-    """Return (C, sigma) of the least error on what is held out, the first of equals."""
+    """Return (C, sigma) with the smallest held-out error, the first of ties."""
     points = svm_points(spec["grid"])
     cut = [(train.select_features(names), held.select_features(names)) for train, held in pairs]
     totals = [sum(tried(SVM, "", train, [held], *point)[0][0] for train, held in cut) for point in points]
@@ -286,7 +286,7 @@ def filtered(method, train, pairs, spec):
 
 
 def one_task(**spec):
-    """Run a task on one thread; return what it found and what it took."""
+    """Run a task on one thread; return its result and its times."""
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # constant columns, libsvm's limit
         begin = time.process_time()

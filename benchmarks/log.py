@@ -1,4 +1,4 @@
-"""The finished tasks of a benchmark: plain lines while a run goes on, packed in the repository when it ends.
+"""The log of finished tasks of a benchmark: plain lines during a run, packed in the repository at its end.
 
 A run that was stopped, here or on another machine, goes on where it was: what is in the log is not computed again.
 Before the first task of a process stands a line on its run: when, where, with which versions.
@@ -36,16 +36,16 @@ class Log:
         self.plain = Path(folder) / f"{name}.jsonl"
 
     def entries(self, *key):
-        """Return the entries, oldest first; with a key, fields that tell tasks apart, the last of each task alone."""
+        """Return the entries, oldest first; with a key (the identifying fields), only the last entry of each task."""
         entries = [line for line in self.lines() if not _is_run(line)]
         return list({tuple(_hashable(e.get(field)) for field in key): e for e in entries}.values()) if key else entries
 
     def done(self, *fields):
-        """Return the values of these fields in every entry, as tuples: what a run need not do again."""
+        """Return the values of some fields in every entry as tuples: the finished tasks."""
         return {tuple(_hashable(entry.get(field)) for field in fields) for entry in self.entries()}
 
     def begin(self, facts):
-        """Tell of the run of this process, once: its machine, versions, limits."""
+        """Write the facts of the run of this process once: machine, versions, limits."""
         if self.plain not in _BEGUN:
             _BEGUN.add(self.plain)
             self._append({"run": facts})
@@ -73,7 +73,7 @@ class Log:
         self.forget()
 
     def forget(self):
-        """Let the next entry tell of its run again, as that of another process does."""
+        """Write the facts of the run again with the next entry, as for another process."""
         _BEGUN.discard(self.plain)
 
     def lines(self):
@@ -94,7 +94,7 @@ class Log:
 
     @contextlib.contextmanager
     def _alone(self):
-        """Keep another process from adding what this one, packing, would delete."""
+        """Lock the log while it is packed, so that another process adds no entries."""
         self.plain.parent.mkdir(parents=True, exist_ok=True)
         with self.plain.with_suffix(".lock").open("w") as file:
             if fcntl:
@@ -103,7 +103,7 @@ class Log:
 
 
 def told(*logs):
-    """Return what the runs in the logs say of themselves: each fact once, where they differ all that there are."""
+    """Return the facts of the runs in the logs: each once, or all different values."""
     lines = [(log, line) for log in logs for line in log.lines()]
     runs = [line["run"] for _, line in lines if _is_run(line)]
     if not runs:
@@ -120,7 +120,7 @@ def told(*logs):
 
 
 def until(minutes, tasks):
-    """Yield tasks until the minutes are over (None: no limit); what has begun is finished.
+    """Yield tasks until the time limit in minutes (None: no limit); started tasks are finished.
 
     For ``joblib.Parallel`` with ``pre_dispatch=n_jobs``: it takes tasks from here only as workers come free.
     """
@@ -132,7 +132,7 @@ def until(minutes, tasks):
 
 
 def ended(tasks, work, minutes=None, jobs=1):
-    """Yield what ``work(task)`` returns, as tasks end; none begins after the minutes, all are taken one by one."""
+    """Yield the results of ``work(task)`` when tasks end; none starts after the limit in minutes."""
     parallel = Parallel(n_jobs=jobs, pre_dispatch=jobs, batch_size=1, return_as="generator_unordered")
     work = delayed(_by_name(work))
     return parallel(work(task) for task in until(minutes, tasks))
@@ -149,7 +149,7 @@ def _by_name(work):
 
 
 def script(name, description, tasks, work, page, *packages, **facts):
-    """Be the command of a benchmark: do what of ``tasks(full)`` the log has not, then write the page from the log."""
+    """Run the command of a benchmark: do the tasks that are not in the log, then write the page from the log."""
     asked, log = arguments(description).parse_args(), Log(name)
     if asked.fresh:
         log.clear()
@@ -160,7 +160,7 @@ def script(name, description, tasks, work, page, *packages, **facts):
 
 
 def finish(log, tasks, work, minutes=None, jobs=1, facts=None):
-    """Do the tasks that the log does not have, and log each when it ends: the task with what ``work(**task)`` returns.
+    """Do the tasks that are not in the log, and log each with the result of ``work(**task)`` when it ends.
 
     A task is a dictionary that tells it from all others, its "protocol" among them; ``facts`` are of this run. What
     cannot be done here, for want of a package, returns None and stays to be done.

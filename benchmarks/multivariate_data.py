@@ -46,7 +46,7 @@ OWN, STRAY = 0.15, 0.10  # of a document's words: from its own topic, from anoth
 
 
 def file(name):
-    """Return where a file is. Raises FileNotFoundError where there is none."""
+    """Return the path of a file. Raises FileNotFoundError without one."""
     path = SHARED / name
     if not path.exists():
         raise FileNotFoundError(path)
@@ -184,7 +184,7 @@ def parts_of(name, seed=0):
 
 @functools.cache
 def there(name):
-    """Return whether the files of a task are there."""
+    """Return True if the files of a task are there."""
     needed = {
         "digit": ["data/mfeat_digits.csv"],
         "bird": ["data/miml_birds_bags.csv"],

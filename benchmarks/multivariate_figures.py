@@ -12,7 +12,7 @@ BOTH = ((ERRORS, "FSmulti for errors"), (ALL, "structural SVM"))
 
 
 def draw(found, path):
-    """Draw all panels; return where."""
+    """Draw all panels; return the path."""
     import matplotlib
 
     matplotlib.use("Agg")

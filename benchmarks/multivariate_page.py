@@ -67,7 +67,7 @@ def write(log, folder=RESULTS):
 
 
 def parts(page, found):
-    """Count what of each table and figure there is: fits and paths, in the full protocol."""
+    """Count the fits and paths of each table and figure in the full protocol."""
     done, of = {}, {}
     there = {str(protocol.task(**{"name": e["task"]} | {k: e[k] for k in KEY})) for e in found.entries}
     for task in protocol.wanted(True):
@@ -103,7 +103,7 @@ def belongs(task):
 
 
 def verdict(values, better="above", worse="below"):
-    """Say what differences are by their t-test at 95%."""
+    """Return a text for the t-test of differences at 95%."""
     if len(values) < 2:
         return "not yet compared with"
     if stats.ttest_1samp(values, 0.0).pvalue >= 0.05:
@@ -134,7 +134,7 @@ def answer(page, found):
 
 
 def told(page, records, cells):
-    """Say how FSmulti for F1 compares with each rival, in points; a verdict that the one before has is not repeated."""
+    """Write the comparison of FSmulti for F1 with each rival in points; repeated verdicts are left out."""
     said, before = [], None
     for rival, cell in cells.items():
         values = cell.values(records)
@@ -231,7 +231,7 @@ def with_features(records, value, where, form="{mean:.1f}"):
 
 
 def sensitive(found):
-    """Say how far C matters at a small and at a large B."""
+    """Write the effect of C for a small and a large B."""
     said = []
     for loss in ("hamming", "f1"):
         for B in (2, WIDE):

@@ -1,4 +1,4 @@
-"""What the page of ``multivariate_tables`` shows, from the entries of its log: points, contests, tests of errors."""
+"""Records of the page of ``multivariate_tables`` from its log: points, contests, tests of errors."""
 
 import itertools
 import statistics
@@ -35,7 +35,7 @@ class Found:
 
     @property
     def choices(self):
-        """What cross-validation chose, without the folds."""
+        """Choices of cross-validation, without the folds."""
         kept = ("task", "seed", "method", "loss", "best", "late", "of", "cv", "cpu")
         return [{name: e[name] for name in kept} for e in self.entries if e["kind"] == "c"]
 
@@ -76,13 +76,13 @@ def read(entries):
 
 
 def spec(entry):
-    """Return what tells the task of an entry, as ``protocol.task`` takes it."""
+    """Return the key of the task of an entry, as for ``protocol.task``."""
     told = {name: entry[name] for name in ("kind", "method", "seed", "loss", "B", "c", "offset")}
     return told | {"name": entry["task"]}
 
 
 def point(entry):
-    """Return what is shown of a fit."""
+    """Return the record of a fit."""
     method = entry["method"] if entry["offset"] or entry["method"] == FGM else NO_OFFSET
     same = {name: entry[name] for name in ("task", "seed", "loss", "B", "features", "test", "fit_cpu", "stop", "gap")}
     same |= {"method": method, "group": group_of(entry["task"]), "used": entry["used"]}

@@ -108,7 +108,7 @@ def read(spec):
 
 
 class Watch:
-    """Seconds and calls of what it wraps."""
+    """Seconds and calls of a wrapped function."""
 
     def __init__(self, work):
         self.work, self.seconds, self.calls = work, 0.0, 0
@@ -186,7 +186,7 @@ def fsmulti(spec, X, y):
 
 
 def l1(spec, X, y):
-    """Bisect on C for the most features that are no more than asked; by their number alone."""
+    """Bisect on C for the largest number of features that is at most the requested one."""
     low, high, kept, fits, cpu = 1e-2, 1e2, None, [], time.process_time()
     for _ in range(10):
         C = float(np.sqrt(low * high))
@@ -208,7 +208,7 @@ def l1(spec, X, y):
 
 
 def rfe(spec, X, y):
-    """Drop a tenth of what is left at a time, the smallest |w_j|."""
+    """w_j|.|Remove the tenth of the remaining features with the smallest |w_j| at each step.|w_j|."""
     start, cpu = time.perf_counter(), time.process_time()
     X = sparse.csc_array(X)
     left = np.flatnonzero(np.diff(X.indptr))
@@ -273,7 +273,7 @@ def memory():
 
 
 def run(spec):
-    """Run a task in a process of its own."""
+    """Run a task in a new process."""
     command = [sys.executable, __file__, "--job", json.dumps(spec)]
     threads = dict.fromkeys(report.THREAD_VARIABLES, "1")
     answer = subprocess.run(command, env=os.environ | threads, stdout=subprocess.PIPE, text=True, check=True)
@@ -281,7 +281,7 @@ def run(spec):
 
 
 def run_all(shape, log, minutes):
-    """Do one after the other what the log does not have: memory and seconds are those of one process alone."""
+    """Run the tasks that are not in the log one after the other, so that memory and seconds are undisturbed."""
     about = report.about(*PACKAGES, **{"time limit of a fit (s)": LIMIT})
     known = {key(record): record for record in log.entries(*TASK)}
     with tempfile.TemporaryDirectory() as folder:

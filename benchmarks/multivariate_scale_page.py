@@ -1,4 +1,4 @@
-"""The page of ``multivariate_scale.py``, and what it fits."""
+"""The page of ``multivariate_scale.py``, and the models of its times."""
 
 import numpy as np
 from page import Cell, Page
@@ -46,7 +46,7 @@ def named(record):
 
 
 def answer(told, fits, size):
-    """Return what came out."""
+    """Return the result in words."""
     best, met = "FSmulti f1, C = 0.1 n", [f for f in fits if f["method"] == "FSmulti" and f["gap"] <= f["gap asked"]]
     ours = [f for f in fits if f["method"] == "FSmulti"]
 
@@ -95,7 +95,7 @@ def cell(fit, value, form):
 
 
 def tables(told, fits):
-    """Add the table of what the fits err."""
+    """Add the table of errors."""
     told.section(
         "Comparison with l1 and RFE",
         "Measures on the test rows in per cent. *Fits* is the number of fits of the bisection or elimination; *all "
@@ -119,7 +119,7 @@ def tables(told, fits):
 
 
 def speed(told):
-    """Add where the seconds go."""
+    """Add the table of times."""
     ours = [fit for fit in told.records["fits"] if fit["method"] == "FSmulti"]
     off = told.say("fits", "off", "{most:.0e}", {"method": "FSmulti"})
     told.section(

@@ -41,7 +41,7 @@ COLLECTION = {name: collection for collection, names in COLLECTIONS.items() for 
 
 
 def task(kind, name, method, *, seed=0, loss=None, B=None, c=None, offset=True):
-    """Return a task as the log knows it."""
+    """Return a task in the form of the log."""
     told = {"protocol": PROTOCOL, "kind": kind, "task": name, "seed": seed, "method": method}
     return told | {"loss": loss, "B": B, "c": c, "offset": offset}
 
@@ -52,7 +52,7 @@ def tasks(full):
 
 
 def wanted(full):
-    """Return all tasks: bags by F1, text by errors, collections by measure; then what varies B and C."""
+    """Return all tasks: bags by F1, text by errors, collections by measure; then those with several B and C."""
     found = []
     classes = [name for names in COLLECTIONS.values() for name in (names if full else names[:2])]
     splits = [(name, seed) for seed in range(SPLITS) for name in BAGS[:-1]] + [(BAGS[-1], 0)]
@@ -105,7 +105,7 @@ def figure_1(budgets):
 
 
 def work(**spec):
-    """Do a task; return what is kept of it, with the CPU seconds of all of it."""
+    """Run a task; return its record with all its CPU seconds."""
     start = time.process_time()
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -131,7 +131,7 @@ def solved(data, spec, c, limits):
 
 
 def weights(data, model, result):
-    """Return the weights of what is selected, without the interior point's dust, the offset, and the result."""
+    """Return the weights of selected features without rounding, the offset, and the result."""
     w, b = fs.multivariate.classifier(model)
     place = {name: j for j, name in enumerate(data.features)}
     kept = np.zeros(len(w), dtype=bool)
@@ -224,7 +224,7 @@ def by_l1(spec, train, test):
 
 
 def by_rfe(spec, train, test):
-    """Eliminate a tenth of what is left at a time, at the C that is best over three folds for all features."""
+    """Eliminate a tenth of the features at each step, with the best C of all features over three folds."""
     X = sparse.csc_array(train.X) if train.is_sparse else train.X
     C = best_svm(spec, train)
     start, left = time.process_time(), np.arange(train.n_features)

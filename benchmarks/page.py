@@ -69,7 +69,7 @@ class Cell:
         return [self.times * (value - theirs[key]) for key, value in ours.items() if key in theirs]
 
     def never(self, records):
-        """Return why it would be empty even on a finished page: what it asks for, which no record has; else None."""
+        """Return the reason why it would be empty on a finished page: a value that no record has; otherwise None."""
         for where in (self.where, self.minus or {}):
             for name, wanted in where.items():
                 if not any(_same(at(record, name), wanted) for record in records):
@@ -101,7 +101,7 @@ class Cell:
 
 
 class Number(float):
-    """A float whose "not a number" reads as a question mark, and which has no negative zero."""
+    """A float that is written as "?" if it is nan, and without negative zero."""
 
     def __format__(self, form):
         text = "?" if math.isnan(self) else super().__format__(form)
@@ -127,19 +127,19 @@ def summary(values):
 
 
 def at(record, path):
-    """Return what is at a dotted path of a record; None where there is nothing."""
+    """Return the value at a dotted path of a record, or None."""
     for name in path.split("."):
         record = record.get(name) if isinstance(record, dict) else None
     return record
 
 
 def _same(value, wanted):
-    """Tell whether they are equal in a JSON file, which has lists alone."""
+    """Return True if two values are equal in JSON, which has lists only."""
     return value == (list(wanted) if isinstance(wanted, tuple) else wanted)
 
 
 class Page:
-    """Title, two sentences, what is not finished, sections; ``records`` are named lists of dictionaries."""
+    """Title, two sentences, unfinished parts, sections; ``records`` are named lists of dictionaries."""
 
     def __init__(self, name, title, **records):
         self.name, self.title, self.records = name, title, records
@@ -147,15 +147,15 @@ class Page:
         self.said = ""
 
     def answer(self, text):
-        """Say in two sentences what came out; the index shows them too."""
+        """Set the two sentences of the result, which the index shows too."""
         self.said = text
 
     def say(self, *cell, **more):
-        """Return what a cell with these arguments shows, for a sentence."""
+        """Return the text of a cell with these arguments, for a sentence."""
         return Cell(*cell, **more).text(self.records)
 
     def key(self, records, *fields):
-        """Say by which fields a record is known: no two may be equal in all of them."""
+        """Set the fields that identify a record."""
         seen = Counter(json.dumps([at(record, name) for name in fields]) for record in self.records[records])
         if twice := [key for key, times in seen.items() if times > 1]:
             raise ValueError(
@@ -164,7 +164,7 @@ class Page:
         self.keys[records] = fields
 
     def part(self, name, done, of, command):
-        """Say how much of a table or figure there is; the index reads it."""
+        """Set the progress of a table or figure, which the index reads."""
         self.parts[name] = {"done": done, "of": of, "command": command}
 
     def section(self, heading, *paragraphs):
@@ -192,7 +192,7 @@ class Page:
         return shown
 
     def picture(self, path, caption):
-        """Add a picture that lies beside the page."""
+        """Add a picture in the folder of the page."""
         self.body.append(f"![{caption}]({Path(path).name})")
 
     def write(self, facts, folder=RESULTS, logs=(), **more):

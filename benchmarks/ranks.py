@@ -40,7 +40,7 @@ class Ranking:
         return {name: (mean[name] - mean[control], p) for name, p in zip(others, adjusted, strict=True)}
 
     def critical(self, level=0.05):
-        """Return the difference of mean ranks beyond which Nemenyi's test tells two methods apart."""
+        """Return the critical difference of mean ranks of Nemenyi's test."""
         N, k = self.ranks.shape
         return float(stats.studentized_range.ppf(1 - level, k, np.inf)) * np.sqrt(k * (k + 1) / (12 * N))
 
@@ -56,7 +56,7 @@ class Ranking:
 
 
 def ranked(values, names):
-    """Rank the columns of values (N, k), the least first in each row, and test whether they differ at all."""
+    """Rank the columns of values (N, k), smallest first in each row, and test whether they differ."""
     ranks = np.array([stats.rankdata(np.round(row, 12)) for row in np.asarray(values, dtype=float)])
     N, k = ranks.shape
     R = ranks.mean(axis=0)
@@ -77,6 +77,6 @@ def holm(ps):
 
 
 def signed_ranks(first, second):
-    """Return the p of Wilcoxon's test of pairs, 1 where none differ."""
+    """Return the p of Wilcoxon's test of pairs, 1 if none differ."""
     apart = np.round(np.asarray(first, dtype=float) - np.asarray(second, dtype=float), 12)
     return 1.0 if not apart.any() else float(stats.wilcoxon(apart, zero_method="zsplit").pvalue)

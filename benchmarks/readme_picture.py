@@ -1,4 +1,4 @@
-"""Draw ``docs/certificate.png``: how the bound meets the incumbent, and the classifier that comes out.
+"""Draw ``docs/certificate.png``: bound and incumbent over the run, and the resulting classifier.
 
 Run ``python benchmarks/readme_picture.py [DATA] [MAX_FEATURES] [SOLVER]`` (by default wdbc, 2, benders). Everything in
 the picture comes from this one run.

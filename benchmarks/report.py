@@ -1,4 +1,4 @@
-"""What every page of results is made of: the facts about a run, and Markdown tables."""
+"""Parts of all pages of results: facts about a run, and Markdown tables."""
 
 import datetime
 import importlib.metadata
@@ -12,7 +12,7 @@ PACKAGES = ("pyomo", "numpy", "scipy", "scikit-learn", "highspy", "clarabel", "p
 
 
 def about(*packages, **facts):
-    """Return when, where and with which versions the run took place, followed by its own facts (seeds, limits)."""
+    """Return date, machine and versions of the run, followed by its own facts (seeds, limits)."""
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
@@ -26,7 +26,7 @@ def about(*packages, **facts):
 
 
 def versions(*packages):
-    """Return the version of each package; None where it is not installed. This one's is that of the clone."""
+    """Return the version of each package; None if it is not installed. That of fsmodels is read from the clone."""
     found = {}
     for name in packages:
         if name == "fsmodels":
@@ -40,7 +40,7 @@ def versions(*packages):
 
 
 def load():
-    """Return the load average of the last minute; None where the system has none."""
+    """Return the load average of the last minute, or None."""
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None  # Windows has none
 
 

@@ -80,7 +80,7 @@ def samples(rng: np.random.Generator, most: int, widest: int) -> tuple[np.ndarra
 
 @dataclass
 class Family:
-    """A builder, its oracle, what it may be edited on, and who may solve it.
+    """A builder, its oracle, its edits, and its solvers.
 
     ``program``: the oracle's program but for the margins, which it returns with it by sample.
     """
@@ -101,7 +101,7 @@ class Family:
 
     @property
     def rigid(self) -> bool:
-        """Whether most edits are refused, but those of sigma."""
+        """True if most edits except those of sigma are rejected."""
         return bool(self.box) or self.name in ("fs indicator", "fsmulti lazy sigma")
 
 
@@ -412,7 +412,7 @@ FAMILIES = [
 
 @dataclass
 class Case:
-    """What a seed stands for."""
+    """The case of a seed."""
 
     seed: int
     family: Family
@@ -702,7 +702,7 @@ def _t(model: Any, j: int, w: float, d: float) -> float:
 
 
 def work(first: int, last: int, log: Path) -> None:
-    """Run the seeds that the log lacks; a case that hangs ends the process, and its line says so."""
+    """Run the seeds that are not in the log; a case that hangs ends the process, and its line reports this."""
     done = {json.loads(line)["seed"] for line in log.read_text().splitlines()} if log.exists() else set()
     for seed in range(first, last):
         if seed in done:

@@ -17,7 +17,7 @@ B: Key = ("b",)
 
 @dataclass
 class Context:
-    """What an edit is drawn from: sizes, a reference classifier, what the family has, and its parameters."""
+    """Data for drawing an edit: sizes, a reference classifier, components of the family, and its parameters."""
 
     rng: np.random.Generator
     n: int
@@ -42,7 +42,7 @@ class Context:
         return float(self.rng.choice([-1.0, 1.0]))
 
     def direction(self) -> np.ndarray:
-        """Return coefficients of the weights in a row, in the units of the columns where these are extreme."""
+        """Return coefficients of the weights in a row, in the units of the columns if these are extreme."""
         a = np.round(self.rng.normal(size=self.n), 2) * (self.rng.random(self.n) < 0.7)
         if not a.any():
             a[self.feature()] = 1.0
@@ -70,7 +70,7 @@ class Edit:
     special: Callable[[Any, Callable[[Key], Any], str], None] | None = None
 
     def endless(self, key: Key) -> bool:
-        """Tell whether a new variable is an integer without a bound on the model."""
+        """Return True if a new variable is an integer without a bound on the model."""
         return any(k == key and domain is pyo.NonNegativeIntegers and hi >= 8 for k, domain, _, hi, _ in self.variables)
 
     def on_oracle(self, program: Program, margins: dict[int, Row]) -> None:
@@ -402,7 +402,7 @@ KINDS: list[tuple[str, Callable[[Context], Edit | None]]] = [  # what the family
 
 
 def draw(context: Context, count: int) -> list[Edit]:
-    """Draw so many edits that the family has what they need."""
+    """Draw some edits for which the family has the components."""
     fit = [make for needs, make in KINDS if set(needs.split()) <= context.has]
     edits: list[Edit] = []
     touched: set[Key] = set()

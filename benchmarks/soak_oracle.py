@@ -270,7 +270,7 @@ class _Arrays:
             self.p, self.c = p, c
 
     def _ray(self) -> bool:
-        """Tell whether a direction lowers the cost without end: linear, with 0 in what is curved."""
+        """Return True if a direction lowers the cost without limit: linear, and 0 in the nonlinear terms."""
         zero = set(np.flatnonzero(self.p)) | {w for w, _, _ in self.cones} | {k for ks, _ in self.balls for k in ks}
         low, high = (np.where(np.isfinite(v), 0.0, s) for v, s in ((self.low, -1.0), (self.high, 1.0)))
         low[list(zero)] = high[list(zero)] = 0.0

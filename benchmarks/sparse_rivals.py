@@ -1,4 +1,4 @@
-"""Exact sparse classifiers beside El0ps, and on the instances of Bertsimas, Pauphilet and Van Parys, by CPU time.
+"""Exact sparse classifiers compared with El0ps, and on instances of Bertsimas, Pauphilet and Van Parys, by CPU time.
 
     python benchmarks/sparse_rivals.py            # both parts, 20 s a run: a quarter of an hour
     python benchmarks/sparse_rivals.py --full     # more sets and sizes, 300 s a run

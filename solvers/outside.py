@@ -34,8 +34,8 @@ def warn(message: str, category: type[Warning]) -> None:
     If there is none, for example in a library that uses these packages, the nearest caller outside them is taken.
     """
     frames = list(_callers())
-    outside = [level for level, name in frames if not _ours(name)]
-    users = [level for level, name in frames if _users(name)]
+    outside = [level for level, name in frames if not name.startswith(OURS)]
+    users = [level for level, name in frames if not name.startswith((*OURS, *LIBRARIES, "<frozen"))]
     warnings.warn(message, category, stacklevel=(users or outside or [2])[0])
 
 
@@ -49,12 +49,3 @@ def _callers() -> Iterator[tuple[int, str]]:
             yield level, name
             level += 1
         frame = frame.f_back
-
-
-def _ours(name: str) -> bool:
-    return name.startswith(OURS)
-
-
-def _users(name: str) -> bool:
-    """Return True if a file is code of the user: a script, a cell of a notebook, a prompt."""
-    return not (_ours(name) or name.startswith((*LIBRARIES, "<frozen")))

@@ -1,4 +1,4 @@
 """Clarabel as a Pyomo solver: second-order cones and convex quadratics by name.
 
-May import ``solvers``' ground files (errors, result, interrupt, values) only, so that it could be released alone.
+May import only modules at the top of ``solvers`` (errors, result, interrupt, values), so that it is independent.
 """

@@ -1,15 +1,15 @@
-r"""What a Pyomo expression says, as numbers: a quadratic body with its squares, products and quotients kept apart.
+r"""Pyomo expressions as arrays: a quadratic body, with squares, products and quotients that are not expanded.
 
     f(x) = a'x + alpha  +  sum_(ij) Q_ij x_i x_j  +  sum_k c_k (l_k'x + g_k)(m_k'x + h_k)
                         +  sum_k c_k p_k(x) / (d_k'x + e_k)
 
-Pyomo's quadratic walker would multiply ``(l'x + g)**2`` out, term by term, and call ``p(x) / d'x`` nonlinear. Both are
-caught here on the way out of their node and kept whole: a square is a row of a cone as it stands (no n^2 terms, no
-factorisation, no cancellation), and a quotient is a cone of its own. Everything else is Pyomo's walker.
+Pyomo's quadratic walker expands ``(l'x + g)**2`` term by term, and treats ``p(x) / d'x`` as nonlinear. Here the exit
+handlers of these nodes keep them unexpanded: a square is a row of a cone (without n^2 terms, factorisation and
+cancellation), and a quotient is a separate cone. All other nodes are handled by Pyomo's walker.
 
-Fixed variables are walked as variables, so that fixing, unfixing and new values never need another walk. Only where
-that leaves an expression beyond quadratic (``x * y * z`` with z fixed) is it walked again with the fixed values put in;
-the body then remembers which values those were. Likewise for mutable parameters and named expressions (``Inputs``).
+Fixed variables are walked as variables, so that fixing, unfixing and new values need no further walk. Only if the
+expression is then not quadratic (``x * y * z`` with z fixed), it is walked again with the fixed values, which are
+stored with the body, as are mutable parameters and named expressions (``Inputs``).
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _LINEAR, _QUADRATIC = pyomo_util.ExprType.LINEAR, pyomo_util.ExprType.QUADRATIC
 
 
 class Affine(NamedTuple):
-    """``sum_k coefs[k] * x[cols[k]] + const``; a column may occur twice, and the terms then add up."""
+    """``sum_k coefs[k] * x[cols[k]] + const``; a column may occur several times."""
 
     cols: np.ndarray
     coefs: np.ndarray
     const: float
 
     def times(self, factor: float) -> Affine:
-        """Scale by a number."""
+        """Multiply by a number."""
         return Affine(self.cols, self.coefs * factor, self.const * factor)
 
     def plus(self, other: Affine, factor: float = 1.0) -> Affine:
@@ -51,7 +51,7 @@ class Affine(NamedTuple):
         return Affine(cols, np.concatenate((self.coefs, factor * other.coefs)), self.const + factor * other.const)
 
     def merged(self) -> Affine:
-        """Add up repeated columns and drop those that cancel."""
+        """Add the terms of repeated columns and drop zeros."""
         if not len(self.cols):
             return self
         cols, inverse = np.unique(self.cols, return_inverse=True)
@@ -60,7 +60,7 @@ class Affine(NamedTuple):
         return Affine(cols[keep], coefs[keep], self.const)
 
     def substitute(self, pinned: np.ndarray, values: np.ndarray) -> Affine:
-        """Put in the values of the pinned columns."""
+        """Replace the pinned columns by their values."""
         gone = pinned[self.cols]
         if not gone.any():
             return self
@@ -69,12 +69,12 @@ class Affine(NamedTuple):
 
 
 def affine(cols: Iterable[int] = (), coefs: Iterable[float] = (), const: float = 0.0) -> Affine:
-    """Make an ``Affine`` from plain sequences."""
+    """Return an ``Affine`` from plain sequences."""
     return Affine(np.array(list(cols), dtype=np.intp), np.array(list(coefs), dtype=float), float(const))
 
 
 def stacked(lines: Sequence[Affine]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return row, column and coefficient of each entry of some linear forms, and their constants."""
+    """Return the rows, columns and coefficients of the entries of some linear forms, and their constants."""
     sizes = [len(line.cols) for line in lines]
     cols = np.concatenate([np.empty(0, dtype=np.intp), *(line.cols for line in lines)])
     coefs = np.concatenate([np.empty(0), *(line.coefs for line in lines)])
@@ -85,7 +85,7 @@ _EMPTY = (np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0))
 
 
 class Product(NamedTuple):
-    """``coef * left * right``; a square has one and the same object on both sides."""
+    """``coef * left * right``; both factors of a square are the same object."""
 
     coef: float
     left: Affine
@@ -102,7 +102,7 @@ class Quotient(NamedTuple):
 
 @dataclass(frozen=True)
 class Body:
-    """One expression: see the module's formula. ``quad`` holds (i, j, Q_ij), each pair once."""
+    """One expression: see the formula of the module. ``quad``: arrays (i, j, Q_ij) with each pair once."""
 
     linear: Affine
     quad: tuple[np.ndarray, np.ndarray, np.ndarray] = _EMPTY
@@ -111,18 +111,18 @@ class Body:
 
     @property
     def is_linear(self) -> bool:
-        """Whether nothing but the linear part is left."""
+        """Whether the expression is linear."""
         return not len(self.quad[0]) and not self.products and not self.quotients
 
     def columns(self) -> np.ndarray:
-        """Every column that occurs, sorted."""
+        """Return the columns of the expression, sorted."""
         parts = [self.linear.cols, self.quad[0], self.quad[1]]
         parts += [side.cols for product in self.products for side in product[1:]]
         parts += [cols for quotient in self.quotients for cols in (quotient.top.columns(), quotient.bottom.cols)]
         return np.unique(np.concatenate(parts))
 
     def times(self, factor: float) -> Body:
-        """Scale by a number."""
+        """Multiply by a number."""
         return Body(
             self.linear.times(factor),
             (self.quad[0], self.quad[1], self.quad[2] * factor),
@@ -141,7 +141,7 @@ class Body:
         )
 
     def substitute(self, pinned: np.ndarray, values: np.ndarray) -> Body:
-        """Put in the values of the pinned columns; what becomes linear joins the linear part."""
+        """Replace the pinned columns by their values; terms that become linear are added to the linear part."""
         line = self.linear.substitute(pinned, values)
         i, j, v = self.quad
         if len(i):
@@ -170,18 +170,18 @@ class Body:
 
 @dataclass
 class Inputs:
-    """What a body was computed from besides its variables; the body holds as long as ``unchanged``."""
+    """Inputs of a body other than its free variables; the body is valid while they are ``unchanged``."""
 
     numbers: list[tuple[Any, float]] = field(default_factory=list)
     named: list[tuple[Any, Any]] = field(default_factory=list)
     fixed: list[tuple[Any, float]] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        """Whether there is anything to watch."""
+        """Return True if there are any inputs."""
         return bool(self.numbers or self.named or self.fixed)
 
     def unchanged(self) -> bool:
-        """Compare parameters by value, named expressions by identity, folded variables by both."""
+        """Return True if parameters, named expressions and replaced fixed variables are unchanged."""
         return (
             all(value(item, exception=False) == seen for item, seen in self.numbers)
             and all(item.expr is seen for item, seen in self.named)
@@ -190,7 +190,7 @@ class Inputs:
 
 
 class _Columns(pyomo_util.OrderedVarRecorder):
-    """Numbers variables as they are met, the fixed too; Pyomo's recorder takes whole containers and skips the fixed."""
+    """Numbers of the variables in the order of the walk, including fixed ones, which Pyomo's recorder leaves out."""
 
     def __init__(self) -> None:
         super().__init__({}, {}, None)
@@ -199,11 +199,11 @@ class _Columns(pyomo_util.OrderedVarRecorder):
     def add(self, var: Any) -> None:
         self.var_order[id(var)] = len(self.variables)
         self.var_map[id(var)] = var
-        self.variables.append(var)  # the reference keeps the id taken
+        self.variables.append(var)  # the reference keeps the id in use
 
 
 class _BeforeChild(pyomo_linear.LinearBeforeChildDispatcher):
-    """Notes what the body depends on."""
+    """Dispatcher that records the inputs of a body."""
 
     @staticmethod
     def record_monomial(visitor: Any, result: Any, coef: float, var: Any) -> None:
@@ -291,9 +291,9 @@ class _Visitor(pyomo_quadratic.QuadraticRepnVisitor):
         self.evaluate = watched
 
     def keep_whole(self, node: Any, kept: Product | Quotient) -> tuple:
-        """Let the node stand as one variable of the expression around it; its coefficient arrives there."""
+        """Represent the node by one variable in the enclosing expression, which gets its coefficient."""
         self.whole[id(node)] = kept
-        self.var_map[id(node)] = node  # so that Pyomo can print it
+        self.var_map[id(node)] = node  # for text by Pyomo
         result = self.Result()
         result.linear[id(node)] = 1
         return _LINEAR, result
@@ -309,15 +309,12 @@ class _Visitor(pyomo_quadratic.QuadraticRepnVisitor):
 
     def body(self, repn: Any) -> Body:
         factor, order = repn.multiplier, self.var_recorder.var_order
-        kept = [(key, repn.linear.pop(key)) for key in list(repn.linear) if key in self.whole] if self.whole else []
         products: list[Product] = []
         quotients: list[Quotient] = []
-        for key, coef in kept:
-            item = self.whole[key]
-            if isinstance(item, Product):
-                products.append(item._replace(coef=item.coef * coef * factor))
-            else:
-                quotients.append(item._replace(coef=item.coef * coef * factor))
+        for key in [key for key in repn.linear if key in self.whole] if self.whole else ():
+            item, coef = self.whole[key], repn.linear.pop(key)
+            kind: list[Any] = products if isinstance(item, Product) else quotients
+            kind.append(item._replace(coef=item.coef * coef * factor))
         quad = _EMPTY
         if repn.quadratic:
             size = len(repn.quadratic)
@@ -330,7 +327,7 @@ class _Visitor(pyomo_quadratic.QuadraticRepnVisitor):
 
 
 def is_conic(expression: Any) -> bool:
-    """Return whether an expression is quadratic but for quotients by linear expressions; convexity is not asked.
+    """Return True if an expression is quadratic except for quotients by linear expressions; it may be nonconvex.
 
     >>> import pyomo.environ as pyo
     >>> m = pyo.ConcreteModel()
@@ -346,7 +343,7 @@ def is_conic(expression: Any) -> bool:
 
 
 class Walker:
-    """Turns Pyomo expressions into bodies over one common numbering of variables.
+    """Converter of Pyomo expressions to bodies with a common numbering of variables.
 
     >>> import pyomo.environ as pyo
     >>> m = pyo.ConcreteModel()
@@ -366,20 +363,19 @@ class Walker:
         return self._columns.variables
 
     def walk(self, expr: Any, label: str) -> tuple[Body, Inputs]:
-        """Return the body of an expression and what it was computed from.
+        """Return the body of an expression and its inputs.
 
-        ``expr``: a Pyomo expression or a number. ``label``: names the expression in errors, such as ``constraint "c"``.
-        Raises ModelError if the expression is beyond quadratic, or has a coefficient that is not a number.
+        ``expr``: a Pyomo expression or a number. ``label``: name of the expression in errors, such as ``constraint
+        "c"``. Raises ModelError if it is not quadratic, or has a coefficient that is not a number.
         """
         for fold in (False, True):
             body, inputs, rest = self._walk_once(expr, label, fold)
             if body is not None:
                 return body, inputs
-        msg = (
+        raise ModelError(
             f"{label} has a term that is neither quadratic nor a quotient by a linear expression: {rest}. "
-            "Restate it with squares, products or quotients, or use an NLP solver such as pounce."
+            "Write it with squares, products or quotients, or use an NLP solver such as pounce."
         )
-        raise ModelError(msg)
 
     def _walk_once(self, expr: Any, label: str, fold: bool) -> tuple[Body | None, Inputs, str]:
         visitor = self._visitor
@@ -394,8 +390,9 @@ class Walker:
                 return None, visitor.inputs, text if len(text) <= 120 else text[:117] + "..."
             body = visitor.body(repn)
         except InvalidValueError as error:
-            msg = f"{label} has a coefficient that is not a number: {error}. Give its parameters finite values."
-            raise ModelError(msg) from error
+            raise ModelError(
+                f"{label} has a coefficient that is not a number: {error}. Give its parameters finite values."
+            ) from error
         finally:
             for key in visitor.whole:
                 visitor.var_map.pop(key, None)

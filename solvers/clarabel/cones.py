@@ -1,4 +1,4 @@
-r"""From a quadratic row to cones, and from the cone's dual vector back to the row's multiplier.
+r"""Quadratic rows as cones, and multipliers of rows from the dual vectors of cones.
 
 Rows ``f(x) <= 0`` with f as in ``body``; L is the second-order cone ``{(v0, v): v0 >= ||v||}``.
 
@@ -22,24 +22,19 @@ complementarity in L makes the second follow from the first. So
 
     mu = lambda0 / (2 kappa v0(x)),
 
-for instance ``2 lambda0 / (y + z)`` for ``x'x <= y z``. At the apex v0 = 0 the gradient of f vanishes, no mu need
-exist, and none is reported. Rows ``Fx + g = 0`` never have one: the optimum moves like the square root of the
-right-hand side. ``apex`` decides this at the accuracy an interior point has: v0 is noise, or it is below the smaller
-eigenvalue of lambda (only an apex leaves lambda in the interior of L).
+for instance ``2 lambda0 / (y + z)`` for ``x'x <= y z``. At the apex v0 = 0 the gradient of f vanishes, mu may not
+exist, and none is reported. Rows ``Fx + g = 0`` have no multiplier: the optimum changes like the square root of the
+right-hand side. ``apex`` tests this with the accuracy of an interior point: v0 is rounding, or it is below the smaller
+eigenvalue of lambda (lambda is in the interior of L only at an apex).
 
 **Quotients.** ``c p(x) / d(x)`` with c p a sum of squares and d >= 0 is replaced by an auxiliary variable t of the
-conic form (not of the user's model), where ``c p(x) <= t d(x)`` is the first row of the table. Where d is fixed the
-quotient is a plain quadratic; where it is fixed at 0 its closure is taken, p(x) = 0, as the cone has it at d = 0.
+conic form (not of the user's model), where ``c p(x) <= t d(x)`` is the first row of the table. If d is fixed, the
+quotient is a plain quadratic; if it is fixed at 0, its closure p(x) = 0 is used, as in the cone at d = 0.
 
-**Convexity** is decided on the numbers. Squares with a positive factor are rows of F. What is left of Q splits into
-blocks of connected variables; each must have a pivoted Cholesky factor. A row with one negative direction in all is a
-cone when the squares can be completed with r >= 0; then it is one of two nappes, and the model itself must say which:
-bounds, or a linear row, must imply a, b >= 0 (or a, b <= 0).
-
-Positive semidefinite quadratic forms: the one test of convexity, on the numbers.
-
-Q splits into blocks of connected variables; each must have a pivoted Cholesky factor. A block counts as it is, however
-small its numbers are beside another's: they may be in other units.
+**Convexity** is decided numerically. Squares with a positive factor are rows of F. The rest of Q splits into blocks of
+connected variables; each must have a pivoted Cholesky factor. The size of a block relative to others is irrelevant,
+because they may be in other units. A row with one negative direction is a cone if the squares can be completed with
+r >= 0. It is then one of two nappes: bounds, or a linear row, must imply a, b >= 0 (or a, b <= 0).
 """
 
 from __future__ import annotations
@@ -56,12 +51,12 @@ from solvers.clarabel.body import Affine, Body, Product, affine
 from solvers.clarabel.rows import BoundProver
 from solvers.errors import ModelError
 
-_NOTHING = 1e-12  # a right-hand side this small bounds a sum of squares by nothing: Fx + g = 0
+_NOTHING = 1e-12  # a sum of squares with at most this right-hand side is 0: Fx + g = 0
 
 
 @dataclass(frozen=True)
 class Cone:
-    """``entries`` in L; ``kappa`` as in the module's table, None where no row of the user stands behind it."""
+    """``entries`` in L; ``kappa`` as in the table of the module, None for a cone without a row of the user."""
 
     entries: tuple[Affine, ...]
     kappa: float | None = None
@@ -69,16 +64,16 @@ class Cone:
 
 @dataclass
 class ConicRows:
-    """A row ``f(x) <= 0`` restated; auxiliary variable number t has the column ``-1 - t``."""
+    """A row ``f(x) <= 0`` as cones; auxiliary variable number t has the column ``-1 - t``."""
 
-    inequality: Affine | None = None  # <= 0; carries the row's multiplier
-    cone: Cone | None = None  # or this does
+    inequality: Affine | None = None  # <= 0; its multiplier is that of the row
+    cone: Cone | None = None  # or this one gives the multiplier
     zeros: list[Affine] = field(default_factory=list)
     quotients: list[Cone] = field(default_factory=list)  # each has an auxiliary variable
 
 
 def apex(v: np.ndarray, dual: np.ndarray) -> bool:
-    """Whether a cone is at its apex, to the accuracy of an interior point (see the module)."""
+    """Return True if a cone is at its apex, to the accuracy of an interior point (see the module)."""
     return v[0] <= 1e-9 or (v[0] <= 1e-4 and dual[0] - float(np.linalg.norm(dual[1:])) > v[0])
 
 
@@ -88,7 +83,7 @@ def squares_of(product: Product) -> Affine | None:
 
 
 def expand(products: Sequence[Product]) -> Body:
-    """Multiply products out."""
+    """Return the sum of products, expanded."""
     total = Body(affine())
     for coef, a, b in products:
         i, j = np.repeat(a.cols, len(b.cols)), np.tile(b.cols, len(a.cols))
@@ -99,17 +94,17 @@ def expand(products: Sequence[Product]) -> Body:
 
 
 def split_squares(body: Body) -> tuple[list[Affine], Body]:
-    """Return the squares of a body without quotients, and the rest with its other products multiplied out."""
+    """Return the squares of a body without quotients, and the rest with its other products expanded."""
     squares = [(product, squares_of(product)) for product in body.products]
     rest = Body(body.linear, body.quad).plus(expand([product for product, square in squares if square is None]))
     return [square for _, square in squares if square is not None], rest
 
 
 def conic_rows(body: Body, prover: BoundProver, label: str) -> ConicRows:
-    """Restate ``body <= 0`` with cones.
+    """Return ``body <= 0`` as cones.
 
-    ``body``: with the fixed values put in. ``prover``: asked which nappe of a cone is meant. ``label``: names the row
-    in errors. Raises ModelError if the row is not convex, or the model does not say that it is.
+    ``body``: without fixed variables. ``prover``: decides the nappe of a cone. ``label``: name of the row in errors.
+    Raises ModelError if the row is not convex, or if bounds and rows do not imply that it is.
     """
     rows = ConicRows()
     body = take_quotients(body, rows, prover, label)
@@ -129,7 +124,7 @@ def conic_rows(body: Body, prover: BoundProver, label: str) -> ConicRows:
 
 
 def take_quotients(body: Body, rows: ConicRows, prover: BoundProver, label: str) -> Body:
-    """Move the quotients of ``body`` into cones of ``rows``; in their place the body has auxiliary variables."""
+    """Replace the quotients of ``body`` by auxiliary variables, and add their cones to ``rows``."""
     plain = Body(body.linear, body.quad, body.products)
     for coef, top, bottom in body.quotients:
         top = top.times(coef)
@@ -143,11 +138,9 @@ def take_quotients(body: Body, rows: ConicRows, prover: BoundProver, label: str)
         if not prover.nonnegative(bottom):
             if not prover.nonnegative(bottom.times(-1.0)):
                 shown = prover.show(bottom)
-                msg = (
-                    f"{label} divides by {shown}, and nothing in the model says that {shown} >= 0: "
-                    "give it a lower bound of 0."
+                raise ModelError(
+                    f"{label} divides by {shown}, and the model does not imply {shown} >= 0: add a lower bound of 0."
                 )
-                raise ModelError(msg)
             top, bottom = top.times(-1.0), bottom.times(-1.0)
         entries = _sum_of_squares(top, rows, prover, label)
         if not entries:
@@ -175,7 +168,7 @@ def _sum_of_squares(top: Body, rows: ConicRows, prover: BoundProver, label: str)
 
 
 def _sort(body: Body) -> tuple[list[Affine], list[tuple[Affine, Affine]], bool]:
-    """Write the quadratic part as ``sum of squares - sum of a b``, and say whether anything is left over."""
+    """Return the squares and the products (a, b) of ``sum of squares - sum of a b``, and True if a rest remains."""
     squares: list[Affine] = []
     heads: list[tuple[Affine, Affine]] = []
     indefinite = False
@@ -207,7 +200,7 @@ def _sort(body: Body) -> tuple[list[Affine], list[tuple[Affine, Affine]], bool]:
 
 
 def _direct_cone(squares: list[Affine], a: Affine, b: Affine, r: float, prover: BoundProver) -> Cone | None:
-    """Return the cone of ``sum of squares + r <= a b`` if the model says that a, b >= 0 or a, b <= 0."""
+    """Return the cone of ``sum of squares + r <= a b`` if the model implies a, b >= 0 or a, b <= 0."""
     for sign in (1.0, -1.0):
         if prover.nonnegative(a.times(sign)) and (a is b or prover.nonnegative(b.times(sign))):
             tail = [*squares, affine(const=r**0.5)] if r > 0.0 else squares
@@ -221,7 +214,7 @@ def _direct_cone(squares: list[Affine], a: Affine, b: Affine, r: float, prover: 
 def _complete(
     body: Body, prover: BoundProver, label: str, *, square_only: bool = False
 ) -> tuple[list[Affine], Affine, Cone | None]:
-    """Decide by eigenvalues: a convex row (squares, linear rest), or one cone by completing the square."""
+    """Return a convex row (squares, linear rest), or one cone by completing the square; by eigenvalues."""
     whole = Body(body.linear, body.quad).plus(expand(body.products))
     line = whole.linear.merged()
     cols = np.unique(np.concatenate((whole.quad[0], whole.quad[1])))
@@ -260,44 +253,41 @@ def _complete(
             cone = _direct_cone(squares, a, a, max(r, 0.0), prover)
             if cone is not None:
                 return squares, line, cone
-            msg = (
-                f"{label} is a second-order cone only where its right-hand side keeps one sign, and nothing in the "
-                f"model says so: add lower bounds of 0 on the factors, or a linear row {prover.show(a)} >= 0."
+            raise ModelError(
+                f"{label} is a second-order cone only if its right-hand side has one sign, which the model does not "
+                f"imply: add lower bounds of 0 on the factors, or a linear row {prover.show(a)} >= 0."
             )
-            raise ModelError(msg)
-    msg = (
+    raise ModelError(
         f"{label} is not convex: its quadratic part has {int(down.sum())} negative eigenvalue(s), the least "
-        f"{values.min(initial=0.0):.3g}. Clarabel needs convex rows; a global solver such as scip takes this one."
+        f"{values.min(initial=0.0):.3g}. Clarabel needs convex rows; use a global solver such as scip."
     )
-    raise ModelError(msg)
 
 
-def _convex(squares: list[Affine], room: Affine, rows: ConicRows) -> None:
-    """Restate ``sum of squares <= room``."""
+def _convex(squares: list[Affine], limit: Affine, rows: ConicRows) -> None:
+    """Add ``sum of squares <= limit`` to ``rows``."""
     constant = sum(entry.const**2 for entry in squares if not len(entry.cols))
     squares, lost = _projected([entry for entry in squares if len(entry.cols)])
-    room = room._replace(const=room.const - constant - lost)
+    limit = limit._replace(const=limit.const - constant - lost)
     nothing = _NOTHING * max(1.0, constant + lost)
     if not squares:
-        rows.inequality = room.times(-1.0)
-    elif len(room.cols):
-        k = float(np.abs(room.coefs).max())
-        one, ratio = affine(const=1.0), room.times(1.0 / k)
+        rows.inequality = limit.times(-1.0)
+    elif len(limit.cols):
+        k = float(np.abs(limit.coefs).max())
+        one, ratio = affine(const=1.0), limit.times(1.0 / k)
         sides = [entry.times(2.0 / k**0.5) for entry in squares]
         rows.cone = Cone((ratio.plus(one), *sides, ratio.plus(one, -1.0)), k / 4.0)
-    elif room.const > nothing:
-        rows.cone = Cone((affine(const=room.const**0.5), *squares), 1.0)
-    elif room.const >= -nothing:
+    elif limit.const > nothing:
+        rows.cone = Cone((affine(const=limit.const**0.5), *squares), 1.0)
+    elif limit.const >= -nothing:
         rows.zeros += squares
     else:
-        rows.inequality = room.times(-1.0)  # reads 0 < -room: infeasible, whatever the squares
+        rows.inequality = limit.times(-1.0)  # 0 < -limit: infeasible for any squares
 
 
 def _projected(squares: list[Affine]) -> tuple[list[Affine], float]:
-    """Write ``||Fx + g||^2`` as ``||Fx + h||^2 + lost`` with h in the range of F.
+    """Return ``||Fx + g||^2`` as ``||Fx + h||^2 + lost`` with h in the range of F.
 
-    More squares than variables may leave a row less room than it shows: (x-1)^2 + (x+1)^2 <= 2 means x = 0, and an
-    interior point finds no interior there.
+    With more squares than variables a row may have no interior: (x-1)^2 + (x+1)^2 <= 2 means x = 0.
     """
     cols = np.unique(np.concatenate([entry.cols for entry in squares])) if squares else np.empty(0, dtype=np.intp)
     if len(squares) <= len(cols) or len(squares) * len(cols) > 10**6 or not any(entry.const for entry in squares):
@@ -311,23 +301,22 @@ def _projected(squares: list[Affine]) -> tuple[list[Affine], float]:
 
 
 def objective_parts(body: Body, rows: ConicRows, prover: BoundProver, label: str) -> tuple[Affine, tuple, list[Affine]]:
-    """Write a convex objective as a linear part, a quadratic part (i, j, v) and a list of squares.
+    """Return the linear part, the quadratic part (i, j, v) and the squares of a convex objective.
 
-    Quotients join ``rows``. Raises ``ModelError`` if the objective is not convex.
+    Cones of quotients are added to ``rows``. Raises ``ModelError`` if the objective is not convex.
     """
     body = take_quotients(body, rows, prover, label)
     squares, rest = split_squares(body)
     least = _least_eigenvalue(rest.quad)
-    if least < 0.0 and squares:  # the squares may make up for it, as in (x + y)**2 - 2 * x * y
+    if least < 0.0 and squares:  # the squares may compensate for it, as in (x + y)**2 - 2 * x * y
         rest = rest.plus(expand([Product(1.0, s, s) for s in squares]))
         squares = []
         least = _least_eigenvalue(rest.quad)
     if least < 0.0:
-        msg = (
-            f"{label} is not convex in the sense to be optimised (a curvature of {2 * least:.3g}). "
-            "Check its sign and sense; a global solver such as scip takes nonconvex ones."
+        raise ModelError(
+            f"{label} is not convex for its sense (a curvature of {2 * least:.3g}). "
+            "Check its sign and sense, or use a global solver such as scip."
         )
-        raise ModelError(msg)
     return rest.linear, rest.quad, squares
 
 
@@ -351,7 +340,7 @@ EIGEN_ROUNDING = 1e-10
 
 
 def is_psd(quad: QuadraticForm) -> bool:
-    """Return whether a quadratic form is convex."""
+    """Return True if a quadratic form is convex."""
     return all(psd_factor(matrix) is not None for _, matrix in blocks(quad))
 
 

@@ -1,9 +1,9 @@
-"""Clarabel itself: options checked, a program in, its answer out.
+"""Calls of Clarabel with checked options.
 
-- ``Engine``: for compiled models. The solver is kept for programs of one pattern, and several tries stand behind one
-  answer: where the first is not decisive, from a fresh start, with other scaling, with less an aim. A ray is called
-  unbounded only once a feasible point is known.
-- ``solve_qp``, ``nearest_point``: for programs that are arrays already. One thread, one try, no output.
+- ``Engine``: for compiled models. The solver object is kept for programs with one pattern of nonzeros. If an attempt is
+  not decisive, others follow: from a fresh start, with other scaling, and with larger tolerances. A ray means
+  unbounded only if there is a feasible point.
+- ``solve_qp``, ``nearest_point``: for programs as arrays, with one thread, one attempt and no output.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from solvers.clarabel.program import Program
 from solvers.errors import OptionError
 
 _WORDS = {"iteration_limit": "max_iter", "threads": "max_threads", "gap": "tol_gap_rel"}
-# A gap of e leaves multipliers of cone rows wrong by sqrt(e): 3e-4 at Clarabel's 1e-8, measured. So the aim is a
-# thousandth of the tolerance, for a tenth more iterations; what ends between the two (AlmostSolved) is solved.
+# With a gap of e, multipliers of cone rows have errors of sqrt(e): measured 3e-4 at Clarabel's default 1e-8. Therefore
+# the target is a thousandth of the tolerance, which takes a tenth more iterations; a result between the two
+# (AlmostSolved) is accepted as solved.
 _TOLERANCE = 1e-8
 _AIM = {"tol_gap_abs": 1e-3, "tol_gap_rel": 1e-3, "tol_feas": 0.1}
 _OURS = ("verbose", "presolve_enable", "input_sparse_dropzeros", "pardiso_iparm", "pardiso_verbose")
@@ -57,8 +58,7 @@ def settings_of(options: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
         if word not in known:
             close = difflib.get_close_matches(str(word), known, n=1)
             hint = f'Did you mean "{close[0]}"? ' if close else ""
-            msg = f'Clarabel has no option "{word}" (value {value!r}). {hint}It takes: {", ".join(known)}.'
-            raise OptionError(msg)
+            raise OptionError(f'Clarabel has no option "{word}" (value {value!r}). {hint}Options: {", ".join(known)}.')
         if value is None:
             continue
         if word == "time_limit":
@@ -74,11 +74,6 @@ def settings_of(options: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
     return settings, limit
 
 
-def accepted_as_aim(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings that aim at no more than what they accept."""
-    return {**settings, **{name: max(settings[name], settings[f"reduced_{name}"]) for name in _AIM}}
-
-
 def _checked(word: str, value: Any, default: Any) -> Any:
     kind = type(default)
     numeric = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
@@ -88,14 +83,13 @@ def _checked(word: str, value: Any, default: Any) -> Any:
         return int(value)
     if kind in (bool, str) and isinstance(value, kind):
         return value
-    allowed = {float: "a number from 0 on", int: "a whole number from 0 on", bool: "True or False"}.get(kind, "a name")
-    msg = f"{word}={value!r} is not allowed: Clarabel takes {allowed} (default {default})."
-    raise OptionError(msg)
+    allowed = {float: "a number of at least 0", int: "a whole number of at least 0", bool: "True or False"}
+    raise OptionError(f"{word}={value!r} is not allowed: give {allowed.get(kind, 'a name')} (default {default}).")
 
 
 logger = logging.getLogger(__name__)
 
-_ALMOST = {  # with the reduced tolerances set to the tolerance asked for, these are full answers
+_ALMOST = {  # the reduced tolerances are the requested ones, so these are full results
     "AlmostSolved": "Solved",
     "AlmostPrimalInfeasible": "PrimalInfeasible",
     "AlmostDualInfeasible": "DualInfeasible",
@@ -105,7 +99,7 @@ _DECISIVE = ("Solved", "PrimalInfeasible", "DualInfeasible", "MaxTime", "MaxIter
 
 @dataclass
 class Ending:
-    """What Clarabel answered; ``Unbounded`` is our word for a ray and a feasible point."""
+    """Result of Clarabel; the additional status ``Unbounded`` means a ray and a feasible point."""
 
     status: str
     x: np.ndarray
@@ -115,12 +109,12 @@ class Ending:
 
     @property
     def solved(self) -> bool:
-        """Whether x and z are an optimal pair, to full accuracy."""
+        """Whether x and z are optimal to full accuracy."""
         return self.status == "Solved"
 
     @property
     def finite(self) -> bool:
-        """Whether point and multipliers are numbers."""
+        """Whether point and multipliers are finite."""
         return bool(np.all(np.isfinite(self.x)) and np.all(np.isfinite(self.z)))
 
 
@@ -135,12 +129,12 @@ def _nothing(program: Program, status: str) -> Ending:
 
 
 class Engine:
-    """One Clarabel, kept between solves.
+    """One solver object of Clarabel, kept between solves.
 
     Attributes
     ----------
     setups, updates : int
-        Solver objects made; solves that only replaced numbers.
+        Number of created solver objects, and of solves that only replaced numbers.
     """
 
     def __init__(self) -> None:
@@ -149,14 +143,14 @@ class Engine:
         self._program: Program | None = None
 
     def forget(self) -> None:
-        """Free what is kept."""
+        """Free the solver object."""
         self._solver = self._program = None
 
     def run(self, program: Program, settings: dict[str, Any], deadline: float, shown: Sequence[TextIO] = ()) -> Ending:
-        """Solve; where the answer is not decisive, try again: from a fresh start, with other scaling, with less an aim.
+        """Solve; if the result is not decisive, repeat from a fresh start, with other scaling, and with larger targets.
 
-        Past what the arithmetic of an instance allows the iterates get worse, so the aim is then what is accepted.
-        ``shown`` are the streams of the log, ``deadline`` a time of ``perf_counter``.
+        Beyond the accuracy of the arithmetic the iterates become worse, so the target is then the accepted tolerance.
+        ``shown``: streams of the log. ``deadline``: a time of ``perf_counter``.
         """
         settings = {**settings, "verbose": bool(shown)}
         if program.contradiction:
@@ -166,15 +160,16 @@ class Engine:
             return _nothing(program, "PrimalInfeasible" if wrong else "Solved")
         run = self._attempt(program, settings, deadline, shown, keep=True)
         if run.status not in _DECISIVE:
-            logger.debug("Clarabel answered %s; trying again.", run.status)
+            logger.debug("Clarabel ended with %s; solving again.", run.status)
             other = {**settings, "equilibrate_enable": not settings.get("equilibrate_enable", True)}
-            for again in (settings, other, accepted_as_aim(settings)):
+            accepted = {**settings, **{name: max(settings[name], settings[f"reduced_{name}"]) for name in _AIM}}
+            for again in (settings, other, accepted):
                 second = self._attempt(program, again, deadline, shown, keep=False)
                 if second.status in _DECISIVE:
                     run = second
                     break
             self.forget()
-        if run.status == "DualInfeasible":  # a ray; unbounded if there is a point to start from
+        if run.status == "DualInfeasible":  # a ray; unbounded if there is a feasible point
             zero = copy(program)
             zero.P, zero.q = program.P * 0.0, program.q * 0.0
             start = self._attempt(zero, settings, deadline, shown, keep=False)
@@ -191,21 +186,21 @@ class Engine:
         if left <= 0:
             return _nothing(program, "MaxTime")
         chosen = clarabel.DefaultSettings()
-        chosen.presolve_enable = False  # data updates need every row where it was
+        chosen.presolve_enable = False  # updates of data need the original rows
         for key, value in settings.items():
             setattr(chosen, key, value)
         chosen.time_limit = left
         before, solver = self._program, self._solver
-        self.forget()  # what fails on the way holds some numbers of one program, some of the other
+        self.forget()  # after a failed update the solver has numbers of both programs
         if keep and before is not None and before.same_pattern(program) and _updated(solver, chosen, before, program):
             self.updates += 1
         else:
             cones = cones_of(program.cones)
             solver = clarabel.DefaultSolver(program.P, program.q, program.A, program.b, cones, chosen)
             self.setups += 1
-        live = all(stream is sys.__stdout__ for stream in shown)  # Clarabel writes to the process's own, nowhere else
+        live = all(stream is sys.__stdout__ for stream in shown)  # the only stream to which Clarabel writes directly
         (solver.print_to_stdout if live else solver.print_to_buffer)()
-        with interrupt.noticing() as pressed:  # Rust would not notice Ctrl-C: it asks at each iteration
+        with interrupt.noticing() as pressed:  # Ctrl-C is checked at each iteration
             solver.set_termination_callback(lambda _: pressed.is_set())
             solution = solver.solve()
         for stream in () if live else shown:
@@ -218,12 +213,12 @@ class Engine:
 
 
 def _updated(solver: Any, settings: Any, before: Program, program: Program) -> bool:
-    """Replace the numbers that changed, and the settings unless one is fixed for a solver's life (threads, scaling)."""
+    """Replace changed numbers and settings; return False if a setting cannot be changed, such as threads or scaling."""
     data = {"P": (before.P.data, program.P.data), "A": (before.A.data, program.A.data)}
     data |= {"q": (before.q, program.q), "b": (before.b, program.b)}
     try:
         solver.update(settings=settings, **{k: new for k, (old, new) in data.items() if not np.array_equal(old, new)})
-    except Exception as refusal:  # Rust's has no class of its own
+    except Exception as refusal:  # the error of Rust has no class
         if "immutable setting" not in str(refusal):
             raise
         return False
@@ -231,7 +226,7 @@ def _updated(solver: Any, settings: Any, before: Program, program: Program) -> b
 
 
 KINDS = {"zero": "ZeroConeT", "nonnegative": "NonnegativeConeT", "second-order": "SecondOrderConeT"}
-SOONEST = 1e-3  # seconds; Clarabel takes no limit of 0
+SOONEST = 1e-3  # seconds; Clarabel does not accept a limit of 0
 
 
 def cones_of(cones: Iterable[tuple[str, int]]) -> list[Any]:
@@ -253,8 +248,10 @@ def solve_qp(
 ) -> Ending:
     """Solve ``min 1/2 x'P x + q'x, b - A x in the cones``.
 
-    ``P``, ``A``: P with its upper triangle; None for 0. ``cones``: pairs of kind and size, in the order of the rows.
-    ``accuracy``: of gap and feasibility, absolute and relative. ``time_limit``: seconds.
+    - ``P``, ``A``: sparse; P is an upper triangle, None for 0.
+    - ``cones``: pairs of kind and size, in the order of the rows.
+    - ``accuracy``: of gap and feasibility, absolute and relative.
+    - ``time_limit``: seconds.
 
     >>> solve_qp(None, np.ones(1), sparse.csc_array([[-1.0]]), np.array([-2.0]), [("nonnegative", 1)], accuracy=1e-9).x
     array([2.])
@@ -274,7 +271,7 @@ def solve_qp(
 
 Block = tuple[sparse.csr_matrix, np.ndarray]  # A x <= b
 
-ACCURACY = 1e-6  # of points at which cuts are separated; any point will do
+ACCURACY = 1e-6  # of points at which cuts are separated, which may be any points
 
 
 def nearest_point(
@@ -283,9 +280,9 @@ def nearest_point(
     rows: tuple[sparse.csr_matrix, np.ndarray, np.ndarray],
     bounds: tuple[np.ndarray, np.ndarray],
 ) -> np.ndarray | None:
-    """Return the point nearest to ``target`` (n,) that meets the blocks, the two-sided rows and the bounds.
+    """Return the point nearest to ``target`` (n,) that satisfies the blocks, the two-sided rows and the bounds.
 
-    None where the interior point finds none. Bounds hold exactly, rows to 1e-6.
+    Return None if Clarabel finds none. Bounds hold exactly, rows to 1e-6.
     """
     matrix, below, above = rows
     lower, upper = bounds

@@ -12,35 +12,34 @@ r"""Clarabel as a Pyomo solver: linear rows, convex quadratics, second-order con
     >>> print(results.solver.termination_condition, round(pyo.value(m.t), 6), round(m.dual[m.row], 4))
     optimal 1.0 1.0
 
-Both of Pyomo's generations know it by this name: ``pyo.SolverFactory`` answers as above (``LegacyClarabel``), and
-``pyomo.contrib.solver.common.factory.SolverFactory`` makes ``Clarabel``, with that generation's words, results and
-exceptions.
+The name is registered in both generations of Pyomo: ``pyo.SolverFactory`` returns a ``LegacyClarabel`` as above, and
+``pyomo.contrib.solver.common.factory.SolverFactory`` a ``Clarabel``, with the options, results and exceptions of that
+generation.
 
-What it takes, besides linear rows, bounds, fixed variables and a convex quadratic objective: ``x'Qx + q'x <= r`` with
-Q positive semidefinite; ``x'x <= y*z`` and ``x'x <= y**2`` where bounds or rows say y, z >= 0; quotients ``x**2 / y``
-with y >= 0, alone or in sums, in rows and objective. How rows become cones and multipliers come back is derived in
-``cones``; the standard form and the signs in ``program``; what a Pyomo expression is read as in
-``body``. What cannot be solved exactly is refused by name, never dropped.
+Besides linear rows, bounds, fixed variables and a convex quadratic objective, it supports ``x'Qx + q'x <= r`` with Q
+positive semidefinite; ``x'x <= y*z`` and ``x'x <= y**2`` if bounds or rows imply y, z >= 0; quotients ``x**2 / y`` with
+y >= 0, alone or in sums, in rows and objective. ``cones`` derives the cones of rows and the multipliers; ``program``
+describes the standard form and the signs; ``body`` reads Pyomo expressions. Unsupported components are rejected by
+name.
 
-**Solving again.** The object keeps the model compiled. ``solve()`` notices what changed and does the least that serves:
+**Repeated solves.** The object keeps the model compiled. ``solve()`` detects changes and does the least work:
 
 - *another right-hand side, another value of a bound, of a fixed variable or of a coefficient*: numbers are replaced
   inside the solver (``updates``), which keeps its symbolic factorisation;
-- *a variable fixed or freed, a bound added or removed, a row switched on or off*: the numbers are arranged anew,
-  without looking at an expression again (``setups``);
-- *a row, the objective, or a parameter or named expression inside them*: that one is walked again (``walks``), and its
-  numbers replaced;
+- *a variable fixed or freed, a bound added or removed, a row activated or deactivated*: the numbers are arranged again
+  without a walk over expressions (``setups``);
+- *a row, the objective, or a parameter or named expression in them*: this expression is walked again (``walks``), and
+  its numbers are replaced;
 - *another model*: everything is compiled (``compilations``).
 
-There is no warm start: interior points gain nothing from the last solution.
+There is no warm start, because interior points gain nothing from the last solution.
 
-**What a result claims.** ``optimal`` and a bound (the Lagrangian at the dual solution, its remaining gradient given
-away) only when Clarabel reports full accuracy. A run stopped early has neither a bound nor a solution: an iterate of an
-interior point satisfies nothing. ``unbounded`` means a ray and a feasible point; ``infeasible`` a certificate.
+**Results.** ``optimal`` and a bound (the Lagrangian at the dual solution, less the effect of its remaining gradient)
+are reported only if Clarabel reports full accuracy. A run that is stopped early has neither a bound nor a solution,
+because iterates of an interior-point method are infeasible. ``unbounded`` means a ray and a feasible point;
+``infeasible`` a certificate.
 
 Source: Goulart, Chen 2024, "Clarabel: An interior-point solver for conic programs with quadratic objectives".
-
-The solution of one solve, in the words of Pyomo's second generation of solvers.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ from solvers.legacy import LegacyInterface
 
 try:
     import clarabel
-except ImportError:  # pragma: no cover - a declared dependency; available() says so
+except ImportError:  # pragma: no cover - a declared dependency; see available()
     clarabel = None
 
 _MEANING = {
@@ -88,7 +87,7 @@ _MEANING = {
     "InsufficientProgress": TerminationCondition.minStepLength,
     "NumericalError": TerminationCondition.error,
 }
-_STATUS = {  # of the first generation; of any other ending: a warning
+_STATUS = {  # of the first generation; a warning for other conditions
     TerminationCondition.convergenceCriteriaSatisfied: SolverStatus.ok,
     TerminationCondition.maxTimeLimit: SolverStatus.aborted,
     TerminationCondition.iterationLimit: SolverStatus.aborted,
@@ -97,19 +96,20 @@ _STATUS = {  # of the first generation; of any other ending: a warning
 
 
 class Clarabel(SolverBase):
-    """Persistent Pyomo interface to Clarabel (see the module for what it takes, and what solving again costs).
+    """Persistent Pyomo interface to Clarabel; see the module for supported models and repeated solves.
 
     Parameters
     ----------
     **kwds
         ``solver_options`` of every solve: ``time_limit`` (s), ``iteration_limit``, ``threads``, ``gap`` (relative),
-        ``tolerance`` (gap and feasibility at once; 1e-8 is accepted, 1e-11 aimed at), and Clarabel's own settings by
-        name, such as ``tol_feas``; and the words of Pyomo's ``SolverConfig``, such as ``time_limit`` and ``tee``.
+        ``tolerance`` (gap and feasibility; 1e-8 is accepted, the target is 1e-11), and Clarabel's settings by name,
+        such as ``tol_feas``; and the options of Pyomo's ``SolverConfig``, such as ``time_limit`` and ``tee``.
 
     Attributes
     ----------
     compilations, walks, setups, updates : int
-        Whole models walked; expressions walked; solver objects made; solves that only replaced numbers.
+        Numbers of compiled models, of walked expressions, of created solver objects, and of solves that only replaced
+        numbers.
 
     Examples
     --------
@@ -140,26 +140,26 @@ class Clarabel(SolverBase):
 
     @property
     def compilations(self) -> int:
-        """How often a whole model was walked."""
+        """Number of compiled models."""
         return self._model.compilations
 
     @property
     def walks(self) -> int:
-        """How many expressions were walked."""
+        """Number of walked expressions."""
         return self._model.walks
 
     @property
     def setups(self) -> int:
-        """How many solver objects were made."""
+        """Number of created solver objects."""
         return self._engine.setups
 
     @property
     def updates(self) -> int:
-        """How many solves only replaced numbers."""
+        """Number of solves that only replaced numbers."""
         return self._engine.updates
 
     def available(self) -> Availability:
-        """Return whether the package ``clarabel`` is there."""
+        """Return ``FullLicense`` if the package ``clarabel`` is installed."""
         return Availability.NotFound if clarabel is None else Availability.FullLicense
 
     def version(self) -> tuple[int, ...] | None:
@@ -167,7 +167,7 @@ class Clarabel(SolverBase):
         return tuple(int(part) for part in clarabel.__version__.split(".")[:3]) if clarabel is not None else None
 
     def set_instance(self, model: Any) -> None:
-        """Compile a model now; ``solve()`` without one then takes it."""
+        """Compile a model, which ``solve()`` without a model then solves."""
         self._model.compile(model)
 
     def solve(self, model: Any = None, **kwds: Any) -> Results:
@@ -176,32 +176,31 @@ class Clarabel(SolverBase):
         Parameters
         ----------
         model : ConcreteModel or Block, optional
-            The one solved last may be left out; given again, it is not compiled again.
+            The default is the last model, which is not compiled again.
         **kwds
-            The words of the object, for this solve. ``time_limit``: seconds, for reading the model and solving it.
-            ``tee``: Clarabel's log, on the process's own output while it runs, on any other stream after it.
+            The options of the object, for this solve. ``time_limit``: seconds, for reading the model and solving it.
+            ``tee``: Clarabel's log, on standard output during the run, on other streams after it.
             ``raise_exception_on_nonoptimal_result``, ``load_solutions``: as for Pyomo's other solvers.
 
         Returns
         -------
         Results
             ``objective_bound`` is infinite unless the model was solved. ``extra_info``: ``iteration_count`` and
-            ``solver_message``; ``timing_info``: ``wall_time`` and ``clarabel_time`` (s). The solution loader stays
-            good when the object solves again.
+            ``solver_message``; ``timing_info``: ``wall_time`` and ``clarabel_time`` (s). The solution loader remains
+            valid after further solves.
 
         Raises
         ------
         ModelError
-            If the model is not convex, has integer variables that are free, or components Clarabel does not take.
+            If the model is not convex, or has free integer variables or unsupported components.
         OptionError
             If an option is unknown or its value not allowed.
         NoOptimalSolutionError, NoFeasibleSolutionError
-            If there is no optimum, unless the two words above are False.
+            If there is no optimum, unless ``raise_exception_on_nonoptimal_result`` or ``load_solutions`` is False.
         """
         start, began = time.perf_counter(), datetime.now(UTC)
         if clarabel is None:
-            msg = "Clarabel is not installed: pip install clarabel"
-            raise ApplicationError(msg)
+            raise ApplicationError("Clarabel is not installed: pip install clarabel")
         config = self.config(value=kwds, preserve_implicit=True)
         if config.timer is None:
             config.timer = HierarchicalTimer()
@@ -213,8 +212,7 @@ class Clarabel(SolverBase):
             if model is not None and model is not self._model.model:
                 self._model.compile(model)
             elif self._model.model is None:
-                msg = "There is no model to solve: give one to solve() or to set_instance()."
-                raise ModelError(msg)
+                raise ModelError("There is no model to solve: pass one to solve() or to set_instance().")
             else:
                 self._model.refresh()
             program = Program(self._model)
@@ -226,7 +224,7 @@ class Clarabel(SolverBase):
         results.termination_condition = _MEANING.get(ending.status, TerminationCondition.unknown)
         message = f"Clarabel: {ending.status}"
         if program.contradiction:
-            message = f"{program.contradiction} is false whatever its variables are"
+            message = f"{program.contradiction} is violated by all values of its variables"
         results.extra_info.solver_message, results.extra_info.iteration_count = message, ending.iterations
         results.objective_bound = -program.sense * math.inf
         if ending.solved:
@@ -256,7 +254,7 @@ class LegacyClarabel(LegacyInterface, Clarabel):
         Clarabel.__exit__(self, *error)
 
     def has_capability(self, capability: str) -> bool:
-        """Answer as Pyomo's other solvers do."""
+        """Return True if Clarabel supports a kind of model, as in Pyomo's other interfaces."""
         return capability in ("linear", "quadratic_objective", "quadratic_constraint")
 
     def _map_results(self, model: Any, found: Results) -> tuple[SolverResults, Solution]:
@@ -281,10 +279,10 @@ def _timed(timer: HierarchicalTimer, name: str) -> Iterator[None]:
 
 
 class ConicSolution(SolutionLoader):
-    """Values, multipliers and reduced costs of one solve: they stay what they are when the solver solves again.
+    """Values, multipliers and reduced costs of one solve, which further solves do not change.
 
-    A component that you name and that has no value here is left out: a row at a cone's apex has no multiplier, a
-    variable that occurs nowhere no value.
+    Requested components without a value are left out: a row at the apex of a cone has no multiplier, and an unused
+    variable has no value.
     """
 
     def __init__(self, model: Any, variables: list[Any], program: Program, ending: Ending) -> None:
@@ -294,11 +292,11 @@ class ConicSolution(SolutionLoader):
         self._columns = [int(col) for col in used if not variables[col].fixed]
 
     def get_number_of_solutions(self) -> int:
-        """Return 1 where there is an optimum: what is stopped early has no point."""
+        """Return 1 if there is an optimum, otherwise 0: a run that is stopped early has no point."""
         return int(self._ending.solved)
 
     def load_vars(self, vars_to_load: Sequence[Any] | None = None) -> None:
-        """Load the values; those of other variables become stale."""
+        """Load the values; other variables become stale."""
         values = self.get_vars(vars_to_load)
         StaleFlagManager.mark_all_as_stale(delayed=True)
         for variable, value in values.items():
@@ -306,7 +304,7 @@ class ConicSolution(SolutionLoader):
         StaleFlagManager.mark_all_as_stale(delayed=True)
 
     def get_vars(self, vars_to_load: Sequence[Any] | None = None) -> Mapping[Any, float]:
-        """Return the values of the variables that occur in the model and are not fixed."""
+        """Return the values of the variables in the model that are not fixed."""
         self._refuse_none()
         values = self.program.values(self._ending.x)
         return _named(((self._variables[col], float(values[col])) for col in self._columns), vars_to_load)
@@ -317,7 +315,7 @@ class ConicSolution(SolutionLoader):
         return dict(_named(self.program.duals(self._ending.x, self._ending.z).items(), cons_to_load))
 
     def get_reduced_costs(self, vars_to_load: Sequence[Any] | None = None) -> Mapping[Any, float]:
-        """Return the reduced costs of the variables that are free to move."""
+        """Return the reduced costs of the free variables."""
         self._refuse_none()
         costs = self.program.reduced_costs(self._ending.z).items()
         return _named(((self._variables[col], cost) for col, cost in costs), vars_to_load)

@@ -1,17 +1,17 @@
-r"""Clarabel's standard form of a compiled model, and the way back.
+r"""Clarabel's standard form of a compiled model, and the solution of the model.
 
     minimise    1/2 x'Px + q'x
     subject to  A x + s = b,   s in {0}^m0 x R+^m1 x L x ... x L
 
-x holds the variables that are free to move, then the auxiliary ones (quotients; long squares of the objective). Fixed
-variables, and those with equal bounds, are put in as numbers. Rows, in this order: linear equalities; ``Fx + g = 0``
-and definitions of auxiliary variables; linear rows from above (``a'x <= u``: a, u) and from below (``a'x >= l``: -a,
--l); finite bounds likewise; cones (``v(x) = Vx + v in L``: -V, v). No row is ever infinite.
+x consists of the free variables, then the auxiliary ones (quotients; long squares of the objective). Fixed variables,
+and those with equal bounds, are replaced by numbers. Rows, in this order: linear equalities; ``Fx + g = 0`` and
+definitions of auxiliary variables; linear rows with upper sides (``a'x <= u``: a, u) and lower sides (``a'x >= l``: -a,
+-l); finite bounds likewise; cones (``v(x) = Vx + v in L``: -V, v). All sides are finite.
 
 **Signs.** With z the dual of ``Ax + s = b``, d optimum / d b = -z. So for minimisation, in Pyomo's convention
 (d objective / d right-hand side as written): equality -z, from above -z, from below +z, a range the sum of both, a cone
 row ``f <= u`` -mu, ``f >= l`` +mu with mu from ``cones``; reduced cost of a variable z_lower - z_upper.
-Maximisation minimises -objective, and every sign turns.
+To maximise, -objective is minimised, and all signs change.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from solvers.errors import ModelError
 
 @dataclass(frozen=True)
 class Behind:
-    """Where the multiplier of a nonlinear row is: an inequality's row, or a cone's first row and its size."""
+    """Position of the multiplier of a nonlinear row: the row of an inequality, or the first row and size of a cone."""
 
     row: CompiledRow
     sign: float
@@ -45,18 +45,22 @@ NowLinear = tuple[CompiledRow, Affine, float, float]  # row, body and both sides
 
 
 class Program:
-    """The numbers of one solve, and the rows and variables behind each.
+    """The numbers of one solve, with their rows and variables.
 
-    ``P``, ``q``, ``const``: objective; P has its upper triangle only. ``A``, ``b``, ``cones``: rows. ``sense``: 1 to
-    minimise, -1 to maximise. ``columns``: bounds and fixings by column of the model. ``used``: columns that occur.
-    ``free``: columns that move. ``linear``: the linear rows. ``sides``: for each kind of side of these, its row of A
-    (-1 where there is none) and the sign of its multiplier. ``bounds``: the same for the bounds of the free columns.
-    ``behind``: multipliers of the nonlinear rows. ``undefined``: rows without a multiplier. ``contradiction``: a row
-    that is false whatever x is; "" without one.
+    - ``P``, ``q``, ``const``: objective; P is an upper triangle.
+    - ``A``, ``b``, ``cones``: rows.
+    - ``sense``: 1 to minimise, -1 to maximise.
+    - ``columns``: bounds and fixings by column of the model; ``used``: used columns; ``free``: free columns.
+    - ``linear``: the linear rows.
+    - ``sides``: for each kind of side of these, its row of A (-1 if there is none) and the sign of its multiplier.
+    - ``bounds``: the same for the bounds of the free columns.
+    - ``behind``: multipliers of the nonlinear rows.
+    - ``undefined``: rows without a multiplier.
+    - ``contradiction``: a row that is violated by all x, or "".
     """
 
     def __init__(self, model: ConicModel) -> None:
-        """Put a compiled model in standard form, with the bounds, fixings and right-hand sides of now.
+        """Write a compiled model in standard form, with the present bounds, fixings and right-hand sides.
 
         Raises ModelError if a row or the objective is not convex, or a variable is integer.
         """
@@ -65,7 +69,7 @@ class Program:
         self.undefined: list[CompiledRow] = []
         self.contradiction = ""
         prover = BoundProver(self.columns, model.linear(), model.walker.variables)
-        # Nonlinear rows first: some are linear at the present fixings, some pin a variable.
+        # Nonlinear rows first: some are linear for the present fixings, some determine a variable.
         restated, extra = self._restate(model, prover)
         while pins := _pins(restated):
             self._pin(pins)
@@ -110,7 +114,7 @@ class Program:
         self.cones = [cone for cone in cones if cone[1]]
 
     def _restate(self, model: ConicModel, prover: BoundProver) -> tuple[list[Restated], list[NowLinear]]:
-        """Return the nonlinear rows as cones, and those that are linear at the present fixings."""
+        """Return the nonlinear rows as cones, and those that are linear for the present fixings."""
         pinned, values = self.columns.pinned, self.columns.values
         restated: list[Restated] = []
         extra: list[NowLinear] = []
@@ -135,14 +139,14 @@ class Program:
         return restated, extra
 
     def _pin(self, pins: dict[int, tuple[float, CompiledRow, ConicRows]]) -> None:
-        """Fix columns to which a row leaves one value.
+        """Fix columns for which a row allows one value only.
 
-        w^2 <= s t with s fixed at 0 leaves w no choice; as a number it takes its dense column out of the problem.
+        For example, w^2 <= s t with s fixed at 0 implies w = 0, which removes a dense column from the problem.
         """
         columns = self.columns
         for col, (value, row, rows) in pins.items():
             columns.pinned[col], columns.values[col] = True, value
-            if rows.cone is None and rows.inequality is None:  # else only a quotient of the row is pinned
+            if rows.cone is None and rows.inequality is None:  # otherwise only a quotient of the row is pinned
                 self.undefined.append(row)
             if not columns.lower[col] - 1e-8 <= value <= columns.upper[col] + 1e-8:
                 self.contradiction = label(row.owner)
@@ -200,7 +204,7 @@ class Program:
     def _put_inequalities(
         self, A: _Coordinates, restated: list[Restated], placed: Callable[[Affine, int], Affine]
     ) -> None:
-        """Add the nonlinear rows that are an inequality now; note those without a multiplier."""
+        """Add the nonlinear rows that are inequalities for the present fixings; store those without a multiplier."""
         for row, sign, rows, start in restated:
             if rows.inequality is not None and len(rows.inequality.cols):
                 (at,) = A.put_affine([placed(rows.inequality, start)], 1.0)
@@ -213,7 +217,7 @@ class Program:
                 self.undefined.append(row)
 
     def same_pattern(self, other: Program) -> bool:
-        """Whether the numbers of one may replace those of the other inside the solver."""
+        """Return True if the numbers of one program can replace those of the other in the solver."""
         return (
             self.cones == other.cones
             and self.A.shape == other.A.shape
@@ -224,22 +228,22 @@ class Program:
         )
 
     def objective_at(self, x: np.ndarray) -> float:
-        """Objective in the user's sense."""
+        """Return the objective in the sense of the user."""
         return self.sense * (float(0.5 * x @ (self._full_p() @ x) + self.q @ x) + self.const)
 
     def bound_from(self, x: np.ndarray, z: np.ndarray) -> float:
-        """Bound on the optimum, in the user's sense, from a pair the solver calls optimal.
+        """Return a bound on the optimum, in the sense of the user, from a solution that the solver reports as optimal.
 
-        The Lagrangian at z is bounded below by its value at x plus its gradient r there times the step to the optimum.
-        The solver leaves r at its tolerance, not at 0; steps up to x itself are paid for by ``|r|'|x|``. Where that is
-        more than the objective, x has gone towards infinity, and the bound is infinite.
+        The Lagrangian at z is bounded below by its value at x plus its gradient r at x times the step to the optimum.
+        The solver leaves r at its tolerance and not at 0; ``|r|'|x|`` covers steps up to the size of x. If that is more
+        than the objective, x has diverged, and the bound is infinite.
         """
         px = self._full_p() @ x
         r = px + self.q + self.A.T @ z
-        paid = float(np.abs(r) @ np.abs(x))
-        dual = float(-0.5 * x @ px - self.b @ z) + float(r @ x) - paid
+        margin = float(np.abs(r) @ np.abs(x))
+        dual = float(-0.5 * x @ px - self.b @ z) + float(r @ x) - margin
         primal = float(0.5 * x @ px + self.q @ x)
-        if paid > max(1.0, abs(primal)):
+        if margin > max(1.0, abs(primal)):
             return -self.sense * np.inf
         return self.sense * (min(dual, primal) + self.const)
 
@@ -247,13 +251,13 @@ class Program:
         return self.P + sp.triu(self.P, 1).T
 
     def values(self, x: np.ndarray) -> np.ndarray:
-        """Values by column of the model, within the bounds (the solver keeps them to its tolerance only)."""
+        """Return the values by column of the model, moved within the bounds."""
         values = self.columns.values.copy()
         values[self.free] = np.clip(x[: len(self.free)], self.columns.lower[self.free], self.columns.upper[self.free])
         return values
 
     def duals(self, x: np.ndarray, z: np.ndarray) -> dict[Any, float]:
-        """Multipliers of the rows as written; rows at a cone's apex are left out."""
+        """Return the multipliers of the rows as written; rows at the apex of a cone are left out."""
         y = self.sense * _multipliers(self.sides, z, len(self.linear.owners))
         missing = {id(row) for row in self.undefined}
         rows = zip(self.linear.owners, y, strict=True)
@@ -273,13 +277,13 @@ class Program:
         return duals
 
     def reduced_costs(self, z: np.ndarray) -> dict[int, float]:
-        """Reduced costs by column, of the variables that are free to move."""
+        """Return the reduced costs of the free variables by column."""
         costs = self.sense * _multipliers(self.bounds, z, len(self.free))
         return {int(col): float(c) for col, c in zip(self.free, costs, strict=True)}
 
 
 def _multipliers(places: list[tuple[np.ndarray, float]], z: np.ndarray, size: int) -> np.ndarray:
-    """Add up the entries of z at the rows of each side, with its sign."""
+    """Return the sums of the entries of z at the rows of each side, with its sign."""
     total = np.zeros(size)
     for at, sign in places:
         has = at >= 0
@@ -288,7 +292,7 @@ def _multipliers(places: list[tuple[np.ndarray, float]], z: np.ndarray, size: in
 
 
 class _Coordinates:
-    """Collects the rows of A."""
+    """Rows of A in coordinates."""
 
     def __init__(self) -> None:
         self.rows: list[np.ndarray] = []
@@ -314,21 +318,22 @@ class _Coordinates:
 
 
 def _restated(row: CompiledRow, key: bytes, prover: BoundProver, build: Any) -> Any:
-    """Restate a row, or take what was made of it at the same fixings and bounds."""
+    """Return the cones of a row; those for the same fixings and bounds are cached."""
     if row.cache is not None and row.cache[0] == key:
         return row.cache[1]
-    prover.asked_rows = False
+    prover.used_rows = False
     made = build()
-    row.cache = None if prover.asked_rows else (key, made)
+    row.cache = None if prover.used_rows else (key, made)
     return made
 
 
 def _sides(row: CompiledRow, body: Body, lo: float, hi: float, prover: BoundProver) -> list[tuple[float, ConicRows]]:
-    """Restate ``lo <= body <= hi`` with cones: the sign of Pyomo's dual, and the rows."""
+    """Return ``lo <= body <= hi`` as cones, with the sign of Pyomo's dual for each side."""
     name = label(row.owner)
     if lo == hi:
-        msg = f"{name} is a quadratic equality, which is not convex: relax it to an inequality, or use scip or pounce."
-        raise ModelError(msg)
+        raise ModelError(
+            f"{name} is a quadratic equality, which is not convex: relax it to an inequality, or use scip or pounce."
+        )
     sides = []
     if hi < np.inf:
         sides.append((-1.0, conic_rows(body.plus(Body(affine(const=-hi))), prover, name)))
@@ -338,7 +343,7 @@ def _sides(row: CompiledRow, body: Body, lo: float, hi: float, prover: BoundProv
 
 
 def _pins(restated: list[Restated]) -> dict[int, tuple[float, CompiledRow, ConicRows]]:
-    """Return the columns to which a row leaves one value, with it."""
+    """Return the columns for which a row allows one value only, with this value."""
     return {
         int(zero.cols[0]): (-zero.const / float(zero.coefs[0]), row, rows)
         for row, _, rows, _ in restated
@@ -363,7 +368,7 @@ def _extended(linear: Triplets, extra: list[NowLinear]) -> Triplets:
 
 
 def _contradiction(linear: Triplets, lower: np.ndarray, upper: np.ndarray, some: np.ndarray) -> str:
-    """Name a row that has no variable left and is false."""
+    """Return the name of a violated row without free variables, or ""."""
     with np.errstate(invalid="ignore"):
         scale = 1e-8 * (1.0 + np.abs(np.where(np.isfinite(linear.lower), linear.lower, 0.0)))
         scale += 1e-8 * np.abs(np.where(np.isfinite(linear.upper), linear.upper, 0.0))
@@ -374,9 +379,9 @@ def _contradiction(linear: Triplets, lower: np.ndarray, upper: np.ndarray, some:
 def _quadratic(
     quad: tuple | None, squares: list[Affine], q: np.ndarray, size: int
 ) -> tuple[sp.csc_matrix, np.ndarray, float, list[Affine]]:
-    """Return P, q and a constant for ``x'Qx + sum of squares``, and the squares better left to variables of their own.
+    """Return P, q and a constant for ``x'Qx + sum of squares``, and the squares that should be auxiliary variables.
 
-    Multiplied out, p squares of k variables each make up to k^2 / 2 entries in P; as rows ``y = Fx + g`` they make p k.
+    Expanded, p squares of k variables each need up to k^2 / 2 entries in P; as rows ``y = Fx + g`` they need p k.
     """
     i, j, v = quad if quad is not None else (np.empty(0, dtype=np.intp),) * 2 + (np.empty(0),)
     rows, cols, data = [np.minimum(i, j)], [np.maximum(i, j)], [np.where(i == j, 2.0 * v, v)]

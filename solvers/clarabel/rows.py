@@ -1,8 +1,8 @@
-"""Reads a Pyomo model into rows of numbers once, and notices what changed since.
+"""Compiled rows of a Pyomo model, which are updated when the model changes.
 
-A row is walked again only when its expression is another object, a mutable parameter in its body has another value, or
-a named expression in it was given another expression; compared by identity, a few milliseconds for 5000 rows. Bounds,
-fixings, domains, active flags and right-hand sides are read anew each time and never cause a walk.
+A row is walked again only if its expression is another object, a mutable parameter in its body has another value, or a
+named expression in it was replaced. The comparison takes a few milliseconds for 5000 rows. Bounds, fixings, domains,
+active flags and right-hand sides are read each time and never cause a walk.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyomo.repn.util import categorize_valid_components
 from solvers.clarabel.body import Affine, Body, Inputs, Walker, stacked
 from solvers.errors import ModelError
 
-_UNDERSTOOD = {
+_SUPPORTED = {
     pyo.Block,
     pyo.Constraint,
     pyo.Objective,
@@ -38,11 +38,11 @@ _REMEDY = {
     "Complementarity": 'apply pyo.TransformationFactory("mpec.simple_nonlinear") and an NLP solver',
     "SOSConstraint": "use a MIP solver such as scip",
 }
-INFINITE = 1e20  # bounds at least this large are none, as everywhere in the field
+INFINITE = 1e20  # bounds of at least this size are infinite, as in other solvers
 
 
 def label(component: Any) -> str:
-    """Name a component in a message."""
+    """Return the name of a component for a message."""
     return f'{"Objective" if component.ctype is pyo.Objective else "Constraint"} "{component.name}"'
 
 
@@ -57,14 +57,14 @@ class CompiledRow:
     lower: Any = None
     upper: Any = None
     columns: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    cache: tuple[Any, Any] | None = None  # of whoever restates the row
+    cache: tuple[Any, Any] | None = None  # of the cones of the row
 
     def current(self, owner: Any) -> bool:
-        """Whether the numbers are still those of its component."""
+        """Return True if the numbers are those of its component."""
         return self.owner is owner and self.expr is owner.expr and (not self.inputs or self.inputs.unchanged())
 
     def bounds(self) -> tuple[float, float]:
-        """Lower and upper bound now; infinite where there is none."""
+        """Return the present lower and upper bound, infinite if there is none."""
         lo = -np.inf if self.lower is None else float(pyo.value(self.lower))
         hi = np.inf if self.upper is None else float(pyo.value(self.upper))
         return (lo if lo > -INFINITE else -np.inf), (hi if hi < INFINITE else np.inf)
@@ -72,7 +72,7 @@ class CompiledRow:
 
 @dataclass
 class Bounds:
-    """The variables now: bounds, and the values of those that cannot move."""
+    """Present bounds of the variables, and the values of pinned ones."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -94,9 +94,9 @@ class Triplets:
 
 
 class ConicModel:
-    """The rows of one Pyomo model, kept up to date.
+    """The compiled rows of one Pyomo model.
 
-    ``compilations``: how often the whole model was walked. ``walks``: how many expressions were walked in all.
+    ``compilations``: number of compiled models. ``walks``: number of walked expressions.
     """
 
     def __init__(self) -> None:
@@ -114,16 +114,16 @@ class ConicModel:
         self._continuous = np.empty(0, dtype=bool)
 
     def compile(self, model: Any) -> None:
-        """Walk a model from scratch."""
+        """Walk all expressions of a model."""
         self._forget(model)
         self.compilations += 1
         self.refresh()
 
     def refresh(self) -> None:
-        """Walk what changed since the last call.
+        """Walk the expressions that have changed since the last call.
 
-        Raises ModelError if the model has an active component that Clarabel does not take, several active objectives,
-        or an expression that is not quadratic.
+        Raises ModelError if the model has an unsupported active component, several active objectives, or an expression
+        that is not quadratic.
         """
         self._refuse_other_components()
         rows, changed = {}, False
@@ -140,12 +140,11 @@ class ConicModel:
         self._read_objective()
 
     def _refuse_other_components(self) -> None:
-        _, others = categorize_valid_components(self.model, active=True, valid=_UNDERSTOOD)
+        _, others = categorize_valid_components(self.model, active=True, valid=_SUPPORTED)
         for ctype, found in others.items():
             kind = ctype.__name__
-            remedy = _REMEDY.get(kind, "restate it with constraints")
-            msg = f'{kind} "{found[0].name}" would be ignored by Clarabel: {remedy}, or deactivate it.'
-            raise ModelError(msg)
+            remedy = _REMEDY.get(kind, "write it as constraints")
+            raise ModelError(f'Clarabel does not support {kind} "{found[0].name}": {remedy}, or deactivate it.')
 
     def _read_row(self, con: Any) -> CompiledRow:
         name = label(con)
@@ -158,8 +157,7 @@ class ConicModel:
         active = list(self.model.component_data_objects(pyo.Objective, active=True, descend_into=True))
         if len(active) > 1:
             names = ", ".join(obj.name for obj in active[:3])
-            msg = f"The model has {len(active)} active objectives ({names}): deactivate all but one."
-            raise ModelError(msg)
+            raise ModelError(f"The model has {len(active)} active objectives ({names}): deactivate all but one.")
         if not active:
             self.objective = None
             return
@@ -181,25 +179,23 @@ class ConicModel:
         self._varying = [k for k, row in enumerate(linear) if _varies(row.lower) or _varies(row.upper)]
         totals = np.bincount(self._linear.index, self._linear.coefs, len(linear)) + self._linear.const
         for k in np.flatnonzero(~np.isfinite(totals)):
-            msg = f"{label(linear[k].owner)} has a coefficient that is not finite."
-            raise ModelError(msg)
+            raise ModelError(f"{label(linear[k].owner)} has a coefficient that is not finite.")
 
     def linear(self) -> Triplets:
-        """Return the linear rows with the right-hand sides of now."""
+        """Return the linear rows with the present right-hand sides."""
         rows = self._linear
         assert rows is not None
         for i in self._varying:
             rows.lower[i], rows.upper[i] = rows.owners[i].bounds()
         for name, sides in (("lower", rows.lower), ("upper", rows.upper)):
             for k in np.flatnonzero(np.isnan(sides)):
-                msg = f"{label(rows.owners[k].owner)} has a {name} bound that is not a number."
-                raise ModelError(msg)
+                raise ModelError(f"{label(rows.owners[k].owner)} has a {name} bound that is not a number.")
         return rows
 
     def columns(self) -> Bounds:
-        """Return bounds and fixings of now.
+        """Return the present bounds and fixings.
 
-        Raises ModelError if a variable in use is integer and free to move, or fixed without a value.
+        Raises ModelError if a used variable is integer and free, or fixed without a value.
         """
         variables = self.walker.variables
         n = len(variables)
@@ -212,10 +208,9 @@ class ConicModel:
         for k in np.flatnonzero(fixed):
             value = variables[k].value
             if value is None or not np.isfinite(value):
-                msg = f'Variable "{variables[k].name}" is fixed at {value}: give it a number, or free it.'
-                raise ModelError(msg)
+                raise ModelError(f'Variable "{variables[k].name}" is fixed at {value}: fix it at a number, or free it.')
             values[k] = value
-        # A master hands over 0 as -1e-10: outside its bounds by less than any tolerance is on them.
+        # A master may pass 0 as -1e-10: values outside their bounds by less than tolerances are moved to the bounds.
         near = fixed & (values >= lower - 1e-8) & (values <= upper + 1e-8)
         values[near] = np.clip(values[near], lower[near], upper[near])
         values[pinned & ~fixed] = lower[pinned & ~fixed]
@@ -223,7 +218,7 @@ class ConicModel:
         return Bounds(lower, upper, pinned, values)
 
     def used(self) -> np.ndarray:
-        """Tell which columns occur in an active row or the objective."""
+        """Return a mask of the columns in active rows or the objective."""
         used = np.zeros(len(self.walker.variables), dtype=bool)
         assert self._linear is not None
         used[self._linear.cols] = True
@@ -238,11 +233,10 @@ class ConicModel:
             self._continuous = np.array([var.is_continuous() for var in self.walker.variables], dtype=bool)
         for k in np.flatnonzero(self.used() & ~pinned & ~self._continuous):
             var = self.walker.variables[k]
-            msg = (
-                f'Variable "{var.name}" is integer ({var.domain}), and Clarabel takes continuous variables: fix it, '
-                'relax it with pyo.TransformationFactory("core.relax_integer_vars"), or use scip.'
+            raise ModelError(
+                f'Variable "{var.name}" is integer ({var.domain}), and Clarabel supports only continuous ones: fix '
+                'it, relax it with pyo.TransformationFactory("core.relax_integer_vars"), or use scip.'
             )
-            raise ModelError(msg)
 
 
 def _varies(bound: Any) -> bool:
@@ -258,7 +252,7 @@ class BoundProver:
 
     def __init__(self, columns: Bounds, rows: Triplets, variables: list[Any]) -> None:
         self.lower, self.upper = columns.lower.copy(), columns.upper.copy()
-        self.asked_rows = False
+        self.used_rows = False
         self._rows, self._variables = rows, variables
         self._sizes = np.bincount(rows.index, minlength=len(rows.lower))
         single = self._sizes[rows.index] == 1
@@ -270,16 +264,16 @@ class BoundProver:
         np.minimum.at(self.upper, cols[good], ends.max(axis=0)[good])
 
     def nonnegative(self, expression: Affine) -> bool:
-        """Whether bounds, or one linear row with the same variables, imply it."""
+        """Return True if bounds, or one linear row with the same variables, imply that it is nonnegative."""
         e = expression.merged()
         slack = -1e-9 * max(1.0, abs(e.const))
         if not len(e.cols):
             return e.const >= slack
         ends = np.where(e.coefs > 0, self.lower[e.cols], self.upper[e.cols])
-        return e.const + float(e.coefs @ ends) >= slack or self._some_row_says(e, slack)
+        return e.const + float(e.coefs @ ends) >= slack or self._implied_by_row(e, slack)
 
-    def _some_row_says(self, e: Affine, slack: float) -> bool:
-        self.asked_rows = True
+    def _implied_by_row(self, e: Affine, slack: float) -> bool:
+        self.used_rows = True
         rows = self._rows
         entries = np.flatnonzero((rows.cols == e.cols[0]) & (self._sizes[rows.index] == len(e.cols)))
         for k in rows.index[entries]:
@@ -296,7 +290,7 @@ class BoundProver:
         return False
 
     def show(self, expression: Affine) -> str:
-        """Write the expression with the user's names."""
+        """Return the expression as text with the names of the user."""
         e = expression.merged()
         names = [self._variables[col].name for col in e.cols]
         terms = [name if coef == 1 else f"{coef:.6g}*{name}" for coef, name in zip(e.coefs, names, strict=True)]

@@ -15,7 +15,15 @@ from solvers.clock import Clock
 from solvers.drivers.trace import Trace, state_of_run
 from solvers.drivers.unbounded import point_exists, verified
 from solvers.errors import OptionError, SolverFailure
-from solvers.facts.base import Dropped, Facts, facts_of, facts_violation, feasible_value, resolution_of, worst_violation
+from solvers.facts.base import (
+    Facts,
+    UnusedFacts,
+    facts_of,
+    facts_violation,
+    feasible_value,
+    resolution_of,
+    worst_violation,
+)
 from solvers.facts.certificate import Certificate
 from solvers.interfaces.registry import SOLVERS, called, entry, nearest, refuse_unpassed
 from solvers.model.classes import single_objective
@@ -124,7 +132,7 @@ class Driver:
         self.stop = StopReason.CONVERGED  # the reason why ``rounds`` ended
         self.message = ""
         self.details: dict[str, Any] = {}
-        self.dropped = Dropped()
+        self.dropped = UnusedFacts()
         self.assumed: list[str] = []  # rows and terms that are assumed to be convex: no bound is proven
         self.seconds = {"prepare": 0.0, "master": 0.0, "subproblem": 0.0}
         self._busy: tuple[str, float] | None = None  # the current step, and its start
@@ -268,7 +276,7 @@ class Driver:
             details["validation_error"] = self._kept[0]
             details["best_objective"] = self._signed(self.best)  # to which the bound refers
         message = self._message(stop, status, outcome, objective)
-        self.dropped.look_at(self.reading)
+        self.dropped.check(self.reading)
         return Result(
             status=outcome.status,
             stop_reason=stop,
@@ -280,7 +288,7 @@ class Driver:
             seconds=self.clock.elapsed,
             solver=self.name,
             options=self.options,
-            message=self.dropped.tell(message, details),
+            message=self.dropped.report(message, details),
             resolution=self.resolution,
             details=details,
         )
@@ -297,7 +305,7 @@ class Driver:
             objective = self._objective_value()
         error = worst_violation(self.reading)
         if error > ROUNDING and self.certificate is not None:  # a point of a named solver
-            self.certificate.settle(self.reading, has_point=True)
+            self.certificate.repair_point(self.reading, has_point=True)
             objective, error = self._objective_value(), worst_violation(self.reading)
         return objective, max(error, facts_violation(self.model))
 
@@ -381,7 +389,7 @@ class Driver:
     def _offer_trivial(self) -> None:
         """Offer the trivial point of the builder if the run has found no point."""
         certificate = self.certificate
-        if certificate is None or certificate.settle(self.reading, has_point=False) is None:
+        if certificate is None or certificate.repair_point(self.reading, has_point=False) is None:
             return
         self.offer(self._objective_value(), self.reading.variables, lambda: None)
         self.record("trivial", self.best, cuts=0, support=None)

@@ -222,7 +222,7 @@ class MultiStart(Driver):
         self.visible.bring_back()
         run.violation, value = self._violation_and_value()
         if run.violation <= FEASIBLE and self.certificate is not None:
-            self.certificate.settle(self.reading, has_point=True)
+            self.certificate.repair_point(self.reading, has_point=True)
             run.violation, value = self._violation_and_value()
         if run.violation > HOPELESS:
             run.failure = f"the point of {solver} violates the rows by {run.violation:.1e}"

@@ -1,6 +1,6 @@
-"""What a model tells whoever solves it: its parts, oracles, cuts, proofs; read by drivers, written by builders.
+"""Facts that builders attach to their models for drivers and solvers: structure, oracles, cuts and proofs.
 
-May import ``solvers.model``, ``solvers.lp``, ``solvers.box`` and what lies below them.
+May import ``solvers.model``, ``solvers.lp``, ``solvers.box`` and the packages that these import.
 """
 
 from solvers.facts.base import Facts, facts_of

@@ -1,9 +1,7 @@
-"""What any model may tell whoever solves it, and how that is attached to the model and found again.
+"""Facts of any model, their attachment to the model, and the report of facts that a run does not use.
 
-What a run does without because the model was edited, and which edit it was: said in one way by all who ask facts.
-
-An oracle, a separator, a proof from the data, a closed form hold for the model as built. Where an edit takes one away
-the answer is as right as before, and may come slower or with less proof: whoever reads it should know which row did it.
+Oracles, separators, proofs from the data and closed forms hold for the model as built. After an edit some of them are
+not used. The solution is still correct, but may take longer or have a weaker proof, so the message names the edit.
 """
 
 from __future__ import annotations
@@ -29,40 +27,40 @@ from solvers.reading import ModelReading, read
 from solvers.result import FEASIBLE, ROUNDING
 from solvers.values import INSIDE, may_be_zero, value_or_none
 
-FACTS = "facts of solvers"  # an attribute that nobody can write after a dot; clone and pickle copy it
-SOLVED = 1e-9  # what the best of solvers leave of a violation
+FACTS = "facts of solvers"  # name of an attribute that is not an identifier; clone and pickle copy it
+SOLVED = 1e-9  # smallest violation to which solvers satisfy rows
 
 
 @dataclass
 class Facts(Attached):
-    """What any model may tell whoever solves it.
+    """Facts of any model.
 
     Parameters
     ----------
     selected : callable, optional
-        model -> names of what its values select.
+        model -> names of the selected features.
     violation : callable, optional
-        model -> by how much its values miss what the rows mean, where the rows' own numbers hide it.
+        model -> violation of the rows by its values, if the numbers of the rows do not show it.
     resolution : callable, optional
-        model -> the value of the objective that its arithmetic cannot tell from 0.
+        model -> the largest objective that counts as 0 in its arithmetic.
     certificate : Certificate, optional
-        How answers are proven from the data, whatever a solver's tolerances.
+        Proof of solutions from the data, independent of the tolerances of a solver.
     change : Change, optional
-        A change of variables under which the numbers are of one size; solvers of the whole model see the new ones.
+        A change of variables after which the numbers are of similar size; solvers of the whole model solve the changed
+        model.
     equivalent : EquivalentModel, optional
-        The same problem for a decomposition driver, whose proof counts in place of a solver's word; with a
-        certificate.
+        The same problem for a decomposition driver, whose proof replaces that of a solver; needs a certificate.
     switches : list of (binary, variable)
-        The rows as built imply that the variable is 0 while its binary is 0.
+        The rows as built imply that the variable is 0 if its binary is 0.
     default_solver : str
-        Solver or driver where none is named; "" chooses by the model's class.
+        Default solver or driver; "" selects by the class of the model.
     implicit : str
-        What stands for rows that the model does not state. Not empty: only a driver that asks it may solve the model,
-        and only as built.
+        Name of the oracle for rows that the model does not state. If it is not empty, only a driver that uses the
+        oracle can solve the model, and only as built.
     note : str
         A sentence about the model for the message of each result.
     remedy : str
-        How to build the model with those rows, for the refusal.
+        How to build the model with these rows, for error messages.
     """
 
     selected: Callable[[Any], list[str]] | None = field(default=None, kw_only=True)
@@ -81,9 +79,9 @@ class Facts(Attached):
     built_expressions: ComponentMap = field(default_factory=ComponentMap, init=False, repr=False)  # rows, objectives
 
     def seal(self, model: Any) -> Self:
-        """Attach these facts to the model, which they remember as it stands, and return them; a builder's end.
+        """Take the snapshot of the model, attach these facts to it and return them; the last step of a builder.
 
-        They can be read as ``model.structure`` too, unless the user has that name.
+        The facts are available as ``model.structure`` too, unless the user has a component of that name.
         """
         forget_rules(model)
         self.remember(model)
@@ -98,51 +96,45 @@ class Facts(Attached):
         return self
 
     def remember(self, model: Any) -> None:
-        """Take the snapshot of what these facts hold of as built only, if there is any."""
+        """Take the snapshot of the parts of the model to which these facts refer; by default nothing."""
 
     def follow(self, model: Any, clone: Any, copies: dict[int, Any], rows: dict[int, Any]) -> None:
-        """Attach the change of variables to the clone: nothing else here holds of one."""
+        """Attach the change of variables to the clone; the other facts do not hold for a clone."""
         if self.change is not None and facts_of(model) is self:
             Facts(change=self.change.moved(copies, rows)).seal(clone)
 
     def check_names(self, model: Any) -> None:
-        """Refuse a component of the user in place of one of the builder. Raises ModelError, naming it.
+        """Reject a component of the user that replaces one of the builder. Raises ModelError, naming it.
 
-        A row or objective in place of another is an edit; a parameter, set, variable or expression is still in the
-        rows as built.
+        A row or an objective that replaces another is an edit. A replaced parameter, set, variable or expression would
+        still be in the rows as built.
         """
         for name, component in self.built_components.items():
             now = model.component(name)
             edit = now is None or now.ctype is component.ctype in (pyo.Constraint, pyo.Objective)
             if now is not component and not edit:
                 raise ModelError(
-                    f'"{name}" is a {component.ctype.__name__} of the builder, and a {now.ctype.__name__} has replaced '
-                    "it: build the model again, and give your component another name."
+                    f'A {now.ctype.__name__} has replaced "{name}", a {component.ctype.__name__} of the builder: build '
+                    "the model again, and give your component another name."
                 )
 
     def has_changed(self, part: Any) -> bool:
-        """Return True if a row or objective of the builder has another expression than as built."""
+        """Return True if the expression of a row or objective of the builder was changed."""
         return part in self.built_expressions and part.expr is not self.built_expressions[part]
 
     def check_stated(self, reason: str) -> None:
-        """Refuse what needs all rows where the model does not state them.
-
-        Raises
-        ------
-        ModelError
-            With the reason, what states them instead, and the remedy.
-        """
+        """Raise ModelError with a reason and the remedy if the model does not state all its rows."""
         if self.implicit:
             raise ModelError(
-                f"{reason}, but this model leaves rows to {self.implicit}: a driver must ask it, as built. "
-                f'Use "{self.default_solver}", or {self.remedy} to edit or to solve it whole.'
+                f"{reason}, but this model leaves rows to {self.implicit}, which only a driver uses, for the model as "
+                f'built. Use "{self.default_solver}", or {self.remedy} to edit or to solve it whole.'
             )
 
 
 def facts_of(model: Any) -> Facts | None:
-    """Return the facts attached to a model; None where there are none.
+    """Return the facts attached to a model, or None.
 
-    Facts that a user put at ``model.structure`` count; anything else of that name is the user's own and does not.
+    Facts that a user assigned to ``model.structure`` are found; other components of that name are ignored.
     """
     for name in ("structure", FACTS):
         found = getattr(model, name, None)
@@ -152,7 +144,7 @@ def facts_of(model: Any) -> Facts | None:
 
 
 def built_of(model: Any) -> AsBuilt:
-    """Return the model as its builder left it, of one whose builder proves its answers."""
+    """Return the snapshot of a model with a certificate."""
     facts = facts_of(model)
     assert facts is not None
     assert facts.certificate is not None
@@ -174,7 +166,7 @@ def always_on(model: Any) -> list[Any]:
 
 
 def forget_rules(model: Any) -> None:
-    """Drop local functions that components were built by: a model with one of them cannot be pickled.
+    """Remove local functions that were rules of components, because a model with such a rule cannot be pickled.
 
     Pyomo calls a rule again only for an index that is added to a set later.
     """
@@ -188,13 +180,13 @@ def forget_rules(model: Any) -> None:
 
 
 def facts_violation(model: Any) -> float:
-    """Return the violation that a model's facts measure, 0 where they measure none."""
+    """Return the violation that the facts of a model measure, 0 without such facts."""
     facts = facts_of(model)
     return 0.0 if facts is None or facts.violation is None else facts.violation(model)
 
 
 def worst_violation(model: Any) -> float:
-    """Return the largest violation at the model's values, in its own units and in those of its change of variables."""
+    """Return the largest violation at the values of the model, in its units and in those of its change of variables."""
     reading = read(model)
     facts = facts_of(reading.model)
     if facts is not None and facts.certificate is not None:
@@ -204,9 +196,9 @@ def worst_violation(model: Any) -> float:
 
 
 def feasible_value(model: Any) -> float | None:
-    """Return the objective of the model's values, to be minimised; None unless they satisfy all that it states.
+    """Return the objective, to be minimised, at the values of the model; None unless they satisfy the model.
 
-    Where the model's builder states how, the values are first put on the rows: a tolerance may be worth much.
+    If the model has a certificate, the values are first repaired: a violation within tolerances may gain much.
     """
     reading, facts = read(model), facts_of(read(model).model)
     value = value_or_none(single_objective(reading).expr)
@@ -215,7 +207,7 @@ def feasible_value(model: Any) -> float | None:
     if worst_violation(reading) > FEASIBLE:
         return None
     if facts is not None and facts.certificate is not None:
-        facts.certificate.settle(reading, has_point=True)
+        facts.certificate.repair_point(reading, has_point=True)
     if max(worst_violation(reading), facts_violation(reading.model)) > ROUNDING:
         return None
     objective = single_objective(reading)
@@ -224,10 +216,9 @@ def feasible_value(model: Any) -> float | None:
 
 
 def resolution_of(model: Any) -> float:
-    """Return the value of the objective that cannot be told from 0: what the facts say, else by its coefficients.
+    """Return the largest objective that counts as 0, by the facts or else by its coefficients.
 
-    Solvers satisfy rows to 1e-9 at best, so an objective that is 0 at the optimum comes back as that times a
-    coefficient.
+    Solvers satisfy rows to 1e-9 at best, so an optimum of 0 is returned as 1e-9 times a coefficient.
     """
     model = read(model)
     facts = facts_of(model.model)
@@ -241,21 +232,21 @@ KEY = "dropped"  # of a result's details
 
 
 @dataclass
-class Dropped:
-    """What is not used, and why, in words; ``quiet``: of these no message speaks, the details do."""
+class UnusedFacts:
+    """Facts that are not used, with the edits that are the reason; ``quiet``: those of the details only."""
 
     found: dict[str, str] = field(default_factory=dict)
     quiet: dict[str, str] = field(default_factory=dict)
 
     def add(self, what: str, edits: Iterable[str], *, quiet: bool = False) -> None:
-        """Note that something is not used for these edits; for none it is used."""
+        """Add a fact that is not used because of some edits; without edits nothing is added."""
         named = list(dict.fromkeys(edits))
         if named:
             more = f" and {len(named) - 1} more" if len(named) > 1 else ""
             (self.quiet if quiet else self.found).setdefault(what, f"{named[0]}{more}")
 
-    def look_at(self, model: ModelReading) -> None:
-        """Note what every run on a model does without."""
+    def check(self, model: ModelReading) -> None:
+        """Add the facts that no run on the model uses."""
         facts = facts_of(model.model)
         certificate = None if facts is None else facts.certificate
         if certificate is not None and certificate.built is not None:
@@ -265,12 +256,12 @@ class Dropped:
 
     @property
     def sentence(self) -> str:
-        """What a message says; "" where nothing was dropped."""
+        """The sentence for a message; "" if all facts are used."""
         listed = ", ".join(f"{what} [{why}]" for what, why in self.found.items())
-        return f"Done without what holds of the model as built: {listed}." if listed else ""
+        return f"Not used, because the model was edited: {listed}." if listed else ""
 
-    def tell(self, message: str, details: dict[str, Any]) -> str:
-        """Put what was dropped among the details, and return a message with the sentence."""
+    def report(self, message: str, details: dict[str, Any]) -> str:
+        """Add the unused facts to the details, and return the message with the sentence."""
         if self.found or self.quiet:
             details[KEY] = {**self.found, **self.quiet}
         return f"{message} {self.sentence}".strip()

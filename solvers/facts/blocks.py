@@ -1,9 +1,9 @@
 """Facts for the driver ``alternating``: blocks of variables, and the penalty or the functions that solve them.
 
 ``Blocks`` are solved by solvers of their class. ``OracleBlocks`` are solved by functions of the point, for models too
-large to write down: the model holds variables and an objective that can be evaluated, and each block has a function
-that improves it. Bounds and fixed values of the variables in ``boxed`` are those of the model now, and so are linear
-rows on those in ``rowed``. Other edits are rejected by name.
+large to state: the model contains variables and an objective that can be evaluated, and each block has a function that
+improves it. Edits of the bounds and fixed values of the variables in ``boxed``, and linear rows on those in ``rowed``,
+are supported. Other edits are rejected by name.
 """
 
 from __future__ import annotations
@@ -33,23 +33,24 @@ FloatArray = NDArray[np.float64]
 
 @dataclass
 class Block:
-    """Variables that are solved for together while all others are fixed.
+    """Variables that are optimised together while all others are fixed.
 
     Parameters
     ----------
     variables : list of Var components or data
         Blocks may share some. Fixed variables are constants.
     solver : str or Pyomo solver, optional
-        By default the one for the class of the block's problem.
+        The default is the solver for the class of the block's problem.
     options : mapping, optional
-        Its own options.
+        Options of the solver.
     objective : expression, optional
-        Taken in the model's sense in place of the model's objective.
+        Replaces the objective of the model, with the same sense.
     tidy : callable, optional
-        model -> None; after each solve, moves to another point of the block's optima, for uniqueness. It may set the
-        block's variables only; what makes the objective worse or leaves the rows is undone.
+        model -> None; after each solve, moves to another optimum of the block, for uniqueness. It may set variables of
+        the block only. A change that makes the objective worse or violates a row is undone.
     begin : callable, optional
-        model -> None; before each solve, sets the block's variables to where its solver starts, and stays near.
+        model -> None; before each solve, sets the variables of the block to a starting point, near which its solver
+        stays.
     name : str
         For messages; by default the names of its variables.
     """
@@ -71,14 +72,14 @@ class Block:
 
 @dataclass
 class PenaltyValues:
-    """The values of an exact penalty's weight, tried in turn until ``measure`` is at most ``tolerance``.
+    """Values of the weight of an exact penalty, increased until ``measure`` is at most ``tolerance``.
 
     Parameters
     ----------
     parameter : scalar mutable Param
     values : ascending numbers
     measure : callable
-        model -> how far its values are from what the penalty is to enforce, at least 0.
+        model -> violation of the condition that the penalty enforces, at least 0.
     """
 
     parameter: Any
@@ -87,12 +88,7 @@ class PenaltyValues:
     tolerance: float = 1e-6
 
     def check(self) -> None:
-        """Refuse what cannot be searched.
-
-        Raises
-        ------
-        OptionError
-        """
+        """Raise OptionError for an unsuitable parameter, or values that do not ascend."""
         p, values = self.parameter, list(self.values)
         if getattr(p, "ctype", None) is not pyo.Param or p.is_indexed() or not p.mutable:
             raise OptionError(f'The penalty\'s parameter "{p}" must be a scalar Param with mutable=True.')
@@ -102,7 +98,7 @@ class PenaltyValues:
 
 @dataclass
 class Blocks(Facts):
-    """Blocks in the order in which they are solved, and the rules of an algorithm that has its own.
+    """Blocks in the order in which they are solved, and rules of the algorithm.
 
     Parameters
     ----------
@@ -110,13 +106,13 @@ class Blocks(Facts):
     penalty : PenaltyValues, optional
         The weight that is increased.
     warm : bool
-        The model's values are where it starts, and no random ones, unless options ask for others.
+        Start from the values of the model only, not from random points, unless options request others.
     watched, settled : list of Vars, callable
-        (their values before a sweep, after it) -> whether the run has ended.
+        (their values before a sweep, after it) -> True if the run has converged.
     sweeps : int, optional
-        The most of them, where no ``iteration_limit`` is given.
+        Default of ``iteration_limit``.
     keeps_last : bool
-        Whether the last point is returned, and not the best: for blocks with objectives of their own.
+        Return the last point and not the best, for blocks with different objectives.
     """
 
     blocks: list[Block]
@@ -131,9 +127,9 @@ class Blocks(Facts):
 
 @dataclass(frozen=True)
 class Inside:
-    """What a step may use: bounds of the point, the method, and ``watch`` (point, value) -> whether to stop.
+    """Arguments of a step: bounds of the point, the method, and ``watch``: (point, value) -> True to stop.
 
-    ``rows``: linear rows over the point, for steps of a structure that has ``rowed`` variables.
+    ``rows``: linear rows over the point, for structures with ``rowed`` variables.
     """
 
     lower: FloatArray
@@ -148,7 +144,7 @@ class Inside:
 
 @dataclass(frozen=True)
 class Moved:
-    """Where a step led: the whole point, and the block's own objective before (where the step began) and after."""
+    """Result of a step: the whole point, and the objective of the block before and after the step."""
 
     point: FloatArray
     before: float
@@ -158,20 +154,20 @@ class Moved:
 
     @classmethod
     def by(cls, found: Minimum, point: FloatArray, before: float) -> Moved:
-        """Describe what a method over a box did."""
+        """Return the result of a method over a box."""
         return cls(point, before, found.value, found.iterations, found.message)
 
 
 @dataclass(frozen=True)
 class OracleBlock:
-    """A block: its name, its step, and whether the point after it may be returned."""
+    """A block: its name, its step, and ``returns``: True if the point after the step is a solution."""
 
     name: str
     step: Callable[[FloatArray, Inside], Moved]
     returns: bool = True
 
 
-# Defaults are functions of the module, as models are pickled.
+# Defaults are functions of the module, because models are pickled.
 
 
 def _never(*_: Any) -> bool:
@@ -198,45 +194,46 @@ class OracleBlocks(Facts):
     ----------
     components : list of Var components
     blocks : list of OracleBlock
-        One, whose iterations are then the run's, or several.
+        One block, whose iterations are then those of the run, or several.
     value : callable
-        point -> the model's objective.
+        point -> objective of the model.
     residual : callable
-        (point, lower, upper) -> the first-order residual of the objective, relative, as ``box.minimise.residual``; with
-        the rows as a fourth argument where there are any.
+        (point, lower, upper) -> relative first-order residual of the objective, as ``box.minimise.residual``; the rows
+        are a fourth argument if there are any.
     settled : callable
-        (before, after, tolerance) -> whether a sweep has changed nothing that counts.
+        (before, after, tolerance) -> True if a sweep has changed nothing relevant.
     begin, finish : callables, optional
-        (point, inside) -> point: completes the start; solves again what the last block left.
+        (point, inside) -> point: completes the starting point; solves the variables that the last block has not
+        updated.
     trivial : callable, optional
-        point -> one that costs no solve, for a run that ends before it has a point.
+        point -> a point without a solve, for a run that ends before it has a point.
     stuck : callable, optional
-        point -> whether no sweep can change it any more.
+        point -> True if no sweep can change it.
     support : callable
-        point -> number of elements in use, for the table.
+        point -> number of used elements, for the table.
     remark : callable
         point -> a sentence about it, or "".
     boxed : list of Var components or data
-        Variables whose bounds and fixed values the steps keep to; the others must be as built.
+        Variables whose present bounds and fixed values the steps respect; the others must be as built.
     rowed : list of Var components or data
-        Those of them on which linear rows may be added.
+        Those of ``boxed`` on which linear rows may be added.
     switches : list of pairs
-        (binary, variable of ``rowed`` that is 0 unless it is 1): rows on the binaries may be added too.
+        (binary, variable of ``rowed`` that is 0 unless the binary is 1): rows on the binaries may be added too.
     linked : list of components
-        What else states that.
+        Further components that state the switches.
     least : float, optional
-        A bound below the objective: for runs that a limit ends.
+        A lower bound of the objective, for runs that reach a limit.
     seconds : callable, optional
-        () -> what the longest piece of a step that nobody can break off may take.
+        () -> longest time in which a step cannot be interrupted.
     method : str
         Default of the option ``method``.
     sweeps : int
-        Limit of sweeps where no ``iteration_limit`` is given.
+        Default of ``iteration_limit``.
     carried : list of Var components or data
-        Those that a sweep begins from: all others its first block makes anew. The driver then looks where the sweeps
-        lead to; leave them out where a sweep may raise the objective.
+        The variables from which a sweep starts; its first block computes all others. With them the driver extrapolates
+        the sweeps. Leave them out if a sweep may increase the objective.
     keeps_last : bool
-        The result is the latest point, not the one of least objective.
+        The result is the last point, not the one with the smallest objective.
     """
 
     components: list[Any]
@@ -271,31 +268,30 @@ class OracleBlocks(Facts):
         return data_of(self.components)
 
     def box(self) -> tuple[FloatArray, FloatArray]:
-        """Return the bounds of a point as they are now, a fixed variable's at its value."""
+        """Return the present bounds of a point; those of a fixed variable are its value."""
         pairs = [(v.value, v.value) if v.fixed else bounds_of(v) for v in self.variables()]
         lower, upper = np.array(pairs, dtype=float).T
         return lower, upper
 
     def added(self, model: Any) -> list[Any]:
-        """Return the active rows that are not the builder's."""
+        """Return the active rows that were added to those of the builder."""
         assert self.built is not None
-        known = {id(row) for row in self.built.rows}
-        return [row for row in read(model).rows if id(row) not in known]
+        return self.built.added(read(model).rows)
 
     def on_point(self, model: Any) -> list[Any]:
-        """Return those of them that hold a variable of the point."""
+        """Return the added rows with a variable of the point."""
         mine = {id(v) for v in self.variables()}
         return [row for row in self.added(model) if any(id(v) in mine for v in variables(row.body))]
 
     def edits(self, model: Any) -> list[str]:
-        """Name what the steps would not see."""
+        """Return the edits that the steps do not respect."""
         assert self.built is not None
         changed = self.built.variable_edits(self.built.variables, data_of(self.boxed))
-        seen = {f'row "{row.name}" was added' for row in self.added(model) if self._is_kept(row)}
+        seen = {f'row "{row.name}" was added' for row in self.added(model) if self._is_supported(row)}
         return [*(edit for edit in self.built.additions(model) if edit not in seen), *changed]
 
-    def _is_kept(self, row: Any) -> bool:
-        """Return whether the steps, or the search over what is switched, keep to a row."""
+    def _is_supported(self, row: Any) -> bool:
+        """Return True if the steps, or the search over the switches, respect a row."""
         mine, rowed = {id(v) for v in self.variables()}, {id(v) for v in data_of(self.rowed)}
         held = list(variables(row.body))
         inside = [v for v in held if id(v) in mine]

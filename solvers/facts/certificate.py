@@ -1,9 +1,8 @@
-"""Proofs from the data a model was built from, for answers that else rest on a solver's tolerances.
+"""Proofs of solutions from the data of a model, independent of the tolerances of a solver.
 
-A solver's bound is as good as its tolerances, which are absolute, and its point satisfies the rows as far as they go.
-A builder knows more: weak duality turns any multipliers into a bound that holds exactly, and the rows say what the
-slacks must be at given weights. ``Certificate`` tells whoever solves the model how; it speaks of the model as it was
-built, so it remembers what that was.
+The bound and the point of a solver are valid up to its absolute tolerances only. A builder can do better: weak duality
+turns any multipliers into an exact bound, and the rows determine the slacks for given weights. A ``Certificate``
+contains functions for both. They hold for the model as built, so it has a snapshot of the model.
 """
 
 from __future__ import annotations
@@ -30,21 +29,21 @@ from solvers.values import INSIDE, fixed, put_back
 
 @dataclass
 class Certificate:
-    """How answers of a model are proven from its data.
+    """Functions that prove the solutions of a model from its data.
 
-    - ``rows``: whose multipliers ``bound`` reads, one array for all, in order; 0 where a row has none.
-    - ``bound``: (model, multipliers or None) -> a bound on the optimum of the model as built, for any multipliers, and
-      for none. None where no multipliers make one.
-    - ``repair``: put a point on the model that satisfies the rows as built exactly, by the values that the model holds.
-      None leaves them.
-    - ``trivial``: put a point on the model that satisfies the rows as built, whatever values it holds.
-    - ``least``: model -> a bound on the optimum as built where ``bound`` is None: for runs that a limit ends without
-      any.
-    - ``others``: further repairs, tried after an edit; the cheapest point that satisfies the rows stays.
-    - ``offsets``: model -> the variables to which ``repair`` gives the values that are best for the objective as built.
-      After an edit their own values may cost less, and fixed ones stay as they are.
-    - ``trivial_if_better``: whether the trivial point replaces a repaired one that costs more. False for models whose
-      solvers find stationary points: the trivial point need not be stationary.
+    - ``rows``: the rows whose multipliers ``bound`` uses, as one array in this order; 0 for a missing multiplier.
+    - ``bound``: (model, multipliers or None) -> a bound on the optimum of the model as built, for any multipliers.
+      None if multipliers give no bound.
+    - ``repair``: replaces the values of the model by a near point that satisfies the rows as built exactly. None if the
+      values are not changed.
+    - ``trivial``: sets a point that satisfies the rows as built and does not depend on the values of the model.
+    - ``least``: model -> a bound on the optimum as built if ``bound`` is None, for runs that reach a limit without a
+      bound.
+    - ``others``: further repairs after an edit; the cheapest point that satisfies the rows is kept.
+    - ``offsets``: model -> the variables that ``repair`` sets to the best values for the objective as built. After an
+      edit their present values may cost less, and fixed variables are not changed.
+    - ``trivial_if_better``: replace a repaired point by the trivial one if that costs less. False for models whose
+      solvers find stationary points, because the trivial point may not be stationary.
     """
 
     rows: list[Any]
@@ -59,29 +58,28 @@ class Certificate:
     change: Change | None = field(default=None, init=False)
 
     def seal(self, model: pyo.ConcreteModel, change: Change | None = None) -> Certificate:
-        """Remember the model as it is, and its change of variables; a builder's last act on its components."""
+        """Take the snapshot of the model and its change of variables, as the last step of a builder."""
         self.built, self.change = AsBuilt.of(model), change
         return self
 
     def violation(self, model: Any) -> float:
-        """Return the largest violation, of rows that a user has added in the units of the change of variables too."""
+        """Return the largest violation; added rows are measured in the units of the change of variables too."""
         reading = read(model)
         worst = violation(reading)
         if self.change is None or self.built is None:
             return worst
-        own = {id(row) for row in self.built.rows}
-        return max(worst, self.change.violation(row for row in reading.rows if id(row) not in own))
+        return max(worst, self.change.violation(self.built.added(reading.rows)))
 
     def row_data(self) -> list[Any]:
-        """Return the rows' data in order."""
+        """Return the data of the rows in order."""
         return [row for component in self.rows for row in component.values()]
 
     def untouched(self, model: Any) -> bool:
-        """Return whether the model is as built, but for the values of its parameters."""
+        """Return True if the model is as built, except for the values of its parameters."""
         return self.built is not None and self.built.untouched(model)
 
     def at_hand(self, model: Any) -> float | None:
-        """Return a bound that needs no solve, in the model's sense; None where there is none, or after an edit."""
+        """Return a bound without a solve, in the sense of the model; None if there is none, or after an edit."""
         assert self.built is not None
         reading = read(model)
         model = reading.model
@@ -89,12 +87,12 @@ class Certificate:
             return None
         return self.bound(model, None) if self.bound is not None else self.least(model)  # type: ignore[misc]
 
-    def settle(self, model: Any, *, has_point: bool) -> float | None:
-        """Put the model's point on its rows, or the trivial one where there is none, and return the violation left.
+    def repair_point(self, model: Any, *, has_point: bool) -> float | None:
+        """Repair the point of the model, or set the trivial one if there is none; return the remaining violation.
 
-        Where the user has changed the model, the new values stay only if they satisfy its rows where the old ones did
-        not, or satisfy them no worse and cost no more than the old ones missed; None where there is no point. Rows on
-        the integers that the trivial point breaks, a feature that is forced in, are met by another choice of these.
+        After an edit of the model, the new values are kept only if they satisfy the rows and the old ones did not, or
+        if they satisfy them no worse at a cost within the violation of the old ones. Return None if there is no point.
+        If the trivial point violates rows on the integers, such as a required feature, other integers are chosen.
         """
         assert self.built is not None
         reading = read(model)
@@ -108,13 +106,13 @@ class Certificate:
                 self._better_trivial(reading)
             return 0.0
         if has_point:
-            return self.mend(reading, reading)
+            return self.repair_within(reading, reading)
         before = [(v, v.value) for v in reading.data(pyo.Var)]
         put(model)
         _as_fixed(before)
         left = self.violation(reading)
         if left > FEASIBLE and self.repair is not None and _choose_integers(model):
-            self.repair(model)  # the same point at a choice that the user's rows allow
+            self.repair(model)  # the same point with integers that the rows of the user allow
             _as_fixed(before)
             left = self.violation(reading)
         if left <= FEASIBLE:
@@ -122,13 +120,13 @@ class Certificate:
         put_back(before)
         return None
 
-    def mend(self, model: Any, part: Any, *, tempting: bool = True) -> float:
-        """Repair the model's point as far as ``part`` allows, and return by how much it misses rows then.
+    def repair_within(self, model: Any, part: Any, *, tempting: bool = True) -> float:
+        """Repair the point of the model if its part allows that, and return the remaining violation.
 
-        ``part``: whose rows and objective judge: the model, or a subproblem that refers to its variables. ``tempting``:
-        whether values that miss rows by a tolerance may be worth far more than what they miss (a weight of 1e-7 where
-        its binary is 0), so that values that satisfy the rows as built exactly, and miss those of a user no more, are
-        better at any cost; never where rows as built are gone, as what they ask for then costs for nothing.
+        - ``part``: the model, or a subproblem that refers to its variables; its rows and objective decide.
+        - ``tempting``: True if values that violate rows by a tolerance may gain much more than the violation, such as a
+          weight of 1e-7 with its binary at 0. Values that satisfy the rows as built exactly, and violate those of the
+          user no more, are then better at any cost. Not used if rows as built were removed.
         """
         reading, part = read(model), read(part)
         tempting = tempting and self.built is not None and self.built.has_rows(reading)
@@ -138,11 +136,11 @@ class Certificate:
         before, built = [(v, v.value) for v in reading.data(pyo.Var)], self._of_built(part)
         left = self._repaired(reading, part, before)
         exact = left <= ROUNDING < error or (left <= error and self._of_built(part) <= ROUNDING < built)
-        # a lower cost of the old values was that of what they miss, in each of the variables
-        missed = TOLERANCE * abs(cost) + error * len(before) * largest_coefficient(part.data(pyo.Objective)[0].expr)
+        # the largest gain of the old values by their violation, in each of the variables
+        gain = TOLERANCE * abs(cost) + error * len(before) * largest_coefficient(part.data(pyo.Objective)[0].expr)
         if left <= FEASIBLE < error or (tempting and exact):
             return left
-        if left <= max(ROUNDING, error) and _cost(part) <= cost + missed:
+        if left <= max(ROUNDING, error) and _cost(part) <= cost + gain:
             return left
         put_back(before)
         return error
@@ -154,9 +152,9 @@ class Certificate:
         return rows_violation(part, [row for row in part.rows if id(row) in own])
 
     def _repaired(self, reading: ModelReading, part: ModelReading, before: list[tuple[Any, Any]]) -> float:
-        """Repair the point by each repair, with the offsets chosen anew or as they are; return the violation left.
+        """Apply each repair, with new and with present offsets; return the remaining violation.
 
-        The cheapest point of those that satisfy the rows stays.
+        The cheapest of the points that satisfy the rows is kept.
         """
         assert self.repair is not None
         found = []
@@ -173,18 +171,18 @@ class Certificate:
         return left
 
     def _better_trivial(self, model: ModelReading) -> None:
-        """Put the trivial point on a model as built where it costs less than the one that is there."""
-        cost, there = _cost(model), [(v, v.value) for v in model.data(pyo.Var)]
+        """Set the trivial point of a model as built if it costs less than the present one."""
+        cost, before = _cost(model), [(v, v.value) for v in model.data(pyo.Var)]
         self.trivial(model.model)
         if not _cost(model) < cost:
-            put_back(there)
+            put_back(before)
 
     def bound_with(
         self, model: Any, duals: dict[Any, float], reported: float | None, *, minimize: bool
     ) -> float | None:
-        """Return the bound that stands: what the multipliers of a solve prove, and beside it what the solver says.
+        """Return the valid bound: that of the multipliers of a solve, or the bound that the solver reports.
 
-        The solver's word counts where no row has multipliers, or where the user has changed the model.
+        The reported bound is used if no row has multipliers, or if the user has changed the model.
         """
         assert self.built is not None
         reading = read(model)
@@ -209,14 +207,14 @@ def _cost(model: ModelReading) -> float:
     return float(pyo.value(objective)) * (1.0 if objective.sense == pyo.minimize else -1.0)
 
 
-CHOICE_SECONDS = 0.5  # a choice takes milliseconds, unless the rows are a puzzle
-CHOICE_TERMS = 100_000  # more terms of rows take longer to read than that
+CHOICE_SECONDS = 0.5  # a choice takes milliseconds, unless the rows are difficult
+CHOICE_TERMS = 100_000  # more terms take longer to read than this limit
 
 
 def _choose_integers(model: Any) -> bool:
-    """Put the free binaries at the choice with the fewest changes that the rows on them alone allow.
+    """Set the free binaries to the choice with the fewest changes that satisfies the rows on binaries only.
 
-    Return True if there is one. Rows that hold a continuous variable are not read: the caller checks the whole point.
+    Return True if there is one. Rows with a continuous variable are not read: the caller checks the whole point.
     """
     rows = []
     for row in model.component_data_objects(pyo.Constraint, active=True, descend_into=INSIDE):

@@ -1,10 +1,10 @@
-"""A change of variables under which a model's numbers are of one size, made on a view of it that a solver sees.
+"""Changes of variables after which the numbers of a model are of similar size, applied to a copy for the solver.
 
-Solvers compare with absolute tolerances. A column in units of 1e8, or one that hardly varies around 1e8, puts all that
-matters below them. With v = f u for powers of two f, and b = b' - sum_j c_j v_j for the offset b of rows that hold
-``x_j v_j + b``, the rows hold ``(x_j - c_j) f_j u_j + b'``: as many digits, all of one size. An objective that
-is never above 1e-6, say, is below them too, and is multiplied. The user's model stays as it is, and gets values and
-bounds in its own units; multipliers of rows stay, or change by the row's and the objective's factor.
+Solvers use absolute tolerances. With a column in units of 1e8, or one that hardly varies around 1e8, the relevant
+values are below these tolerances. With v = f u for powers of two f, and b = b' - sum_j c_j v_j for the offset b of rows
+with ``x_j v_j + b``, the rows contain ``(x_j - c_j) f_j u_j + b'``: the same digits in similar size. An objective that
+is never above 1e-6, for example, is below the tolerances too, and is multiplied. The model of the user does not change;
+it gets values and bounds in its own units. Multipliers of rows change by the factors of the row and the objective.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from solvers.model.expressions import variables
 from solvers.values import INSIDE, bounds_of
 
 LEVEL = 8.0  # a row whose largest coefficient is below its inverse is multiplied
-SHORT = 16  # variables; longer rows are the data's, which come in one size
-LEAST = 1e-30  # an objective's size, below which it is left below tolerances
+SHORT = 16  # variables; longer rows are data rows, whose numbers are of similar size
+LEAST = 1e-30  # size of an objective; smaller objectives are scaled as if they had this size
 
 
 @dataclass
@@ -37,9 +37,9 @@ class Change:
     - ``offset``: a variable b, b = b' - sum_j c_j v_j.
     - ``centre``: list of (c, variable), the terms of that sum.
     - ``rows``: list of (row, f), rows to be multiplied by f, a power of two.
-    - ``most``: an upper bound on the optimum of the model as built, which the factors may assume; infinite if the
+    - ``most``: an upper bound on the optimum of the model as built, on which the factors may depend; infinite if the
       builder has none. If it is small, the objective is multiplied by a power of two.
-    - ``times``: a power of two by which it is multiplied besides.
+    - ``times``: a further power of two by which the objective is multiplied.
     """
 
     factors: list[tuple[Any, float]]
@@ -50,9 +50,10 @@ class Change:
     times: float = 1.0
 
     def violation(self, rows: Iterable[Any]) -> float:
-        """Return the largest violation of rows of a user in the new units, where these are smaller than the model's.
+        """Return the largest violation of rows of a user in the new units, if these are smaller than the old ones.
 
-        There w = 2e-7 may be twice what the row ``w <= 1e-7`` allows. A violation is relative to 1 or the side.
+        For example, w = 2e-7 is twice the value that the row ``w <= 1e-7`` allows. A violation is relative to 1 or to
+        the side, whichever is larger.
         """
         factors, declared = {id(v): f for v, f in self.factors}, {id(row) for row, _ in self.rows}
         worst = 0.0
@@ -65,24 +66,26 @@ class Change:
         return worst
 
     def moved(self, copies: dict[int, Any], rows: dict[int, Any]) -> Change:
-        """Return the change of a copy, whose variables and rows stand by the id of this one's."""
+        """Return the change for a copy; ``copies``, ``rows``: its variables and rows by the id of the originals."""
         return Change(
             [(copies[id(v)], f) for v, f in self.factors],
             None if self.offset is None else copies[id(self.offset)],
             [(c, copies[id(v)]) for c, v in self.centre],
             [(rows[id(row)], f) for row, f in self.rows if id(row) in rows],
-            self.most,  # of the model's parameters, which the copy shares for its time
+            self.most,  # an expression of parameters of the model, which exists as long as the copy
             self.times,
         )
 
 
 def level(row: Any, factors: Mapping[int, float], *, longest: float = SHORT) -> tuple[float, float]:
-    """Return what brings a short row, of a user or of a disjunction, to the size of its new variables.
+    """Return the factor that brings a short row to the size of its new variables, and the largest big-M in the row.
 
-    The row is linear or quadratic, and is multiplied where its coefficients are small. Returned as well is the largest
-    coefficient of an integer variable in a linear row where a continuous one has 1, or the bound of a continuous
-    variable that it is multiplied by: solvers write such a product with that bound as a big-M. ``factors``: by the id
-    of a variable. ``longest``: a row of more variables is not read.
+    The factor is 1 unless the row is linear or quadratic with small coefficients. The big-M is the largest coefficient
+    of an integer variable relative to that of a continuous one in a linear row, or the bound of a continuous variable
+    in a product with an integer one, because solvers reformulate such a product with that bound.
+
+    - ``factors``: factors of the variables by their id.
+    - ``longest``: largest number of variables of a row that is read.
     """
     held = row.body.linear_vars if type(row.body) is LinearExpression else list(variables(row.body))
     if len(held) > longest or not any(id(v) in factors for v in held):
@@ -105,7 +108,7 @@ def level(row: Any, factors: Mapping[int, float], *, longest: float = SHORT) -> 
 
 
 class Changed:
-    """A view of a model in the new variables: a model of its own, to be solved in place of the other."""
+    """A copy of a model in the new variables, which is solved in place of the model."""
 
     def __init__(self, model: Any, change: Change) -> None:
         self._factor = {id(v): (v, f) for v, f in change.factors if v.is_continuous()}
@@ -119,12 +122,12 @@ class Changed:
         self._times = change.times * (float(2.0 ** -np.frexp(most)[1]) if most < 1 / LEVEL else 1.0)
         self.model = pyo.ConcreteModel(name=model.name)
         self._new: dict[int, Any] = {}
-        self.steepest = 0.0  # the largest coefficient of an integer variable beside a continuous one of 1
+        self.steepest = 0.0  # the largest big-M, see ``level``
         self._add_variables()
         self._add_rows(model)
 
     def bring_back(self) -> None:
-        """Put the view's values on the model, in its own variables; what is fixed there stays as it is."""
+        """Copy the values to the variables of the model, except to fixed ones."""
         for key, (v, f) in self._factor.items():
             if not v.fixed:
                 v.set_value(f * self._new[key].value, skip_validation=True)
@@ -133,21 +136,21 @@ class Changed:
             self._offset.set_value(self._new[id(self._offset)].value - moved, skip_validation=True)
 
     def rows_of(self, rows: list[Any]) -> list[Any]:
-        """Return the view's rows for rows of the model."""
+        """Return the rows of the copy for rows of the model."""
         return [self._row[id(row)] for row in rows]
 
     def duals_of(self, rows: list[Any], duals: dict[Any, float]) -> dict[Any, float]:
-        """Return multipliers of the model's rows from those of the view's; rows of another model have none."""
+        """Return the multipliers of rows of the model; rows of another model are left out."""
         seen = [row for row in rows if id(row) in self._row]
         found = ((row, duals.get(self._row[id(row)]), self._row_factor.get(id(row), 1.0)) for row in seen)
         return {row: f * multiplier / self._times for row, multiplier, f in found if multiplier is not None}
 
     def bound_of(self, bound: float | None) -> float | None:
-        """Return a bound of the model's objective from one of the view's."""
+        """Return the bound of the objective of the model for a bound of the copy."""
         return None if bound is None else bound / self._times
 
     def add(self, rows: Any, body: LinearExpression, lower: float) -> None:
-        """Add ``body >= lower``, on the model's variables, to a ConstraintList of the view, its coefficients near 1."""
+        """Add ``body >= lower``, on variables of the model, to a ConstraintList of the copy; scale it to size 1."""
         f = [self._factor.get(id(v), (v, 1.0))[1] for v in body.linear_vars]
         size = max((abs(c) * factor for c, factor in zip(body.linear_coefs, f, strict=True)), default=0.0)
         factor = float(2.0 ** -np.frexp(size)[1]) if size > 0.0 else 1.0
@@ -155,11 +158,11 @@ class Changed:
         self._row_factor[id(row)] = factor
 
     def multiplier(self, row: Any, dual: float) -> float:
-        """Return the multiplier of a row as it was given to ``add``, from that of the view's."""
+        """Return the multiplier of a row that was passed to ``add``."""
         return self._row_factor[id(row)] * dual / self._times
 
     def seen_of(self, held: list[Any]) -> list[Any]:
-        """Return what stands for variables in the view: integer ones stand for themselves."""
+        """Return the variables of the copy for variables of the model; integer variables are shared."""
         return [self._new.get(id(v), v) for v in held]
 
     def _add_variables(self) -> None:
@@ -201,7 +204,7 @@ class Changed:
         view.constant = pyo.Expression(range(len(rows)))
         self._row = {}
         factors = {key: f for key, (_, f) in self._factor.items()}
-        read: set[int] = set()  # components; the long rows of one are alike
+        read: set[int] = set()  # components; the long rows of a component are similar
         for k, row in enumerate(rows):
             component = id(row.parent_component())
             by_size, steep = level(row, factors, longest=SHORT if component in read else np.inf)
@@ -210,7 +213,7 @@ class Changed:
             f = self._row_factor.setdefault(id(row), by_size)
             lower, upper = (None if end is None else f * end for end in (row.lb, row.ub))
             body = rewrite(row.body, f)
-            if type(body) in native_numeric_types:  # Pyomo takes no relation of two numbers for a row
+            if type(body) in native_numeric_types:  # Pyomo accepts no relation of two numbers as a row
                 view.constant[k] = body
                 body = view.constant[k]
             view.rows[k] = body == lower if row.equality else (lower, body, upper)
@@ -227,7 +230,7 @@ class Changed:
         view.objective = pyo.Objective(expr=rewrite(objective.expr, self._times), sense=objective.sense)
 
     def _rewriter(self) -> Callable[[Any, float], Any]:
-        """Return a function that writes f times an expression in the new variables."""
+        """Return a function (expression, f) -> f times the expression in the new variables."""
         substitution: dict[int, Any] = {key: f * self._new[key] for key, (_, f) in self._factor.items()}
         if self._offset is not None:
             substitution[id(self._offset)] = self._moved_offset()
@@ -243,7 +246,7 @@ class Changed:
         return rewrite
 
     def _linear(self, expression: Any, factor: float) -> Any:
-        """Write a dense row in the new variables; a centred coefficient is one subtraction, correctly rounded."""
+        """Return a dense row in the new variables; a centred coefficient is one correctly rounded subtraction."""
         held = list(expression.linear_vars)
         coefficients = np.array([float(pyo.value(c)) for c in expression.linear_coefs])
         keys = [id(v) for v in held]

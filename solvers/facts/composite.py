@@ -1,12 +1,12 @@
-r"""What a model tells the driver "two-layer": few columns of a matrix, and a risk that is known by its worst row only.
+r"""Facts for the driver "two-layer": a model with few columns of a matrix and a risk given by its most violated row.
 
 .. math::
     \min_{d \in D,\ w}\ \tfrac12 \textstyle\sum_j w_j^2 / d_j + C\, r(X w), \qquad
     D = \{d : \textstyle\sum_j d_j = B,\ 0 \le d \le 1\}, \\
     r(v) = \max\bigl(0,\ \max_k\ h\, (s_k - u_k \cdot v)\bigr)
 
-The rows k are too many to write, and the columns of X may be. Nothing here knows what they are: a labelling of all
-samples, or the largest residual of a regression.
+The rows k, and sometimes the columns of X, are too many to state. A row may be a labelling of all samples, or the
+largest residual of a regression.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from solvers.reading import ModelReading, read
 
 @dataclass(frozen=True)
 class RiskRow:
-    """The row ``h (side - coefficients . v)`` of a risk; ``coefficients`` (n,) are int8 where they can be."""
+    """The row ``h (side - coefficients . v)`` of a risk; ``coefficients`` (n,) are int8 if possible."""
 
     coefficients: np.ndarray
     side: float
@@ -41,7 +41,7 @@ class CompositeRisk(Facts):
     ----------
     matrix : ndarray or scipy sparse array of shape (n, m)
     worst : callable
-        v (n,) -> the ``RiskRow`` with the largest value there.
+        v (n,) -> the ``RiskRow`` with the largest value at v.
     budget : Param or int
         B, a whole number.
     weight : Param or float
@@ -51,8 +51,8 @@ class CompositeRisk(Facts):
     scale : float
         h, above 0.
     shares : Var component, optional
-        d, of which only those need exist that somebody asks for: linear rows, bounds and fixed values of it are
-        honoured, and rows that hold it together with continuous variables of the user's own.
+        d; only the used elements need to exist. Linear rows, bounds and fixed values of d are respected, and rows on d
+        and new continuous variables of the user.
     column : callable, optional
         Index of ``shares`` -> its column.
     """
@@ -65,7 +65,7 @@ class CompositeRisk(Facts):
     scale: float = 1.0
     shares: Any = None
     column: Callable[[Any], int] | None = None
-    own: list[Any] = field(default_factory=list, init=False)  # the builder's components of variables, shares aside
+    own: list[Any] = field(default_factory=list, init=False)  # variables of the builder except the shares
     default_solver: str = field(default="two-layer", kw_only=True)
     implicit: str = field(default="an oracle for its rows", kw_only=True)  # "": the model states all rows
 
@@ -75,7 +75,7 @@ class CompositeRisk(Facts):
         self.own = [c for c in model.component_objects(pyo.Var) if c is not self.shares]
 
     def edits(self, model: Any) -> list[str]:
-        """Name what the driver does not see: all that is not as built, rows on the shares aside."""
+        """Return the edits that the driver does not support: all except rows on the shares."""
         assert self.built is not None
         reading = read(model)
         if self.shares is None:
@@ -93,7 +93,7 @@ class CompositeRisk(Facts):
         return found
 
     def restriction(self, model: Any) -> Restriction | None:
-        """Return what restricts the shares besides the budget; None where nothing does."""
+        """Return the restrictions of the shares in addition to the budget; None if there are none."""
         if self.shares is None or self.column is None:
             return None
         reading = read(model)
@@ -107,14 +107,14 @@ class CompositeRisk(Facts):
         return Restriction(rows, [(self.column(v.index()), v) for v in ours.values()], others)
 
     def _rows(self, reading: ModelReading) -> list[Any]:
-        """Return the added rows that are linear in shares and continuous variables that are not the builder's."""
+        """Return the added rows that are linear in shares and new continuous variables."""
         assert self.built is not None
-        known, mine = {id(row) for row in self.built.rows}, set(map(id, self.own))
+        mine = set(map(id, self.own))
 
         def fits(v: Any) -> bool:
             return id(v.parent_component()) not in mine and (v.fixed or v.is_continuous())
 
-        added = (row for row in reading.rows if id(row) not in known)
+        added = self.built.added(reading.rows)
         return [row for row in added if all(map(fits, variables(row.body))) and is_linear(row.body)]
 
     def _active(self, reading: ModelReading) -> list[Any]:
@@ -123,7 +123,7 @@ class CompositeRisk(Facts):
 
 @dataclass(frozen=True)
 class Restriction:
-    """Rows on the shares: ``shares`` (column, variable) that they hold or that have a box, and ``others`` of theirs."""
+    """Rows on the shares; ``shares``: (column, variable) in the rows or with bounds; ``others``: other variables."""
 
     rows: list[Any]
     shares: list[tuple[int, Any]]
@@ -131,5 +131,5 @@ class Restriction:
 
     @property
     def first(self) -> str:
-        """Name one of them."""
+        """The name of the first restriction."""
         return f'row "{self.rows[0].name}"' if self.rows else f'the bounds or the value of "{self.shares[0][1].name}"'

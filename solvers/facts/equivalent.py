@@ -1,18 +1,19 @@
-r"""The same problem once more, on components of its own, which a decomposition driver solves and proves.
+r"""Equivalent models: the same problem with other components, which a decomposition driver solves and proves.
 
-A builder whose model writes a choice with continuous r in [0, 1] in place of sigma in {0, 1} declares how to build the
-model with sigma. It guarantees that every point of its model gives a point of the equivalent model at no higher cost,
-with sigma_j = 1 where r_j = 1, sigma_j = 0 where r_j < 1 and all else equal, and that every point of the equivalent
-model is a point of the model.
+A builder that models a choice with continuous r in [0, 1] in place of sigma in {0, 1} declares how to build the model
+with sigma. It guarantees that every point of its model gives a point of the equivalent model at no higher cost, with
+sigma_j = 1 if r_j = 1, sigma_j = 0 if r_j < 1 and equal other variables, and that every point of the equivalent model
+is a point of the model.
 
 Rows on r
-    of the user's own hold for sigma too if rounding a fraction down keeps them: all of their r are binary; or it is an
-    upper bound and the coefficients of r are >= 0, or a lower one and they are <= 0, whatever else it holds; or it says
-    r_a <= r_b or r_a = r_b, where one may be integer; or it is on r alone, with coefficients of one sign, and the other
-    side is 0 at most or as large as can be. Fractions could satisfy any other row at a lower cost.
+    that the user adds hold for sigma too if they still hold when fractions are rounded down. This is true in the
+    following cases: all their r are binary; it is an upper bound with coefficients of r >= 0, or a lower bound with
+    coefficients <= 0; it is r_a <= r_b or r_a = r_b, and one of them may be integer; it is on r only, with coefficients
+    of one sign, and the other side is at most 0 or as large as possible. Fractions could satisfy any other row at a
+    lower cost.
 Bounds
-    Where every point of the edited model is one of the model as built, the equivalent model with the rows that hold for
-    sigma is a relaxation of it, so its bound holds.
+    If every point of the edited model is a point of the model as built, the equivalent model with the rows that hold
+    for sigma is a relaxation of it, so its bound is valid.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ from solvers.values import INSIDE, same, state
 
 @dataclass(frozen=True)
 class EquivalentModel:
-    """How a model is built anew as one that ``driver`` proves.
+    """Construction of a model that ``driver`` can solve and prove.
 
-    - ``build``: model -> the equivalent model with the current values of parameters, without the user's edits.
-    - ``choices``: model or equivalent model -> the variables that choose, in one order for both.
-    - ``load``: (model, equivalent): write the equivalent model's point on the model as built.
+    - ``build``: model -> the equivalent model with the present values of parameters, without edits of the user.
+    - ``choices``: model or equivalent model -> the choice variables, in the same order for both.
+    - ``load``: (model, equivalent) -> None: copies the point of the equivalent model to the model as built.
     - ``driver``: str.
-    - ``floor``: no point of the model as built costs less.
+    - ``floor``: a lower bound of the objective of the model as built.
     """
 
     build: Callable[[Any], Any]
@@ -53,23 +54,23 @@ class EquivalentModel:
     floor: float = 0.0
 
     def __deepcopy__(self, memo: dict[int, Any]) -> EquivalentModel:
-        """Return this object, which holds nothing of the model: its clone shares it."""
+        """Return this object, which a clone of the model shares, because it refers to no component."""
         return self
 
     def exact(self, model: Any, built: AsBuilt) -> Any:
-        """Return the equivalent model with the user's rows on the choices.
+        """Return the equivalent model with the rows of the user on the choices.
 
-        Raises ModelError, naming an edit that the equivalent model cannot have.
+        Raises ModelError, naming an edit that the equivalent model does not support.
         """
         for edit in self._edits(model, built):
             raise ModelError(
-                f"{edit}: {self.driver} solves a 0/1 choice in place of this model, which does not have that. State it "
-                f"on a binary sigma, or solve the model by name: {either(C.SOS)}."
+                f"{edit}: {self.driver} solves an equivalent model with 0/1 choices, which does not support this edit. "
+                f"State it on a binary sigma, or solve the model by name: {either(C.SOS)}."
             )
         return self.relaxed(model, built)
 
     def _edits(self, model: Any, built: AsBuilt) -> Iterator[str]:
-        """Yield, in words, what of the user's edits the equivalent model leaves out."""
+        """Yield the edits of the user that the equivalent model does not contain, as text."""
         choices = {id(v) for v in self.choices(model)}
         if not built.restricted(model):
             yield "A row, bound or objective is no longer as built"
@@ -83,13 +84,13 @@ class EquivalentModel:
                 yield f'Variable "{v.name}" is bounded or fixed by a fraction'
         for row in _added(model, built):
             if not self._holds(model, built, row):
-                yield f'Row "{row.name}" is not on sigma alone, or a fraction of it may satisfy it'
+                yield f'Row "{row.name}" is not on sigma only, or fractions of sigma may satisfy it'
 
     def relaxed(self, model: Any, built: AsBuilt) -> Any:
         """Return a relaxation of a model whose points are all points of the model as built."""
         equivalent = self.build(model)
         pairs = list(zip(self.choices(model), self.choices(equivalent), strict=True))
-        for given, chosen in pairs:  # above a bound below 1 there is no 1, and no fraction is above 1
+        for given, chosen in pairs:  # an upper bound below 1 excludes 1, and a lower bound of 1 excludes fractions
             least, most = (given.value, given.value) if given.fixed else given.bounds
             if most < 1:
                 chosen.setub(0)
@@ -100,7 +101,7 @@ class EquivalentModel:
         own = {id(v): v for row in rows for v in variables(row.body) if id(v) not in known}
         equivalent.own_variables = pyo.Reference(dict(enumerate(own.values())), ctype=pyo.Var)
         there = {id(given): chosen for given, chosen in pairs}
-        parts: dict[int, Any] = {}  # under the names they have, for the message that says which of them clash
+        parts: dict[int, Any] = {}  # with the names of the user, for the message about conflicting rows
         for row in rows:
             part, sides = row.parent_component(), (row.lower, replace_expressions(row.body, there), row.upper)
             if id(part) in parts:
@@ -113,7 +114,7 @@ class EquivalentModel:
         return equivalent
 
     def _holds(self, model: Any, built: AsBuilt, row: Any) -> bool:
-        """Return whether a row is on the choices and variables of the user's own, and holds for whole choices too."""
+        """Return True if a row is on the choices and on variables of the user, and holds for integer choices too."""
         choices = {id(v): v for v in self.choices(model)}
         inside = {id(v) for v in built.variables} - set(choices)
         held = list(variables(row.body))
@@ -123,14 +124,12 @@ class EquivalentModel:
 
 
 def _added(model: Any, built: AsBuilt) -> list[Any]:
-    """Return the rows that are not the builder's."""
-    known = {id(row) for row in built.rows}
-    rows = model.component_data_objects(pyo.Constraint, active=True, descend_into=INSIDE)
-    return [row for row in rows if id(row) not in known]
+    """Return the rows that are not in the snapshot, including those of disjuncts."""
+    return built.added(model.component_data_objects(pyo.Constraint, active=True, descend_into=INSIDE))
 
 
 def _rounds_down(row: Any, fractions: set[int]) -> bool:
-    """Return whether a row still holds where some of these variables, in [0, 1), are put to 0."""
+    """Return True if a row still holds after some of these variables, which are in [0, 1), are set to 0."""
     if not fractions:
         return True
     repn = generate_standard_repn(row.body, compute_values=True)

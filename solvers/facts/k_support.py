@@ -1,4 +1,4 @@
-r"""The regulariser that spreads weights over a budget of columns: half the squared k-support norm, in closed form.
+r"""Half the squared k-support norm, the regulariser of weights with a budget of columns, in closed form.
 
 Claim
     With D = {d : sum d = B, 0 <= d <= 1}, B a whole number, z the absolute values of w in falling order and S_r = sum
@@ -13,8 +13,8 @@ Proof
     The Lagrangian of sum d = B gives d_j = min(1, |w_j| / t) for some t >= 0: the B - r - 1 largest have d = 1, and
     the others share the remaining r + 1 in proportion, d_i = (r + 1) z_i / S_r, at the cost S_r^2 / (r + 1). Each r
     with the last d_i <= 1 is a point of D, so no value is too small, and the optimal r is among them. It is the
-    largest: with z = z_{B - r}, the value falls by (r z - S_{r-1})^2 / (r (r + 1)) from r - 1 to r, and what holds for
-    r holds for r - 1, as S_{r-1} = S_r - z. (By the values alone r is known to half of the digits.)
+    largest: with z = z_{B - r}, the value falls by (r z - S_{r-1})^2 / (r (r + 1)) from r - 1 to r, and the condition
+    for r implies that for r - 1, as S_{r-1} = S_r - z. (A comparison of values determines r to half of the digits.)
 Conjugate
     max over w of ``c.w - Omega(w)`` = max over D of ``1/2 sum_j d_j c_j^2``, half the sum of the B largest c_j^2.
 Source
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-TIE = 1e-12  # relative: what rounding may take from the sum on the right
+TIE = 1e-12  # relative rounding error of the sum on the right
 
 
 def half_norm(w: FloatArray, budget: int) -> tuple[float, FloatArray]:
@@ -67,18 +67,18 @@ def norm_at(w: FloatArray, d: FloatArray) -> float:
 
 
 def largest(c: FloatArray, budget: int) -> NDArray[np.intp]:
-    """Return the places of the B largest ``|c_j|``, in rising order; of equal ones any, the same each time."""
+    """Return the positions of the B largest ``|c_j|`` in ascending order; ties are broken deterministically."""
     if budget >= len(c):
         return np.arange(len(c))
     return np.sort(np.argpartition(-np.abs(c), budget - 1)[:budget])
 
 
 def vertices(d: FloatArray, budget: int, least: float = 1e-7) -> tuple[list[NDArray[np.intp]], FloatArray]:
-    """Return sets of B places, and shares, with which d in D is the mean of the sets' 0/1 vectors.
+    """Return sets of B positions, and shares, such that d in D is the weighted mean of the 0/1 vectors of the sets.
 
-    Laid end to end, the d_j fill [0, B]; for each u in [0, 1) the points u, u + 1, ... meet B of them, and the sets
-    change where an end passes: at most as many times as there are fractions. What d lacks of B is filled up first.
-    Shares below ``least`` are left out.
+    Laid end to end, intervals of lengths d_j fill [0, B]. For each u in [0, 1) the points u, u + 1, ... are in B of
+    them. The sets change when a point passes an end, at most as many times as there are fractions. If the sum of d is
+    below B, d is first increased. Shares below ``least`` are left out.
 
     >>> sets, shares = vertices(np.array([1.0, 0.75, 0.25]), 2)
     >>> [t.tolist() for t in sets], shares

@@ -1,4 +1,4 @@
-r"""The cut of a subproblem with squares of switched weights and anything convex, from a solver's multipliers.
+r"""Cuts of a subproblem with squares of switched weights and convex functions, from the multipliers of a solver.
 
 Write the subproblem at x as
 
@@ -6,45 +6,44 @@ Write the subproblem at x as
     q(x) = \min_{w, z}\ f(w, z) \quad \text{s.t. } \ell \le A (w, z) + B x \le u,\ g_k(w, z) \le 0,\
     w, z \text{ in their bounds},\ w_j = 0 \text{ where } x_j = 0
 
-with the complicating x, of which the first n are 0/1 and switch one weight each, and z all other variables. How the
-model states the last part is its own affair; where it says w_j^2 <= s_j x_j, s_j is the ``square`` of w_j, and may be
-in rows and have a cost like any other of z. f and g_k are linear or convex quadratic. With multipliers r (r+ on lower,
-r- on upper sides) and mu >= 0,
+with the complicating x, of which the first n are 0/1 and switch one weight each, and z all other variables. The model
+may state the last condition in any form. If it is w_j^2 <= s_j x_j, s_j is the ``square`` of w_j, and may be in rows
+and have a cost like the other z. f and g_k are linear or convex quadratic. With multipliers r (r+ on lower, r- on upper
+sides) and mu >= 0,
 
 .. math::
     q(x) \ge \ell^\top r^+ - u^\top r^- - r^\top B x + \min_{w, z} \{f(w, z) + \mu^\top g(w, z) - r^\top A (w, z)\}
 
-What is curved in the minimum are squares of weights, in no product, and else it is put below it by its tangent at the
-point that the solver found. That leaves, for costs d_k of z, d_j and 1/2 h_j w_j^2 of w, and v = -d on w,
+The nonlinear terms in the minimum are squares of weights that are in no product. All others are replaced by their
+tangents at the point of the solver. The rest is, for costs d_k of z, d_j and 1/2 h_j w_j^2 of w, and v = -d on w,
 
 .. math::
     \sum_{z_k} \min_{z_k} d_k z_k + \sum_j x_j \min_{w_j} (\tfrac12 h_j w_j^2 - v_j w_j),
 
-each minimum over the variable's bounds. A square s_j with the cost d_s makes h_j larger by 2 d_s, as w_j^2 is the least
-that it can be. A solver's multipliers leave d_k on an unbounded z_k near 0 only, so ``RowCut`` moves multipliers r
-towards 0, which it may do at will, until these minima are finite. Where the minimum over w_j is not, h_j being 0, the
-coefficient of x_j is -inf: the cut says nothing where x_j = 1.
+each minimum over the bounds of the variable. A square s_j with the cost d_s increases h_j by 2 d_s, because w_j^2 is
+its smallest value. The multipliers of a solver leave d_k for an unbounded z_k near 0 only, so ``RowCut`` moves
+multipliers r towards 0, which is always valid, until these minima are finite. If the minimum over w_j is not finite,
+with h_j = 0, the coefficient of x_j is -inf: the cut gives no bound at x_j = 1.
 
 Rounding
-    With R rows, d_k is within gamma_(R+2) of the sizes of its terms, ``|c_k| + sum_i |a_ik r_i|``. A minimum is concave
-    in d_k, so that the least over the interval of d_k is at one of its ends: that is what is taken, for every term. A
-    variable with an infinite bound needs d_k of the right sign, or 0, exactly. Where it is so to rounding, exact
-    multipliers with it are near: the rows that push it to the wrong side, of at least half the size less the error, are
-    scaled down by a share of 3 gamma_(R+2), which changes every other term by no more than that share of its size.
-    ``share_of`` is 8 u (R + 20) and covers both. Several variables with infinite bounds in the same rows are repaired
-    one after another, and the last ones may undo the first to second order. Slopes are lowered: x is at least 0.
-    The slopes of tangents are taken as exact.
+    With R rows, the error of d_k is at most gamma_(R+2) times the sizes of its terms, ``|c_k| + sum_i |a_ik r_i|``. A
+    minimum is concave in d_k, so its least value over the interval of d_k is at one of the ends; this value is used for
+    every term. A variable with an infinite bound needs d_k of the right sign, or 0, exactly. If this holds up to
+    rounding, there are exact multipliers near: the rows with contributions of the wrong sign, of at least half the size
+    less the error, are scaled down by a share of 3 gamma_(R+2), which changes every other term by at most that share of
+    its size. ``share_of`` is 8 u (R + 20) and covers both. Several variables with infinite bounds in the same rows are
+    repaired one after another, and the last ones may undo the first to second order. Slopes are lowered, because x is
+    at least 0. The slopes of tangents are taken as exact.
 
-Lower bounds of a linear cost over a master's rows and bounds, by weak duality: an LP solver only proposes.
+Bounds of a master
+    Lower bounds of a linear cost over rows and bounds follow from weak duality with the multipliers of an LP solver.
+    For multipliers r (r+ on lower, r- on upper sides) of ``l <= A z <= u`` and d = c - A'r,
 
-For multipliers r (r+ on lower, r- on upper sides) of ``l <= A z <= u`` and d = c - A'r,
+    .. math:: c^\top z \ge l^\top r^+ - u^\top r^- + \sum_k \min_{z_k} d_k z_k
 
-.. math:: c^\top z \ge l^\top r^+ - u^\top r^- + \sum_k \min_{z_k} d_k z_k
-
-over all z within the bounds, whatever r is. Where one of some columns F, which are 0 or 1, must be 1, the right side is
-min { d_j : j in F } larger if that is above 0. It also gains the multiplier of the row that says so,
-sum over F of z_j >= 1. Where a variable has an infinite bound, r is moved until d_k has the right sign, and every term
-is taken at its least within its rounding error, as in ``row_cut``.
+    over all z within the bounds, for any r. If one of some 0/1 columns F must be 1, the right side increases by
+    min { d_j : j in F } if that is above 0, and by the multiplier of the row that states this, sum over F of z_j >= 1.
+    Infinite bounds and rounding are handled as above.
 """
 
 from __future__ import annotations
@@ -67,15 +66,16 @@ from solvers.model.linear import LinearRows
 from solvers.values import same, state
 
 EPSILON = float(np.finfo(float).eps)
-FLAT = 1e-12  # a curvature up to this, of the largest there is, is rounding
+FLAT = 1e-12  # curvatures up to this share of the largest one are rounding
 
 
 class RowCut:
-    """The cut of a subproblem with switched weights, from multipliers; the module's text derives it.
+    """Cut of a subproblem with switched weights, from multipliers; see the module.
 
-    ``w``: the weights, in the order of the complicating variables that switch them. ``squares``: of each weight w_j the
-    variable s_j of the row w_j^2 <= s_j x_j, where there is one. ``auxiliary``: variables that only state what is
-    switched: no row of the user, cost or changed bound may be on them.
+    - ``w``: the weights, in the order of the complicating variables that switch them.
+    - ``squares``: for each weight w_j the variable s_j of the row w_j^2 <= s_j x_j, if there is one.
+    - ``auxiliary``: variables that only state the switches: rows of the user, costs and changed bounds on them are
+      rejected.
     """
 
     def __init__(self, w: list[Any], squares: Sequence[Any] = (), auxiliary: Sequence[Any] = ()) -> None:
@@ -92,8 +92,11 @@ class RowCut:
     ) -> Cut:
         """Return the cut over the complicating variables, after repairing the multipliers.
 
-        ``rows``: A, the sides and the linear costs. ``curves``: (multiplier, curved function), 1 for the objective's.
-        ``at``: the point of their tangents. ``links``: B, over all complicating variables; by default none is in a row.
+        - ``rows``: A, the sides and the linear costs.
+        - ``curves``: (multiplier, nonlinear function); the multiplier of the objective is 1.
+        - ``at``: the point of their tangents.
+        - ``links``: B, over all complicating variables; None if they are in no row.
+
         Raises ModelError if a row, cost or bound is on an auxiliary variable, or the multipliers cannot be repaired.
         """
         column = {id(v): k for k, v in enumerate(rows.variables)}
@@ -106,19 +109,21 @@ class RowCut:
             if weight <= 0.0:
                 continue
             squares_of_w, rest = curve.apart(w)
-            slope, level = rest.tangent(_given(at)) if rest.matrix.nnz else (rest.slope, rest.constant)
+            if rest.matrix.nnz and at is None:
+                raise ValueError("a function with more than squares of weights needs the point of its tangent")
+            slope, level = (rest.slope, rest.constant) if at is None else rest.tangent(at)
             h += weight * squares_of_w
             cost, constant = cost + weight * slope, constant + weight * level
         x_lower, x_upper = rows.x_lower.copy(), rows.x_upper.copy()
-        x_lower[[*w, *auxiliary]] = x_upper[[*w, *auxiliary]] = 0.0  # the terms of z alone
+        x_lower[[*w, *auxiliary]] = x_upper[[*w, *auxiliary]] = 0.0  # the terms of z only
         others = replace(rows, cost=cost, constant=constant, x_lower=x_lower, x_upper=x_upper)
         bound, r, d, error = _repaired_bound(others, np.asarray(multipliers, dtype=float))
         if not np.isfinite(bound):
             least = least_terms(np.zeros(len(d)), d, error, x_lower, x_upper)
             name = rows.variables[int(np.argmin(least))].name
             raise ModelError(
-                f'The multipliers of the edited subproblem prove no bound, because variable "{name}" has none: bound '
-                f"it, or solve the whole model with {either(C.MIQCP)}."
+                f'The multipliers of the edited subproblem prove no bound, because variable "{name}" is unbounded: '
+                f"bound it, or solve the whole model with {either(C.MIQCP)}."
             )
         if len(squares):
             h += 2.0 * np.maximum(d[squares] - error[squares], 0.0)
@@ -139,21 +144,15 @@ class RowCut:
         named += [f'The bound of "{v.name}" is' for v in changed]
         if named:
             raise ModelError(
-                f"{named[0]} on a variable that only writes selection down, which no cut covers: state it on the "
-                f"weights or on what selects them, or solve the whole model with {either(C.MIQCP)}."
+                f"{named[0]} on a variable that only states the selection, which the cuts do not support: state it on "
+                f"the weights or on the binaries that select them, or solve the whole model with {either(C.MIQCP)}."
             )
 
 
-def _given(at: np.ndarray | None) -> np.ndarray:
-    if at is None:
-        raise ValueError("a curved function of more than the weights' squares needs the point of its tangent")
-    return at
-
-
 def least_terms(h: np.ndarray, d: np.ndarray, error: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Return the least of 1/2 h w^2 + d w over bounds and over d within its error, of each; -inf where there is none.
+    """Return the minima of 1/2 h w^2 + d w over the bounds and over d within its error; -inf if unbounded.
 
-    A d of the wrong sign for an infinite bound, but within its error, counts as 0 there.
+    A d of the wrong sign for an infinite bound counts as 0 if it is within its error.
     """
     curved = h > FLAT * max(1.0, float(h.max(initial=0.0)))
     near = (np.abs(d) <= error) & ~curved
@@ -169,10 +168,10 @@ def least_terms(h: np.ndarray, d: np.ndarray, error: np.ndarray, lower: np.ndarr
 
 
 def dual_feasible(rows: LinearRows, multipliers: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Return multipliers of the right signs with reduced costs d >= 0 where z is unbounded above, <= 0 where below.
+    """Return multipliers of the right signs with reduced costs d >= 0 for z unbounded above, and d <= 0 below.
 
-    A multiplier may always be moved towards 0. Where d has the wrong sign by more than rounding, the rows that push it
-    there are scaled down just enough: first for all variables with one infinite bound, then for each free one.
+    A multiplier may always be moved towards 0. If d has the wrong sign by more than rounding, the rows with
+    contributions of that sign are scaled down: first for all variables with one infinite bound, then for each free one.
     """
     r = np.where(np.isfinite(rows.lower), multipliers, np.minimum(multipliers, 0.0))
     r = np.where(np.isfinite(rows.upper), r, np.maximum(r, 0.0))
@@ -193,17 +192,17 @@ def _scaled_down(rows: LinearRows, entries: Any, r: np.ndarray, group: np.ndarra
     low, up = rows.x_lower[group], rows.x_upper[group]
     wrong[group] = np.where(np.isinf(up), np.minimum(d[group], 0.0), 0.0)
     wrong[group] += np.where(np.isinf(low), np.maximum(d[group], 0.0), 0.0)
-    push = entries.data * r[entries.row]
-    guilty = push * wrong[entries.col] < 0
-    at, push = entries.col[guilty], np.abs(push[guilty])
-    total = np.bincount(at, weights=push, minlength=len(d))
-    keep = np.ones(len(r))
-    np.minimum.at(keep, entries.row[guilty], np.maximum(0.0, 1.0 - np.abs(wrong[at]) / total[at]))
-    return r * keep
+    part = entries.data * r[entries.row]
+    opposes = part * wrong[entries.col] < 0
+    at, part = entries.col[opposes], np.abs(part[opposes])
+    total = np.bincount(at, weights=part, minlength=len(d))
+    factor = np.ones(len(r))
+    np.minimum.at(factor, entries.row[opposes], np.maximum(0.0, 1.0 - np.abs(wrong[at]) / total[at]))
+    return r * factor
 
 
 def share_of(rows: LinearRows) -> float:
-    """Return what of the sizes of terms rounding may change; "Rounding" above."""
+    """Return the relative rounding error of the terms; see "Rounding" above."""
     return 4 * EPSILON * (len(rows.lower) + 20)
 
 
@@ -216,14 +215,14 @@ def reduced_costs(rows: LinearRows, r: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def lagrangian_bound(m: LinearRows, multipliers: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
     """Return the bound that multipliers of the rows prove, the reduced costs d, and their rounding errors.
 
-    The bound is -inf where the multipliers cannot be repaired. Shapes: (rows,) -> (), (variables,), (variables,).
+    The bound is -inf if the multipliers cannot be repaired. Shapes: (rows,) -> (), (variables,), (variables,).
     """
     bound, _, d, error = _repaired_bound(m, multipliers)
     return bound, d, error
 
 
 def _repaired_bound(m: LinearRows, multipliers: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Return what ``lagrangian_bound`` does, with the repaired multipliers in second place."""
+    """Return the bound, the repaired multipliers, the reduced costs and their rounding errors."""
     r = dual_feasible(m, multipliers, np.flatnonzero(np.isinf(m.x_lower) | np.isinf(m.x_upper)))
     d, error = reduced_costs(m, r)
     least, up, down = least_terms(np.zeros(len(d)), d, error, m.x_lower, m.x_upper), r > 0, r < 0
@@ -234,7 +233,7 @@ def _repaired_bound(m: LinearRows, multipliers: np.ndarray) -> tuple[float, np.n
 
 
 class RowBound:
-    """What a master's rows, bounds and costs imply alone; the first ``count`` columns are the 0/1 choices."""
+    """Lower bounds by the rows, bounds and costs of a master; its first ``count`` columns are the 0/1 choices."""
 
     def __init__(self, master: LinearRows, count: int) -> None:
         self.master, self._count = master, count
@@ -254,10 +253,10 @@ class RowBound:
     def least(
         self, lower: np.ndarray, upper: np.ndarray, among: np.ndarray, time_limit: float | None
     ) -> tuple[float, np.ndarray]:
-        """Return a lower bound of the cost within bounds, and a point to branch at.
+        """Return a lower bound of the cost within bounds, and a point for branching.
 
-        ``among`` (count,), bool: one of these is 1, none where there is no such demand; all other choices are fixed by
-        the bounds. Returns (inf, ``lower``) where nothing satisfies the rows.
+        ``among`` (count,), bool: choices of which at least one must be 1; empty without such a condition. All other
+        choices are fixed by the bounds. Return (inf, ``lower``) if no point satisfies the rows.
         """
         sides, last = self._program.lower.copy(), len(self.master.rows)
         sides[last] = float(lower[: self._count].sum()) + 1.0 if among.any() else -np.inf

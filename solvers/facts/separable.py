@@ -1,4 +1,4 @@
-"""What a model tells the driver that adds cutting planes: which variables and rows a separator stands for."""
+"""Facts for the driver ``cutting-plane``: the variables and rows that a separator replaces."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from solvers.reading import read
 
 @dataclass(frozen=True)
 class Cuts:
-    """Rows ``lower <= A x <= upper`` over the columns of the LP, and by how much a point missed the worst of them.
+    """Rows ``lower <= A x <= upper`` over the columns of the LP, and the largest violation of these by a point.
 
-    ``violation`` is relative to the sizes of the rows, 0 where there is none.
+    ``violation`` is relative to the sizes of the rows, 0 without a violated row.
     """
 
     matrix: Any
@@ -30,45 +30,45 @@ class Cuts:
 
 
 class Separator(Protocol):
-    """Stands for hidden variables and their rows; points are values of the visible variables."""
+    """Oracle for hidden variables and their rows; points are values of the visible variables."""
 
     def start(self) -> Cuts:
-        """Return rows to start from."""
+        """Return the first rows."""
 
     def separate(self, point: np.ndarray) -> Cuts:
-        """Return rows that the point violates most, none where it satisfies all."""
+        """Return the rows that the point violates most; none if it satisfies all."""
 
     def repair(self, point: np.ndarray) -> np.ndarray | None:
-        """Return a point near by that satisfies all that the separator stands for, if it has one."""
+        """Return a near point that satisfies all rows of the separator, or None."""
 
     def load(self, point: np.ndarray) -> None:
-        """Put values of the hidden variables on the model, for a point that satisfies all."""
+        """Set the hidden variables of the model for a point that satisfies all rows."""
 
 
 @dataclass
 class Separable(Facts):
-    """A separator that stands for some rows and all variables that occur in these alone.
+    """A separator that replaces some rows and all variables that are in these rows only.
 
     Parameters
     ----------
     visible : list of Var components or data
-        What the separator's points are values of.
+        The variables whose values are the points of the separator.
     hidden : list of Var components or data
-        In the rows that the separator stands for, and nowhere else.
+        Variables that are in the replaced rows only.
     rows : list of Constraint components
-        Those rows.
+        The replaced rows.
     separator : Separator
-        It reads mutable parameters of the rows when it is asked.
+        It reads mutable parameters of the rows at each call.
     lift : sparse array of shape (visible, columns), optional
-        The visible variables in terms of the LP's columns, for rows that need more columns than variables (w = w+ -
-        w-); by default each variable is a column.
+        The visible variables as linear functions of the columns of the LP, for rows that need more columns than
+        variables (w = w+ - w-); by default each variable is a column.
     lower : array over the columns, optional
-        Least values; by default none.
+        Lower bounds of the columns; by default none.
     discrete : list of Var components or data
-        Visible variables that must be integer, or fixed, for the separator to stand for the rows.
+        Visible variables that must be integer, or fixed; otherwise the separator does not replace the rows.
     proof : callable, optional
-        (model, slopes (K, visible), sides (K,), multipliers (K,)) -> what rows ``slopes . x >= sides`` of the separator
-        prove of the optimum of the model as built, whatever the multipliers are; where the model does not state them.
+        (model, slopes (K, visible), sides (K,), multipliers (K,)) -> bound on the optimum of the model as built, from
+        rows ``slopes . x >= sides`` of the separator with any multipliers; for models that do not state these rows.
     """
 
     visible: list[Any]
@@ -87,17 +87,17 @@ class Separable(Facts):
         self.built = AsBuilt.of(model, rows=rows, variables=hidden, named=(), others=(), names=True)
 
     def columns(self) -> tuple[Any, np.ndarray]:
-        """Return the lift and the least values of its columns."""
+        """Return the lift and the lower bounds of its columns."""
         lift = sparse.eye_array(len(data_of(self.visible)), format="csr") if self.lift is None else self.lift
         return lift, np.full(lift.shape[1], -np.inf) if self.lower is None else self.lower
 
     def edits(self, model: Any) -> list[str]:
-        """Name what is no longer as built in what the separator stands for, and what else holds hidden variables."""
+        """Return the edits of the replaced rows and hidden variables, and other uses of hidden variables."""
         if self.built is None:
             self.remember(model)
         assert self.built is not None
         if self.certificate is not None and self.certificate.untouched(model):
-            return []  # and dense rows need not be walked
+            return []  # without a walk over dense rows
         found = self.own_edits(model)
         mine, inside = {id(row) for row in self.built.rows}, {id(v) for v in self.built.variables}
         for row in model.component_data_objects(pyo.Constraint, active=True, descend_into=True):
@@ -109,27 +109,27 @@ class Separable(Facts):
         return found
 
     def own_edits(self, model: Any) -> list[str]:
-        """Name what is no longer as built in what the separator stands for; without a walk over the other rows."""
+        """Return the edits of the replaced rows and hidden variables, without a walk over the other rows."""
         built = self.built
         if built is None:
             return []
         relaxed = [v for v in data_of(self.discrete) if not v.is_integer() and not v.fixed]
-        found = [f'"{v.name}" is no integer any more' for v in relaxed[:1]]
+        found = [f'"{v.name}" is no longer integer' for v in relaxed[:1]]
         return [*built.lost(read(model)), *built.variable_edits(built.variables), *found]
 
 
 def _first(expression: Any, inside: set[int]) -> str:
-    """Return the name of the first variable of a set of ids in an expression, or nothing."""
+    """Return the name of the first variable of an expression whose id is in a set, or ""."""
     return next((v.name for v in variables(expression) if id(v) in inside), "")
 
 
 def no_cuts(columns: int) -> Cuts:
-    """Return no rows over so many columns."""
+    """Return an empty set of rows over some columns."""
     return Cuts(sparse.csr_array((0, columns)), np.empty(0), np.empty(0))
 
 
 def stacked(cuts: Sequence[Cuts], columns: int) -> Cuts:
-    """Return the rows of several together."""
+    """Return the rows of several sets as one."""
     if not cuts:
         return no_cuts(columns)
     return Cuts(

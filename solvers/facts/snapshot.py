@@ -1,4 +1,4 @@
-"""A model as its builder left it, for facts that hold of it only as it was built."""
+"""Snapshots of models, for facts that hold only for the model as built."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ DOMAIN = 2  # its place in a variable's state
 
 @dataclass
 class AsBuilt:
-    """What a builder made, and what it said: objects to be compared by identity, which costs milliseconds.
+    """The components of a builder and their contents, which are compared by identity in milliseconds.
 
-    All that is active in a model, or the part of it that facts speak of. Parallel lists and not dictionaries by ``id``:
-    they survive ``model.clone()`` and pickling.
+    These are all active components, or those to which facts refer. They are parallel lists and not dictionaries by
+    ``id``, because lists survive ``model.clone()`` and pickling.
     """
 
     objective: Any
     cost: Any
     sense: Any
     rows: list[Any]
-    names: list[str]  # of the rows, where asked for: a deleted one has none
+    names: list[str]  # of the rows, if requested: a deleted row has no name
     expressions: list[Any]
     variables: list[Any]
     states: list[tuple[Any, ...]]
-    named: list[Any]  # expressions, whose content may be set anew
+    named: list[Any]  # named expressions, whose content may be replaced
     contents: list[Any]
-    others: list[Any]  # components that are no rows: sets and disjunctions, say
-    members: list[Any]  # of those of them that are ordered sets
+    others: list[Any]  # other components, such as ordered sets and disjunctions
+    members: list[Any]  # of the ordered sets among them
 
     @classmethod
     def of(
@@ -48,7 +48,7 @@ class AsBuilt:
         others: Iterable[Any] | None = None,
         names: bool = False,
     ) -> AsBuilt:
-        """Take the snapshot, of all that is active in the model but for what is given."""
+        """Take the snapshot of all active components, or of the given ones of each kind."""
         model = read(model)
         objective = single_objective(model)
         rows = model.data(pyo.Constraint) if rows is None else list(rows)
@@ -71,18 +71,18 @@ class AsBuilt:
         )
 
     def untouched(self, model: Any) -> bool:
-        """Return whether the whole model is as built, nothing added and nothing changed but values of parameters."""
+        """Return True if nothing in the model was added or changed except values of parameters."""
         model, kinds = read(model), ([pyo.Constraint], [pyo.Var], [pyo.Expression], UNSEEN)
         counts = [len(model.data(*kind)) for kind in kinds]
         as_built = [len(parts) for parts in (self.rows, self.variables, self.named, self.others)]
         return not self.changed_variables() and counts == as_built and self.restricted(model)
 
     def restricted(self, model: Any) -> bool:
-        """Return whether every point of the model is one of the whole model as built, with the same objective."""
+        """Return True if every point of the model is a point of the whole model as built with the same objective."""
         return next(self.loosened(model), None) is None
 
     def loosened(self, model: Any) -> Iterator[str]:
-        """Name the edits by which a point may be one that was none, or cost something else."""
+        """Yield the edits that may make other points feasible or change their objective."""
         model = read(model)
         objectives = model.data(pyo.Objective)
         if len(objectives) != 1 or objectives[0] is not self.objective:
@@ -98,11 +98,11 @@ class AsBuilt:
         yield from (f'the bounds, domain or fixing of "{v.name}" were widened' for v in self._widened())
 
     def has_rows(self, model: Any) -> bool:
-        """Return whether all rows and other components as built are in the model still, and say the same."""
+        """Return True if all rows and other components as built are in the model, unchanged."""
         return next(self.lost(read(model)), None) is None
 
     def lost(self, model: ModelReading) -> Iterator[str]:
-        """Name the rows and other components that are no longer active in the model, and the rows that were changed."""
+        """Yield the rows and other components that are no longer active in the model, and the changed rows, as text."""
         now = {id(part) for part in (*model.data(pyo.Constraint), *model.data(*UNSEEN))}
         names = self.names or [""] * len(self.rows)
         parts = [*zip(self.rows, names, strict=True), *((part, "") for part in self.others)]
@@ -112,14 +112,14 @@ class AsBuilt:
                 yield f'row "{row.name}" was changed'
 
     def narrowed(self) -> bool:
-        """Return whether no variable may take a value now that it could not take before."""
+        """Return True if no variable can take a value that it could not take before."""
         return next(self._widened(), None) is None
 
     def _widened(self) -> Iterator[Any]:
         return (v for v, before in zip(self.variables, self.states, strict=True) if not _within(v, before))
 
     def same_cost(self) -> bool:
-        """Return whether the objective's expression and sense are as built."""
+        """Return True if the expression and the sense of the objective are as built."""
         return self.objective.expr is self.cost and self.objective.sense == self.sense
 
     def same_named(self) -> list[Any]:
@@ -127,7 +127,7 @@ class AsBuilt:
         return [e for e, before in zip(self.named, self.contents, strict=True) if e.expr is before]
 
     def stated_by_rows(self) -> dict[int, Any]:
-        """Return each row's expression by the row's id."""
+        """Return the expressions of the rows by the id of the row."""
         return dict(zip(map(id, self.rows), self.expressions, strict=True))
 
     def changed_variables(self) -> list[Any]:
@@ -135,15 +135,20 @@ class AsBuilt:
         return [v for v, before in zip(self.variables, self.states, strict=True) if not same(state(v), before)]
 
     def changed_sets(self, model: Any) -> list[Any]:
-        """Return the ordered sets that are gone from the model or say something else."""
+        """Return the ordered sets that were removed from the model or changed."""
         sets = [(c, before) for c, before in zip(self.others, self.members, strict=True) if before is not None]
         now = {id(s) for s in read(model).data(pyo.SOSConstraint)} if sets else set()
         return [s for s, before in sets if id(s) not in now or not _same_set(_members(s), before)]
 
+    def added(self, rows: Iterable[Any]) -> list[Any]:
+        """Return those of some rows that are not in the snapshot."""
+        known = {id(row) for row in self.rows}
+        return [row for row in rows if id(row) not in known]
+
     def additions(self, model: Any) -> Iterator[str]:
-        """Name rows that are new, and what was done to the objective."""
-        model, known = read(model), {id(row) for row in self.rows}
-        yield from (f'row "{row.name}" was added' for row in model.rows if id(row) not in known)
+        """Yield the added rows and the edits of the objective as text."""
+        model = read(model)
+        yield from (f'row "{row.name}" was added' for row in self.added(model.rows))
         objectives = model.objectives
         if not any(o is self.objective for o in objectives):
             yield f'the objective "{self.objective.name}" was deactivated or deleted'
@@ -152,14 +157,12 @@ class AsBuilt:
             yield f'the objective "{self.objective.name}" was changed'
 
     def variable_edits(self, now: Iterable[Any], boxed: Collection[Any] = ()) -> Iterator[str]:
-        """Name the variables that are not as built; of ``boxed`` ones bounds and fixing may be anything.
+        """Yield the variables that are not as built, as text; bounds and fixing of ``boxed`` ones are not compared.
 
-        One that was made later, of an index that had none, may be as a builder would have made it: free.
+        A variable that was created later for a new index must be free, as the builder would have created it.
         """
-        known, loose = (
-            {id(v): before for v, before in zip(self.variables, self.states, strict=True)},
-            set(map(id, boxed)),
-        )
+        known = {id(v): before for v, before in zip(self.variables, self.states, strict=True)}
+        loose = set(map(id, boxed))
         for v in now:
             if id(v) in loose:
                 continue
@@ -173,13 +176,13 @@ class AsBuilt:
 
 
 def data_of(components: Iterable[Any]) -> list[Any]:
-    """Return the data of components, indexed or not, in order and each once; data stand for themselves."""
+    """Return the data of components, indexed or not, in order and each once; data are returned unchanged."""
     found = {id(d): d for c in components for d in (c.values() if c.is_indexed() else [c])}
     return list(found.values())
 
 
 def _gone(part: Any, name: str) -> str:
-    """Return the words for a row or component that is no longer active; ``name``: of a deleted row, if known."""
+    """Return a text for a row or component that is no longer active; ``name``: of a deleted row, if known."""
     if part.parent_component() is None or part.model() is None:
         return f'row "{name}" was deleted' if name else "a row or set was deleted"
     kind = "row" if part.ctype is pyo.Constraint else part.ctype.__name__
@@ -187,7 +190,7 @@ def _gone(part: Any, name: str) -> str:
 
 
 def _members(component: Any) -> tuple[int, list[Any], list[float]] | None:
-    """Return what an ordered set says: its level, its variables and their weights; None for anything else."""
+    """Return the level, the variables and the weights of an ordered set; None for other components."""
     if component.ctype is not pyo.SOSConstraint:
         return None
     items = list(component.get_items())
@@ -200,7 +203,7 @@ def _same_set(now: Any, before: tuple[int, list[Any], list[float]]) -> bool:
 
 
 def _within(v: Any, before: tuple[Any, ...]) -> bool:
-    """Return whether a variable may take no value now that it could not take before."""
+    """Return True if a variable can take no value that it could not take before."""
     if same(state(v), before):
         return True
     lower, upper, domain, fixed, _ = before

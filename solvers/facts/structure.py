@@ -1,12 +1,12 @@
-"""What a model tells a decomposition driver about itself.
+"""Facts for decomposition drivers.
 
-A builder attaches a ``Structure`` to its model. The structure names the variables of the subproblem and the
-complicating variables that, once fixed, make it easy. It may also offer short cuts (a fast oracle, a closed-form cut,
-a proven big-M); those are facts about the model *as it was built*, so the structure remembers what the builder made
-and ``drivers.benders.split`` compares it, by identity, with what the model holds when it is solved.
+A builder attaches a ``Structure`` to its model. It contains the variables of the subproblem and the complicating
+variables, for fixed values of which the subproblem is easy. It may also contain a fast oracle, a closed-form cut or a
+proven big-M. These hold for the model *as built*, so the structure takes a snapshot, and ``drivers.benders.split``
+compares it by identity with the model at each solve.
 
-``stages_of`` reads the parts of a model without a builder from its Suffix ``stage``. ``EditedSub`` is an edited
-subproblem in numbers, for a builder whose oracle may take more than it has built itself.
+``stages_of`` reads the decomposition of a model without a builder from its Suffix ``stage``. ``EditedSub`` contains an
+edited subproblem as arrays, for oracles that support edits.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from solvers.model.linear import LinearRows
 from solvers.reading import read
 
 TINY = 1e-8  # HiGHS drops coefficients below 1e-9
-FAINT = 1e-3  # of its coefficients: a cut that says less at its point may be overlooked by a tree to 1e-6
+FAINT = 1e-3  # share of the coefficients: a tree with tolerance 1e-6 may miss a cut with a smaller value at its point
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ class Cut:
         return float(self.constant + self.coefficients @ point)
 
     def over(self, unit: float) -> Cut:
-        """Return the cut on the value in these units."""
+        """Return the cut on the value divided by a unit."""
         return Cut(self.constant / unit, self.coefficients / unit)
 
     def lowered(self, floor: float, most: float) -> Cut:
-        """Return the mean of the cut and the floor that says ``most`` where the cut says most over 0/1 points.
+        """Return a convex combination of the cut and the floor whose largest value over 0/1 points is ``most``.
 
-        What lies above ``most`` is no candidate for the optimum, however far above.
+        Points with a value above ``most`` are not optimal, so larger values of the cut are not needed.
         """
         top = self.constant + float(np.maximum(self.coefficients, 0.0).sum())
         if top <= most:
@@ -61,33 +61,34 @@ class Cut:
     def clipped(self, floor: float) -> Cut:
         """Return a cut that agrees at every 0/1 point where it is above ``floor``, with the least coefficients.
 
-        With ``top = constant + sum of positive coefficients``, a coefficient below ``floor - top`` puts the cut under
-        the floor wherever its variable is 1, and so does ``floor - top`` itself. Badly scaled data make coefficients
-        of 1e8 and more, which LP solvers cannot tell from infinity. Not a minorant between the 0/1 points.
+        With ``top = constant + sum of positive coefficients``, a coefficient below ``floor - top`` makes the cut at
+        most the floor at all points where its variable is 1, and so does ``floor - top`` itself. Badly scaled data lead
+        to coefficients of 1e8 and more, which LP solvers treat as infinite. Not a minorant between the 0/1 points.
         """
         top = self.constant + float(np.maximum(self.coefficients, 0.0).sum())
         return Cut(self.constant, np.maximum(self.coefficients, min(0.0, floor - top)))
 
     def tightened(self, point: np.ndarray) -> Cut:
-        """Return a feasibility cut, ``0 >= cut``, that forbids no further 0/1 point, and this one beyond tolerances.
+        """Return a feasibility cut, ``0 >= cut``, that excludes a point beyond tolerances and no further 0/1 point.
 
-        Where its value at the point is small beside its coefficients. With ``top`` as in
-        ``clipped``, a coefficient beyond ``top`` in size, of either sign, decides the sign at 0/1 points alone, and so
-        does one of size ``top``: coefficient tightening (Savelsbergh 1994). Half of the value is given away, lest
-        errors of the cut, now large beside its coefficients, forbid a point where it is 0. Not for points between.
+        The cut is changed if its value at the point is small relative to its coefficients. With ``top`` as in
+        ``clipped``, a coefficient larger than ``top`` in size, of either sign, determines the sign at 0/1 points, and
+        so does one of size ``top``: coefficient tightening (Savelsbergh 1994). The cut is lowered by half of the value,
+        because its error, now large relative to the coefficients, could exclude a point where it is 0. Not a valid cut
+        between the 0/1 points.
         """
-        given, size = self.at(point), float(np.abs(self.coefficients).max(initial=0.0))
-        if not 0.0 < given < FAINT * size:
+        value, size = self.at(point), float(np.abs(self.coefficients).max(initial=0.0))
+        if not 0.0 < value < FAINT * size:
             return self
         top = self.constant + float(np.maximum(self.coefficients, 0.0).sum())
         less = np.maximum(self.coefficients - top, 0.0)
-        return Cut(self.constant + float(less.sum()) - 0.5 * given, np.maximum(self.coefficients - less, -top))
+        return Cut(self.constant + float(less.sum()) - 0.5 * value, np.maximum(self.coefficients - less, -top))
 
     def without_tiny(self, lower: np.ndarray, upper: np.ndarray) -> Cut:
-        """Return a cut, weaker by next to nothing, without coefficients that solvers would drop.
+        """Return a slightly weaker cut without coefficients that solvers would drop.
 
-        A solver that drops ``c x`` strengthens the cut; here the least value of ``c x`` over the bounds joins the
-        constant instead. Coefficients of unbounded variables stay.
+        A solver that drops ``c x`` strengthens the cut. Here the least value of ``c x`` over the bounds is added to the
+        constant instead. Coefficients of unbounded variables are kept.
         """
         tiny = (np.abs(self.coefficients) <= TINY) & np.isfinite(lower) & np.isfinite(upper)
         small = np.where(tiny, self.coefficients, 0.0)
@@ -97,11 +98,11 @@ class Cut:
 
 @dataclass(frozen=True)
 class SubAnswer:
-    """What a subproblem answers at one point of the complicating variables.
+    """Solution of a subproblem at one point of the complicating variables.
 
-    ``value`` is attained by the values ``load`` puts on the model, ``bound`` is proven; ``value`` is None when the
-    subproblem is infeasible there. ``prices`` (n,) estimate the slope of the value where the cut's coefficients say
-    little: the order of exchanges follows them.
+    ``value`` is attained by the values that ``load`` copies to the model, and ``bound`` is proven; ``value`` is None if
+    the subproblem is infeasible. ``prices`` (n,) estimate the slope of the value if the coefficients of the cut are a
+    poor estimate; the order of exchanges follows them.
     """
 
     value: float | None
@@ -113,16 +114,16 @@ class SubAnswer:
 
     @property
     def guide(self) -> Cut | None:
-        """The cut, by whose coefficients exchanges are chosen, with the prices in their place where there are some."""
+        """The cut whose coefficients order the exchanges; the prices replace its coefficients if there are any."""
         return self.cut if self.cut is None or self.prices is None else Cut(self.cut.constant, self.prices)
 
 
 @dataclass(frozen=True)
 class RelaxedAnswer:
-    """The continuous relaxation of the master with the true subproblem, within bounds on the master's variables.
+    """Solution of the continuous relaxation of the master with the true subproblem, within bounds.
 
-    ``bound`` is proven, ``reduced_costs`` are of the proof, ``point`` is near the optimum, and ``cut`` nearly tight
-    there. ``choices`` are 0/1 points of the complicating variables worth a try as incumbents.
+    ``bound`` is proven, ``reduced_costs`` are those of the proof, ``point`` is near the optimum, and ``cut`` is nearly
+    tight at it. ``choices`` are 0/1 points of the complicating variables that may be good incumbents.
     """
 
     bound: float
@@ -145,69 +146,71 @@ class Relaxation(Protocol):
         enough: float,
         time_limit: float | None,
     ) -> RelaxedAnswer | None:
-        """Return it to a relative gap of ``accuracy``, or any proof of ``enough``; None where it cannot, or may not."""
+        """Return a solution to a relative gap of ``accuracy``, or with a bound of ``enough``; None without one."""
 
 
 class Oracle(Protocol):
-    """A fast replacement of the declarative subproblem, exact for the model as it was built."""
+    """A fast replacement of the stated subproblem, exact for the model as built."""
 
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer:
-        """Answer at a point of shape (n,) to a relative gap of ``tolerance``."""
+        """Solve the subproblem at a point of shape (n,) to a relative gap of ``tolerance``."""
 
 
 @dataclass
 class Structure(Facts):
-    """Facts about a model that a decomposition into master and subproblem may use.
+    """Facts for a decomposition into master and subproblem.
 
     Parameters
     ----------
     complicating : list of Var data
         In the order of the coefficients of every ``Cut``.
     subproblem : list of Var components or data
-        Variables solved while the complicating ones are fixed. Rows and objective terms without them go to the master.
+        Variables that are optimised for fixed complicating ones. Rows and objective terms without them are in the
+        master.
     rows : list of Constraint components
-        Rows known to hold subproblem variables only, so that nobody needs to walk them.
+        Rows that contain variables of the subproblem only, so that they need not be walked.
     coupling : list of components or None
-        Rows, disjunctions or ordered sets that may hold both kinds; None allows every row (a textbook model without a
-        builder).
+        Rows, disjunctions or ordered sets that may contain both kinds; None allows every row, for a model without a
+        builder.
     switches : list of (binary, variable)
-        The variable is 0 while the binary is 0. With these variables fixed at 0 where the binary is 0, the coupling
-        rows read at binary = 1 are the subproblem at any binary point.
+        The variable is 0 if the binary is 0. With these variables fixed at 0, the coupling rows at binary = 1 are those
+        of the subproblem at any binary point.
     terms : list of named Expressions
-        Parts of the objective known to hold subproblem variables only, so that nobody needs to walk them.
+        Parts of the objective that contain variables of the subproblem only, so that they need not be walked.
     oracle, cut, score : callables, optional
         Fast subproblem; cut from the rows of the subproblem and their multipliers (``row_cut.RowCut``); (model, data)
-        -> validation error of the values that the model holds.
+        -> validation error at the values of the model.
     suggest : callable, optional
-        (fractional point, answer there) -> a point where the next cut is likely worth more.
+        (fractional point, solution at it) -> a point at which the next cut is probably stronger.
     relaxation : Relaxation, optional
-        Solves the continuous relaxation at once, for the model as built.
+        Solves the continuous relaxation of the whole model as built.
     floor : float, optional
-        A bound below the subproblem's value at every point, for the model as built.
+        A lower bound of the value of the subproblem at every point, for the model as built.
     parameters : callable, optional
-        The values of the subproblem's mutable parameters now; while they stay, cuts of one run hold in the next.
+        Returns the present values of the mutable parameters of the subproblem; cuts of one run hold in the next if they
+        are equal.
     identity : callable, optional
-        What else the subproblem's value depends on, as a value to be compared: two models with the same identity and
-        parameters, of which neither is edited, have the same subproblem, and what is learnt of one holds of the other.
+        Returns the other data of the subproblem as a value for comparison: two models with the same identity and
+        parameters and without edits have the same subproblem, so they can share cuts and solutions.
     carry : callable, optional
-        (cut, parameters then, parameters now) -> a cut for the subproblem with the present parameters, or None.
+        (cut, earlier parameters, present parameters) -> a cut for the subproblem with the present parameters, or None.
     starts : list of arrays
-        Points at which a first cut is worth having; they need not satisfy the master's rows.
+        Points for the first cuts; they need not satisfy the rows of the master.
     adapt : callable, optional
-        An edited subproblem in numbers (``edited.EditedSub``) -> what answers for it (``edited.Adapted``); raises
-        ``edited.Inexpressible`` where the oracle cannot take it.
+        ``EditedSub`` -> ``Adapted``, an oracle for the edited subproblem; raises ``Inexpressible`` if the oracle does
+        not support the edit.
     only_as_built : str
-        What else holds for the model as built only (the proven big-M, say). Not empty: no solver may solve the model
-        after an edit of its subproblem.
+        Further facts that hold for the model as built only, such as a proven big-M. If it is not empty, no solver
+        solves the model after an edit of its subproblem.
     instead : str
-        What to do then, as a sentence.
+        The alternative in that case, as a sentence.
     detached : callable, optional
         Returns an oracle with the method ``relax``, a ``Relaxation``, for the present values of mutable parameters. It
-        does not know the model, so that it can be pickled; ``load`` of its answers does nothing useful.
+        has no reference to the model, so that it can be pickled; ``load`` of its solutions has no effect.
     blocks : list of lists of Var components or data
-        Parts of the subproblem that hang together by declaration, besides those that rows tie.
+        Declared blocks of the subproblem, in addition to those that follow from the rows.
     told_by : str
-        Who says all this, for ``explain_split``.
+        Source of the decomposition, for ``explain_split``.
     """
 
     complicating: list[Any]
@@ -233,7 +236,7 @@ class Structure(Facts):
     told_by: str = field(default="the model's builder", kw_only=True)
     default_solver: str = field(default="benders", kw_only=True)
     built_coupling: AsBuilt | None = field(default=None, init=False)
-    built_terms: list[Any] = field(default_factory=list, init=False)  # the objective's, of subproblem variables
+    built_terms: list[Any] = field(default_factory=list, init=False)  # objective terms of subproblem variables
 
     def remember(self, model: pyo.ConcreteModel) -> None:
         """Take the snapshots of the subproblem and of the coupling."""
@@ -246,12 +249,12 @@ class Structure(Facts):
         self.built_terms = [t for t in terms(self.built.cost, self.terms) if holds(t, inside)]
 
     def variables(self) -> list[Any]:
-        """Return the data of every subproblem variable, in order."""
+        """Return the data of the variables of the subproblem, in order."""
         return data_of(self.subproblem)
 
 
 def _coupling_constraints(structure: Structure) -> list[Any]:
-    """Return the coupling row components; a disjunction's rows are those of its disjuncts."""
+    """Return the components of coupling rows; the rows of a disjunction are those of its disjuncts."""
     components = []
     for component in structure.coupling or ():
         if component.ctype is pyo.Constraint:
@@ -264,14 +267,15 @@ def _coupling_constraints(structure: Structure) -> list[Any]:
 
 @dataclass(frozen=True)
 class EditedSub:
-    """A subproblem as it stands: the builder's rows that are still there, and all else read off as numbers.
+    """An edited subproblem: the unchanged rows of the builder, and all other rows as arrays.
 
-    - ``variables``: of the subproblem, the user's own that share rows with it last; ``complicating`` likewise.
-    - ``kept``: the builder's rows, those of the coupling aside, that are active and as built.
-    - ``rows``: all other linear rows, over the columns of ``variables`` and, after them, ``complicating``; its bounds
-      are theirs, equal where a variable is fixed.
-    - ``cost``: what is minimised of ``variables``.
-    - ``edits``: what was edited, in words.
+    - ``variables``: of the subproblem, followed by variables of the user that share rows with it; ``complicating``
+      likewise.
+    - ``kept``: the active and unchanged rows of the builder, without the coupling.
+    - ``rows``: all other linear rows, over the columns ``variables`` and ``complicating``, with their bounds, which are
+      equal for a fixed variable.
+    - ``cost``: the objective over ``variables``.
+    - ``edits``: the edits as text.
     """
 
     variables: Sequence[Any]
@@ -284,7 +288,7 @@ class EditedSub:
 
 @dataclass(frozen=True)
 class Adapted:
-    """What answers for an edited subproblem; ``detached`` as in ``Structure``."""
+    """Oracles for an edited subproblem; ``detached`` as in ``Structure``."""
 
     oracle: Oracle
     relaxation: Relaxation
@@ -292,25 +296,25 @@ class Adapted:
 
 
 class Inexpressible(Exception):
-    """What was edited is nothing that an oracle takes; the text names it."""
+    """The oracle does not support an edit; the message names the edit."""
 
 
 def stages_of(model: Any) -> tuple[list[Any], list[list[Any]]] | None:
     """Return the variables of stage 0, and those of each block in the order of their numbers; None without a Suffix.
 
-    The Suffix ``stage`` of a model gives 0 to what is decided first (the master's), and k to block k:
+    The Suffix ``stage`` of a model is 0 for the variables of the master, and k for those of block k:
 
         model.stage = pyo.Suffix()
         model.stage[model.acres] = 0  # a variable, an indexed one, one of its data,
         model.stage[model.scenario[1]] = 1  # or a block, and so every variable in it
 
-    The nearest entry counts: of the data, its component, the block around it, that block's component, and so on
-    outwards, then that of the key None, for all others. A Suffix is a component: ``clone()`` and pickle copy it.
+    The nearest entry applies: that of the data, of its component, of the block that contains it, of the component of
+    that block, and so on, then that of the key None for all others. ``clone()`` and pickle copy the Suffix.
 
     Raises
     ------
     ModelError
-        If a stage is no whole number from 0 on, or is given to what is neither variable nor block.
+        If a stage is not a whole number of at least 0, or is assigned to a component other than variables and blocks.
     """
     reading = read(model)
     suffixes = [c for c in reading.components if c.ctype is pyo.Suffix and c.local_name == "stage"]
@@ -323,15 +327,15 @@ def stages_of(model: Any) -> tuple[list[Any], list[list[Any]]] | None:
             if component is not None:
                 given.setdefault(id(component), int(stage))
     rest = {id(suffix.parent_block()): int(suffix[None]) for suffix in suffixes if None in suffix}
-    around: dict[int, int | None] = {}  # by the component, what is said around it
+    around: dict[int, int | None] = {}  # component -> the nearest stage
     by_stage: dict[int, list[Any]] = {}
     for v in reading.variables:
         component = v.parent_component()
         if id(component) not in around:
-            chain = list(_outwards(component))
-            words = [given[id(c)] for c in chain if id(c) in given]
-            words += [rest[id(c)] for c in chain if id(c) in rest]
-            around[id(component)] = words[0] if words else None
+            chain = list(_containers(component))
+            stages = [given[id(c)] for c in chain if id(c) in given]
+            stages += [rest[id(c)] for c in chain if id(c) in rest]
+            around[id(component)] = stages[0] if stages else None
         stage = given.get(id(v), around[id(component)])
         if stage is not None:
             by_stage.setdefault(stage, []).append(v)
@@ -339,7 +343,7 @@ def stages_of(model: Any) -> tuple[list[Any], list[list[Any]]] | None:
 
 
 def _check(suffix: Any, component: Any, stage: Any) -> None:
-    """Refuse what is no stage, or no place for one."""
+    """Raise ModelError for an invalid stage, or a component that cannot have one."""
     where = "all others (None)" if component is None else f'"{component.name}"'
     if component is not None and component.ctype not in (pyo.Var, pyo.Block):
         raise ModelError(
@@ -353,8 +357,8 @@ def _check(suffix: Any, component: Any, stage: Any) -> None:
         )
 
 
-def _outwards(component: Any) -> Iterator[Any]:
-    """Yield a component, the block data and block components around it, the model last."""
+def _containers(component: Any) -> Iterator[Any]:
+    """Yield a component and the block data and block components that contain it, the model last."""
     yield component
     block = component.parent_block()
     while block is not None:

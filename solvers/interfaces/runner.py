@@ -155,7 +155,8 @@ class Runner:
         answer = self._attempt(reading, end, integer, duals, self.spec.required_options)
         if answer.undecided and self.spec.certificate_options:
             answer = self._attempt(reading, end, integer, duals, self._certifying)
-        if self.spec.untrusted and (integer or not self.spec.in_table) and _doubtful(answer):
+        no_point = not answer.has_point and answer.stop_reason in (StopReason.CONVERGED, StopReason.SOLVER_ERROR)
+        if self.spec.untrusted and (integer or not self.spec.in_table) and no_point:  # although no limit was reached
             message = f"reports {answer.message} without a proof: {self.spec.untrusted}"
             answer = replace(answer, status=SolutionStatus.NO_SOLUTION, message=message, undecided=True)
         if answer.status is SolutionStatus.UNBOUNDED and self.spec.interior:
@@ -414,8 +415,3 @@ class Runner:
 def _named(options: dict[str, Any], text: str) -> str | None:
     """Return the first option whose name occurs in a text."""
     return next((name for name in options if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)), None)
-
-
-def _doubtful(answer: Answer) -> bool:
-    """Return True if an answer has no point although no limit was reached."""
-    return not answer.has_point and answer.stop_reason in (StopReason.CONVERGED, StopReason.SOLVER_ERROR)

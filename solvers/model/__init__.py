@@ -1,4 +1,4 @@
-"""A Pyomo model as numbers: its class, its rows, its duals, what of it a solver would not see, and rewritings.
+"""Pyomo models as arrays: class, rows, duals, unsupported components, and reformulations.
 
-May import ``solvers.interfaces``, ``solvers.clarabel`` and the ground files.
+May import ``solvers.interfaces``, ``solvers.clarabel`` and the modules at the top of ``solvers``.
 """

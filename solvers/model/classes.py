@@ -24,16 +24,15 @@ SMOOTH, NONCONVEX, GENERAL = 2, 3, 4  # quadratic, perhaps convex; quadratic, no
 
 
 def needs(model: Any) -> list[C]:
-    """Return the capabilities of which a solver needs one.
+    """Return the capabilities for a model; a solver needs one of them.
 
-    Convexity is not decided here, but for a quadratic row with two sides, which cannot be convex: a convex solver that
-    meets any other nonconvex row names it.
+    Convexity is not tested here, except that a quadratic row with two sides is not convex. A convex solver rejects any
+    other nonconvex row by name.
     """
     model = read(model)
     integer = has_integers(model)
-    rows = [_row_degree(row) for row in model.rows]
-    objectives = [_degree(o.expr) for o in model.objectives]
-    degree, row_degree = max([*objectives, 0]), max([*rows, 0])
+    degree = max([0, *(_degree(o.expr) for o in model.objectives)])
+    row_degree = max([0, *(_row_degree(row) for row in model.rows)])
     if GENERAL in (degree, row_degree):
         return [C.MINLP] if integer else [C.NLP]
     if row_degree == NONCONVEX:
@@ -46,34 +45,33 @@ def needs(model: Any) -> list[C]:
 
 
 def has_integers(model: Any) -> bool:
-    """Return whether an active row or the objective holds an integer variable that is free."""
+    """Return True if an active row or the objective contains a free integer variable."""
     model = read(model)
     integer = {id(v) for v in model.variables if not v.is_continuous() and not v.fixed}
     return bool(integer) and any(id(v) in integer for v in used_variables(model))
 
 
 def refuse_integers(model: Any, who: str, capability: C) -> None:
-    """Refuse a model with a free integer variable.
+    """Raise ModelError for a model with a free integer variable.
 
-    Raises ModelError, naming the variable, and who can solve the whole model: the solvers with a capability.
+    ``who``: name of the solver. ``capability``: of solvers of the whole model, which the message lists.
     """
     model = read(model)
     if has_integers(model):
         first = next(v for v in used_variables(model) if not v.is_continuous() and not v.fixed)
         raise ModelError(
-            f'"{who}" takes continuous variables only, and "{first.name}" is integer: solve the model whole by name, '
-            f"for example with {either(capability)}, or fix or relax its integers."
+            f'"{who}" supports continuous variables only, and "{first.name}" is integer: solve the whole model by '
+            f"name, for example with {either(capability)}, or fix or relax its integers."
         )
 
 
 def used_variables(model: Any) -> Iterator[Any]:
-    """Yield the variables of the objective and the active rows and sets, with fixed ones and repetitions."""
+    """Yield the variables of the objective and of active rows and sets, including fixed ones and repetitions."""
     model = read(model)
     for objective in model.objectives:
         yield from variables(objective.expr)
-    together: dict[
-        int, tuple[set[int], KnownRows, list[int]]
-    ] = {}  # known row -> those that were built with it, and what all of them hold
+    # Known row -> the rows of its matrix, the matrix, and their positions in it.
+    together: dict[int, tuple[set[int], KnownRows, list[int]]] = {}
     for known in known_of(model.model):
         at = dict(known.intact())
         group = {id(row) for row in at.values()}
@@ -85,7 +83,7 @@ def used_variables(model: Any) -> Iterator[Any]:
         if id(row) in together:
             group, known, places = together[id(row)]
             done |= group
-            yield from known.met(places)
+            yield from known.variables_of(places)
         else:
             yield from variables(row.body)
     for ordered in model.stated(pyo.SOSConstraint):
@@ -110,11 +108,12 @@ def _row_degree(row: Any) -> int:
 
 
 def violation(model: Any) -> float:
-    """Return the largest violation of active rows, ordered sets, bounds and integrality at the model's values.
+    """Return the largest violation of active rows, ordered sets, bounds and integrality at the values of the model.
 
-    A row's violation is relative to 1 or its right-hand side, whichever is larger. Of a disjunction, the part whose
-    rows are violated least counts; a logical constraint that is False is violated by 1. Fixed variables are constants,
-    whose bounds and domain no solver checks; variables in no active row and not in the objective do not count.
+    The violation of a row is relative to 1 or its right-hand side, whichever is larger. The violation of a disjunction
+    is the smallest of its disjuncts; a logical constraint that is False has the violation 1. Fixed variables are
+    constants, whose bounds and domain solvers do not check. Variables in no active row and not in the objective are
+    ignored.
     """
     model = read(model)
     known = bodies_of(model.model)
@@ -140,13 +139,13 @@ def violation(model: Any) -> float:
 
 
 def rows_violation(model: Any, rows: Iterable[Any]) -> float:
-    """Return the largest violation of rows of a model, as ``violation`` measures it."""
+    """Return the largest violation of some rows of a model, as in ``violation``."""
     known = bodies_of(read(model).model)
     return max((_row_violation(row, known) for row in rows), default=0.0)
 
 
 def _truth(expression: Any) -> bool | None:
-    """Return the value of a logical expression by its variables' binaries, None where one has no value."""
+    """Return the value of a logical expression by the binaries of its variables, None if one has no value."""
     if not expression.is_expression_type():
         binary = expression.get_associated_binary() if expression.is_variable_type() else None
         value = pyo.value(expression if binary is None else binary, exception=False)
@@ -181,7 +180,7 @@ def _outside(v: Any) -> float:
 
 
 def _sos_violation(ordered: Any) -> float:
-    """Return the violation of an ordered set: at most ``level`` neighbours are not 0."""
+    """Return the violation of an ordered set, in which at most ``level`` neighbours are nonzero."""
     by_weight = sorted(ordered.get_items(), key=lambda item: item[1])
     sizes = [abs(v.value or 0.0) for v, _ in by_weight]
     starts = range(max(1, len(sizes) - ordered.level + 1))
@@ -193,10 +192,6 @@ def single_objective(model: Any) -> Any:
     objectives = read(model).objectives
     if len(objectives) != 1:
         found = ", ".join(o.name for o in objectives)
-        raise ModelError(
-            f"The model needs exactly one active objective, found: {found}. Deactivate the others."
-            if found
-            else "The model needs exactly one active objective, found: none. State one, "
-            "model.cost = pyo.Objective(expr=...), or activate the one that you mean."
-        )
+        remedy = "Deactivate the others" if found else "Add model.cost = pyo.Objective(expr=...), or activate one"
+        raise ModelError(f"The model needs exactly one active objective, found: {found or 'none'}. {remedy}.")
     return objectives[0]

@@ -1,7 +1,7 @@
-"""The user's suffix ``dual``: the multipliers of a solve of the whole model, or nothing and the reason.
+"""The suffix ``dual`` of the user: the multipliers of a solve of the whole model, or the reason why it is empty.
 
-Pyomo's solvers load it each in its own way, some with the sign of their Lagrangian, some not at all, some with what an
-earlier solve has left. Here it holds d objective / d right-hand side after a solve that converged, and is empty
+Pyomo's solvers load it in different ways: some with the sign of their Lagrangian, some not at all, some with values of
+an earlier solve. Here it contains d objective / d right-hand side after a solve that has converged, and is empty
 otherwise.
 """
 
@@ -35,11 +35,11 @@ def dual_suffix(model: Any) -> Any | None:
 
 @dataclass
 class Multipliers:
-    """What a user's suffix ``dual`` is to be filled with.
+    """Contents of the suffix ``dual`` of a user.
 
-    ``rows``: to ask the solver for; none where there is a reason not to. ``constant``: rows without a free variable,
-    which solvers leave out; nothing depends on their right-hand sides. ``why_not``: why the suffix stays empty; ""
-    where it does not.
+    - ``rows``: rows whose multipliers are requested from the solver.
+    - ``constant``: rows without a free variable, which solvers leave out; their multipliers are 0.
+    - ``why_not``: why the suffix stays empty, otherwise "".
     """
 
     suffix: Any
@@ -49,7 +49,7 @@ class Multipliers:
 
     @classmethod
     def wanted(cls, model: Any, spec: SolverSpec, seen: Visible, needed: list[C]) -> Multipliers | None:
-        """Return what the user wants to know, None without a suffix; ``needed`` is the class of what is solved."""
+        """Return the requested multipliers, None without a suffix; ``needed``: class of the model of the solver."""
         suffix = dual_suffix(read(model).model)
         if suffix is None:
             return None
@@ -60,8 +60,8 @@ class Multipliers:
         return cls(suffix, [row for row in rows if id(row) not in left_out], constant, why_not)
 
     def fill(self, answer: Answer, result: Result) -> None:
-        """Fill the suffix from a solve, and add to the result's message what is missing from it."""
-        self.suffix.clear()  # some interfaces have written into it
+        """Fill the suffix from a solve, and add missing multipliers to the message of the result."""
+        self.suffix.clear()  # some interfaces write to it
         if not result.has_solution:
             return
         reason = self.why_not
@@ -77,19 +77,19 @@ class Multipliers:
         missing = [row.name for row in self.rows if row not in answer.duals]
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            reason = f'{result.solver} gives no multiplier of row "{missing[0]}"{more}.'
+            reason = f'{result.solver} returns no multiplier of row "{missing[0]}"{more}.'
             result.message = f"{result.message} {reason}".strip()
 
 
 def is_constant(row: Any) -> bool:
-    """Return whether a row has no free variable: solvers leave it out, and nothing depends on its right-hand side."""
+    """Return True if a row has no free variable, so that solvers leave it out and its multiplier is 0."""
     return all(v.fixed for v in variables(row.body))
 
 
 def why_no_duals(spec: SolverSpec, seen: Visible, needed: list[C]) -> str:
-    """Say why a solver gives no multipliers of the user's rows; "" where it does."""
+    """Return the reason why a solver returns no multipliers of the rows of the user, or ""."""
     if seen.pairs:
-        return f"{' and '.join(seen.written)} was written as rows on a copy of the model, whose multipliers stay there"
+        return f"{' and '.join(seen.written)} was written as rows on a copy of the model, which has other multipliers"
     if has_integers(seen.reading):
         return "a model with integer variables has none"
     if unseen(seen.reading):
@@ -98,4 +98,4 @@ def why_no_duals(spec: SolverSpec, seen: Visible, needed: list[C]) -> str:
     if kind in spec.capabilities:
         return ""
     able = [name for name in names(kind) if any(n in SOLVERS[name].capabilities for n in needed)]
-    return f"none are known of {spec.name} for {describe(needed[0])} (installed solvers with them: {', '.join(able)})"
+    return f"{spec.name} returns none for {describe(needed[0])} (installed solvers that do: {', '.join(able)})"

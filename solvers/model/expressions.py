@@ -23,8 +23,8 @@ from solvers import per_thread  # noqa: F401 - Pyomo's visitors per thread
 def terms(expression: Any, atoms: Sequence[Any] = ()) -> Iterator[Any]:
     """Yield the terms of a sum, through named expressions, negations and constant factors.
 
-    ``atoms`` are named expressions that stay whole; a term that is an argument of the sum as it stands is yielded as
-    that very object, so that it can be recognised later.
+    ``atoms``: named expressions that are not split. A term that is an argument of the sum is yielded as the same
+    object, so that it can be recognised later.
     """
     kind = type(expression)
     if kind in (SumExpression, LinearExpression):
@@ -69,7 +69,7 @@ def _is_constant(expression: Any) -> bool:
 
 
 def variables(expression: Any) -> Iterator[Any]:
-    """Yield the variables of an expression, with fixed ones; a dense row is read without a walk."""
+    """Yield the variables of an expression, including fixed ones; a dense row is read without a walk."""
     if type(expression) is LinearExpression:
         for term in expression.args:  # a generator, since some callers need only the first
             if type(term) is MonomialTermExpression:
@@ -83,15 +83,15 @@ def variables(expression: Any) -> Iterator[Any]:
 
 
 def holds(expression: Any, inside: set[int]) -> bool:
-    """Return whether an expression holds any variable of a set of ids."""
+    """Return True if an expression contains a variable whose id is in a set."""
     return any(id(v) in inside for v in variables(expression))
 
 
 def largest_coefficient(expression: Any, *, within_bounds: bool = False) -> float:
-    """Return the largest size of a coefficient; what is neither linear nor quadratic counts as 1.
+    """Return the largest size of a coefficient; terms that are neither linear nor quadratic count as 1.
 
-    ``within_bounds``: the coefficient of ``c x y`` is c times x, where bounds keep both below 1. An error in y counts
-    for so much at most, as with columns in other units: (x / 1e-6)^2 for x up to 1e-6.
+    ``within_bounds``: the size of ``c x y`` is c times the larger bound if bounds keep x and y below 1. This is the
+    largest factor of an error in x or y, for example in (x / 1e-6)^2 with x up to 1e-6.
     """
     if type(expression) is LinearExpression:
         return max((abs(value(c)) for c in expression.linear_coefs), default=0.0)

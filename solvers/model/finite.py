@@ -1,4 +1,4 @@
-"""Checks of a model's numbers before it is solved: all are finite, and whether a divisor can be 0."""
+"""Checks of the numbers of a model before a solve: finite numbers, and divisors that can be 0."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from solvers.values import bounds_of
 
 
 def refuse_nonfinite(reading: ModelReading) -> None:
-    """Refuse coefficients, constants, sides, bounds and fixed values that are nan or infinite.
+    """Reject coefficients, constants, sides, bounds and fixed values that are nan or infinite.
 
-    An infinite side or bound is allowed where it restricts nothing: ``x <= inf``. Solvers read nan as 0, as infinity or
-    not at all. Each model is checked once per solve, before it is taken apart.
+    An infinite side or bound is allowed if it restricts nothing, as in ``x <= inf``. Solvers read nan as 0, as infinity
+    or not at all. Each model is checked once per solve, before any reformulation.
 
     Raises
     ------
     ModelError
-        If there is such a number, a division by 0, or a parameter without a value; it names the component.
+        If there is such a number, a division by 0, or a parameter without a value; the message names the component.
     """
     for objective in reading.objectives:
         _refuse_terms(objective, objective.expr)
-    # Rows that a builder made from a finite matrix are not walked.
+    # Rows that a builder has created from a finite matrix are not walked.
     checked = {id(e) for k in known_of(reading.model) if np.isfinite(k.matrix.data).all() for e in k.expressions}
     for row in reading.data(pyo.Constraint):
         try:
             _, body, _ = row.to_bounded_expression(evaluate_bounds=True)
-        except (ValueError, ArithmeticError):  # from Pyomo: nan, or infinity that is not an open side
+        except (ValueError, ArithmeticError):  # from Pyomo: nan, or an infinite side that restricts the row
             _refuse_sides(row, row.lower, row.upper)
             raise
         if id(row.expr) not in checked:
@@ -86,7 +86,7 @@ def _refuse_terms(component: Any, expression: Any) -> None:
 
 
 def _nonfinite(expression: Any) -> float | None:
-    """Return a number of an expression that is not finite; None where all are."""
+    """Return a number of an expression that is not finite, or None."""
     for node in _nodes(expression):
         if _varies(node):
             if type(node) is DivisionExpression and not _varies(node.args[1]) and _value(node.args[1]) == 0:
@@ -97,7 +97,7 @@ def _nonfinite(expression: Any) -> float | None:
 
 
 def has_poles(reading: ModelReading) -> bool:
-    """Return whether the objective or a row divides by a variable whose bounds hold 0."""
+    """Return True if the objective or a row divides by a variable whose bounds allow 0."""
     return any(map(_has_pole, (part.expr for part in reading.objectives))) or any(
         _has_pole(row.body) for row in reading.rows if type(row.body) is not LinearExpression
     )
@@ -113,7 +113,7 @@ def _has_pole(expression: Any) -> bool:
 
 
 def _nodes(expression: Any) -> Iterator[Any]:
-    """Yield the nodes of an expression; parts without variables are not taken apart."""
+    """Yield the nodes of an expression; parts without variables are not split."""
     left = [expression]
     while left:
         node = left.pop()
@@ -127,7 +127,7 @@ def _varies(expression: Any) -> bool:
 
 
 def _value(expression: Any) -> float:
-    """Return the value of a number or of parameters, nan where one has none or a divisor is 0."""
+    """Return the value of a number or of parameters, nan if one has none or a divisor is 0."""
     try:
         x = pyo.value(expression, exception=False)
     except ArithmeticError:

@@ -1,12 +1,11 @@
-r"""Nonlinear functions of a model as numbers: values, derivatives, convexity and linearisations.
+r"""Nonlinear functions of a model: values, derivatives, convexity and linearisations.
 
-A quadratic expression is read once as matrices; values, slopes and convexity are then arithmetic on arrays.
+A quadratic expression is read once as matrices; values, slopes and convexity are then computed with arrays.
 
     f(x) = alpha + a'x + x'T x + sum_k c_k (l_k'x + g_k)(m_k'x + h_k)
 
-Products of linear forms stay whole, as they are written: a square costs its row and not its n^2 terms, and loses no
-digits where (x - 1e4)^2 is small. Any other expression is split into its linear part and a rest, which Pyomo
-differentiates.
+Products of linear forms are not expanded: a square needs one row in place of n^2 terms, and (x - 1e4)^2 loses no digits
+where it is small. Any other expression is split into its linear part and a rest, which Pyomo differentiates.
 """
 
 from __future__ import annotations
@@ -41,9 +40,11 @@ DENSE = 0.2  # share of entries above which a matrix is kept dense
 class Quadratic:
     """One expression over columns.
 
-    ``constant``, ``linear`` (over all columns): of the terms that are linear as written. ``columns``: those in the
-    nonlinear terms, sorted. ``twice``: T + T' over ``columns``. ``factor``, ``left``, ``shift``, ``right``,
-    ``other_shift``: c, l, g, m, h of the products. ``body``: as walked; ``place``: the columns of its variables.
+    - ``constant``, ``linear`` (over all columns): of the linear terms.
+    - ``columns``: columns of the nonlinear terms, sorted.
+    - ``twice``: T + T' over ``columns``.
+    - ``factor``, ``left``, ``shift``, ``right``, ``other_shift``: c, l, g, m, h of the products.
+    - ``body``: the expression of the walker; ``place``: the columns of its variables.
     """
 
     def __init__(self, body: Body, place: np.ndarray, size: int) -> None:
@@ -61,9 +62,9 @@ class Quadratic:
 
     @classmethod
     def read(cls, expression: Any, column: Mapping[int, int], size: int) -> Quadratic | None:
-        """Return an expression over ``size`` columns, by the id of the variable; None where it is not quadratic.
+        """Return an expression over ``size`` columns, None if it is not quadratic; ``column``: by the id of a variable.
 
-        Fixed variables count with their values now, and so do parameters.
+        Fixed variables and parameters are replaced by their present values.
         """
         walker = Walker()
         try:
@@ -97,7 +98,7 @@ class Quadratic:
         return float(found)
 
     def slope(self, x: np.ndarray) -> np.ndarray:
-        """Return the derivatives of what is not linear, over ``columns``."""
+        """Return the derivatives of the nonlinear terms, over ``columns``."""
         y, found = x[self.columns], np.zeros(len(self.columns))
         if len(self.factor):
             found += self.left.T @ (self.factor * (self.right @ y + self.other_shift))
@@ -107,7 +108,7 @@ class Quadratic:
         return found
 
     def is_convex(self, sign: float) -> bool:
-        """Return whether sign times f is convex; products are multiplied out only where they are no squares of it."""
+        """Return True if sign times f is convex; first only products that are not squares are expanded."""
         squares, rest = split_squares(self.body.times(sign))
         if is_psd(rest.quad):
             return True
@@ -115,7 +116,7 @@ class Quadratic:
 
 
 def _packed(matrix: Any) -> Any:
-    """Return a matrix dense where that is faster."""
+    """Return a dense matrix if that is faster."""
     return matrix.toarray() if matrix.nnz >= DENSE * matrix.shape[0] * matrix.shape[1] else matrix
 
 
@@ -129,20 +130,17 @@ class Curve:
 
     @classmethod
     def of(cls, expression: Any, what: str, variables: Sequence[Any], sign: float = 1.0) -> Curve:
-        """Read ``sign`` times an expression, whose other variables are fixed.
+        """Return ``sign`` times an expression, whose other variables are fixed.
 
-        Raises
-        ------
-        ModelError
-            If it is not quadratic, or not convex; ``what`` names it.
+        Raises ModelError if it is not quadratic, or not convex; ``what`` is its name in the message.
         """
         column = {id(v): k for k, v in enumerate(variables)}
         size, whole = len(variables), f"Solve the whole model by name: {either(C.MIQCP)}."
         read = Quadratic.read(expression, column, size)
         if read is None:
-            raise ModelError(f"{what} is neither linear nor quadratic, and no cut is known of it. {whole}")
+            raise ModelError(f"{what} is neither linear nor quadratic, so there are no cuts for it. {whole}")
         if not read.is_convex(sign):
-            raise ModelError(f"{what} is not convex, and then no multipliers give a cut. {whole}")
+            raise ModelError(f"{what} is not convex, so multipliers give no cut. {whole}")
         body = Body(read.body.linear, read.body.quad).plus(expand(read.body.products)).times(sign)
         i, j, v = body.quad
         half = sparse.csr_matrix((v, (read.place[i], read.place[j])), shape=(size, size))
@@ -152,25 +150,22 @@ class Curve:
 
     @classmethod
     def of_row(cls, row: Any, variables: Sequence[Any]) -> tuple[Curve, float]:
-        """Return the function that a row keeps at most 0, and -1 or 1: what turns the row's multiplier into its.
+        """Return the function g of a row g <= 0, and the sign that converts the multiplier of the row to that of g.
 
-        Raises
-        ------
-        ModelError
-            If it is not convex quadratic, or has two sides; the row is named.
+        Raises ModelError, naming the row, if it is not convex quadratic, or has two sides.
         """
         what, lower, upper = f'Row "{row.name}"', pyo.value(row.lower), pyo.value(row.upper)
         if lower is not None and upper is not None:
             raise ModelError(
-                f"{what} is not linear and has two sides, which is not convex: state the side that you mean, or solve "
-                f"the whole model by name: {either(C.MIQCP | C.NONCONVEX)}."
+                f"{what} is not linear and has two sides, which is not convex: state one side only, or solve the whole "
+                f"model by name: {either(C.MIQCP | C.NONCONVEX)}."
             )
         sign = 1.0 if lower is None else -1.0
         curve = cls.of(row.body, what, variables, sign)
         return cls(curve.matrix, curve.slope, curve.constant - sign * float(upper if lower is None else lower)), -sign
 
     def apart(self, columns: np.ndarray) -> tuple[np.ndarray, Curve]:
-        """Return the weights h of 1/2 h y^2 for some columns, and the rest; h is 0 where y is in products."""
+        """Return the weights h of 1/2 h y^2 for some columns, and the rest; h is 0 if y is in products."""
         diagonal = self.matrix.diagonal()
         products = abs(self.matrix - sparse.diags_array(diagonal, format="csr")).sum(axis=0)
         h = np.where(np.asarray(products).ravel() > 0, 0.0, diagonal)[columns]
@@ -180,18 +175,18 @@ class Curve:
         return h, Curve(rest, self.slope, self.constant)
 
     def tangent(self, y: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return slope and constant of the linearisation at a point, which is nowhere above it."""
+        """Return slope and constant of the linearisation at a point, a lower bound of the function."""
         bent = self.matrix @ y
         return self.slope + bent, self.constant - 0.5 * float(y @ bent)
 
 
-INSIDE = (1e-2, 1e-4, 1e-6, 1e-8)  # distances from a bound, of the room between bounds, of a linearisation
-NEAR = (1e-6, 1e-12)  # distances from a bound at which a limit is looked for, of the room between bounds
-SAME = 1e-3  # what slopes at the nearer of them may differ by, relative
+INSIDE = (1e-2, 1e-4, 1e-6, 1e-8)  # distances from a bound of a linearisation, as shares of the range
+NEAR = (1e-6, 1e-12)  # distances from a bound for a limit of slopes, as shares of the range
+SAME = 1e-3  # relative difference of slopes at the nearer of them that counts as equal
 
 
 def curved_variables(expression: Any) -> Sequence[Any]:
-    """Return the free variables of an expression's nonlinear terms; a dense row is not walked."""
+    """Return the free variables in the nonlinear terms of an expression; a dense row is not walked."""
     if type(expression) is LinearExpression:
         return ()
     found: Sequence[Any] = generate_standard_repn(expression, compute_values=True, quadratic=False).nonlinear_vars
@@ -201,9 +196,13 @@ def curved_variables(expression: Any) -> Sequence[Any]:
 class SmoothFunction:
     """The objective, to be minimised, or g of a row g(x) <= 0: ``constant + linear . x + f(x)``.
 
-    Parameters and fixed variables count with their values now. ``name``: for messages. ``side``: of the row.
-    ``linear``: array over the variables. ``curved``: positions of the variables of f; empty for a linear function.
-    ``quadratic``: all of it as matrices in the model's own sense, None where f is not quadratic.
+    Parameters and fixed variables are replaced by their present values.
+
+    - ``name``: for messages.
+    - ``side``: of the row.
+    - ``linear``: array over the variables.
+    - ``curved``: positions of the variables of f; empty for a linear function.
+    - ``quadratic``: the function as matrices in the sense of the model, None if f is not quadratic.
     """
 
     def __init__(
@@ -237,17 +236,17 @@ class SmoothFunction:
 
     @cached_property
     def rest(self) -> Any:
-        """The expression f in the model's own sense, or None."""
+        """The expression f in the sense of the model, or None."""
         return generate_standard_repn(self._expression, compute_values=True, quadratic=False).nonlinear_expr
 
     def is_convex(self) -> bool | None:
-        """Return whether it is convex; None where it is not quadratic."""
+        """Return True if it is convex; None if it is not quadratic."""
         return None if self.quadratic is None else self.quadratic.is_convex(self._sign)
 
     def value(self, x: np.ndarray) -> float:
-        """Return the function at a point; sets the values of the variables of f that is not quadratic.
+        """Return the value at a point; if f is not quadratic, this changes the values of its variables.
 
-        Raises ModelError if the function has no value there.
+        Raises ModelError if the function has no value at the point.
         """
         if self.quadratic is not None:
             return self._sign * self.quadratic.value(x)
@@ -261,10 +260,10 @@ class SmoothFunction:
         return total
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
-        """Return the gradient at a point; sets the values of the variables of f that is not quadratic.
+        """Return the gradient at a point; if f is not quadratic, this changes the values of its variables.
 
-        At a bound where f has no derivative, as x**0.5 at 0, the limit from within the bounds: there an entry may be
-        infinite. Raises ModelError if f has no derivative there, or Pyomo knows none.
+        At a bound where f has no derivative, such as x**0.5 at 0, this is the limit from within the bounds, which may
+        be infinite. Raises ModelError if f has no derivative at the point, or Pyomo cannot differentiate f.
         """
         slope = self.linear.copy()
         if self.quadratic is not None:
@@ -280,17 +279,18 @@ class SmoothFunction:
         return slope
 
     def at(self, x: np.ndarray) -> float:
-        """Return g as a share of its side, where that is above 1; infinite where it has no value."""
+        """Return g divided by its side if that is above 1; infinite if g has no value."""
         try:
             return self.value(x) / max(1.0, abs(self.side))
         except ModelError:
             return np.inf
 
     def cut(self, x: np.ndarray, *, bounds_only: bool = False) -> tuple[np.ndarray, float]:
-        """Return a and b of the linearisation a.z <= b of a convex function; at a bound without one, of one inside.
+        """Return a and b of the linearisation a.z <= b of a convex function at a point.
 
-        A linearisation at any point of the domain holds in all of it: the one farthest inside that cuts x off is
-        returned, the flattest. ``bounds_only`` accepts one that cuts nothing off, as a bound on an objective may.
+        If the function has no derivative at a bound, points inside are used, because a linearisation at any point of
+        the domain is valid: the point farthest inside whose linearisation excludes x, which is the flattest. With
+        ``bounds_only`` the linearisation need not exclude x, as for a bound on an objective.
         """
         try:
             return self._linearised(x)
@@ -314,13 +314,13 @@ class SmoothFunction:
         return slope, float(slope @ x) - value
 
     def inside(self, x: np.ndarray, share: float, uneven: bool = False) -> np.ndarray | None:
-        """Return the point with the curved variables that are at a bound moved inside; None where none is."""
+        """Return the point with nonlinear variables at a bound moved inside; None if none is at a bound."""
         lower, upper = np.array([bounds_of(v) for v in self._held]).reshape(-1, 2).T
-        at, room = x[self.curved], np.minimum(upper - lower, 1.0)
+        at, width = x[self.curved], np.minimum(upper - lower, 1.0)
         low, up = at <= lower, at >= upper
-        if not np.any((low | up) & (room > 0)):
+        if not np.any((low | up) & (width > 0)):
             return None
-        size = share * room * (1.0 + np.arange(len(at)) % 7 if uneven else 1.0)
+        size = share * width * (1.0 + np.arange(len(at)) % 7 if uneven else 1.0)
         moved = x.copy()
         moved[self.curved] = np.where(low, lower + size, np.where(up, upper - size, at))
         return moved
@@ -339,10 +339,10 @@ class SmoothFunction:
         return slope
 
     def _limit(self, x: np.ndarray) -> np.ndarray | None:
-        """Return the limit of the slope from within the bounds, None where there is none.
+        """Return the limit of the slope from within the bounds, or None.
 
-        Entries that grow are infinite. The others must be the same on the way from two sides: sqrt(x y) at 0 has slopes
-        that depend on it, and what is stationary for one of them need not be for f.
+        Entries that grow are infinite. The others must agree on two paths: the slopes of sqrt(x y) at 0 depend on the
+        path, and a point that is stationary for one of them may not be stationary for f.
         """
         found = []
         for uneven in (False, True):
@@ -354,10 +354,10 @@ class SmoothFunction:
                     found.append(self._slope(point))
                 except ModelError:
                     return None
-        far, near, far_too, near_too = found
-        grows, grows_too = (np.abs(b) > 2 * np.abs(a) + 1 for a, b in ((far, near), (far_too, near_too)))
-        even = np.abs(near - near_too) <= SAME * np.maximum(1.0, np.abs(near))
-        if np.any(grows != grows_too) or not np.all(grows | even):
+        far, near, other_far, other_near = found
+        grows, other_grows = (np.abs(b) > 2 * np.abs(a) + 1 for a, b in ((far, near), (other_far, other_near)))
+        agree = np.abs(near - other_near) <= SAME * np.maximum(1.0, np.abs(near))
+        if np.any(grows != other_grows) or not np.all(grows | agree):
             return None
         return np.where(grows, np.sign(near) * np.inf, near)
 
@@ -367,7 +367,7 @@ class SmoothFunction:
 
 
 def is_linear(expression: Any) -> bool:
-    """Return whether an expression is affine in its free variables; a dense row is not walked."""
+    """Return True if an expression is affine in its free variables; a dense row is not walked."""
     return type(expression) is LinearExpression or all(map(_is_linear_term, terms(expression)))
 
 
@@ -379,7 +379,7 @@ def _is_linear_term(term: Any) -> bool:
 
 
 def is_convex(expression: Any, sign: float = 1.0) -> bool | None:
-    """Return whether sign times an expression is convex; None where it is not quadratic."""
+    """Return True if sign times an expression is convex; None if it is not quadratic."""
     held = list(variables(expression))
     found = Quadratic.read(expression, {id(v): k for k, v in enumerate(held)}, len(held))
     return None if found is None else found.is_convex(sign)

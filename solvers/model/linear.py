@@ -1,13 +1,13 @@
 """The linear rows of a model as matrices, in units that solvers distinguish from rounding.
 
-**Known rows.** A builder keeps the numbers of dense rows as a matrix, and they are not read off a million expressions:
+**Known rows.** A builder keeps the numbers of dense rows as a matrix, so that they need not be read from expressions:
 5000 rows of 800 terms are four million Python objects, which take half a second to read each time; a product with the
-matrix takes 10 ms. A row counts as known while it is active and its expression is the object that the builder made.
+matrix takes 10 ms. A row is known while it is active and its expression is the object that the builder created.
 
-**Units.** Rows are scaled by powers of two, which change no digit. HiGHS refuses a row with a coefficient above 1e15,
-and drops coefficients up to 1e-9; rows hold to about 1e-7 whatever their size. A row whose coefficients leave
-SMALL..LARGE is divided by its least coefficient that counts. A row that then spans more than SPAN cannot be held by a
-solver that works with doubles, and is refused.
+**Units.** Rows are scaled by powers of two, which is exact. HiGHS rejects a row with a coefficient above 1e15, and
+drops coefficients up to 1e-9; rows hold to about 1e-7 for any size. A row with coefficients outside SMALL..LARGE is
+divided by its smallest coefficient above rounding. If the coefficients then span more than SPAN, no solver with double
+precision can satisfy the row, and it is rejected.
 """
 
 from __future__ import annotations
@@ -29,46 +29,46 @@ from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
 from solvers.values import put_back
 
-KNOWN = "known rows of solvers"  # an attribute that is no identifier; clone and pickle copy it
+KNOWN = "known rows of solvers"  # name of an attribute that is not an identifier; clone and pickle copy it
 
 
 @dataclass
 class KnownRows:
     """Rows whose bodies are ``matrix @ variables``, without a constant.
 
-    Parallel lists and not dictionaries by ``id``: they survive ``model.clone()`` and pickling.
+    They are parallel lists and not dictionaries by ``id``, because lists survive ``model.clone()`` and pickling.
     """
 
     rows: list[Any]
     expressions: list[Any]
-    matrix: Any  # csr, shape (rows, variables), with an entry for every term, be it 0
+    matrix: Any  # csr, shape (rows, variables), with an entry for every term, also if it is 0
     variables: list[Any]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> KnownRows:
-        """Return what belongs to the model's clone; the numbers are shared."""
+        """Return the known rows of a clone of the model; the numbers are shared."""
         rows, expressions, variables = (deepcopy(part, memo) for part in (self.rows, self.expressions, self.variables))
         return KnownRows(rows, expressions, self.matrix, variables)
 
     def intact(self) -> Iterator[tuple[int, Any]]:
-        """Yield position and row of those that are as they were built, active and not deleted."""
+        """Yield position and row of the active rows that are unchanged."""
         for k, (row, expression) in enumerate(zip(self.rows, self.expressions, strict=True)):
             if row.active and row.parent_component() is not None and row.expr is expression:
                 yield k, row
 
     def changed(self) -> Iterator[str]:
-        """Return the names of active rows whose expression was changed; these are read as expressions."""
+        """Yield the names of active rows whose expression was changed; these are read as expressions."""
         for row, expression in zip(self.rows, self.expressions, strict=True):
             if row.active and row.parent_component() is not None and row.expr is not expression:
                 yield row.name
 
     def values(self) -> np.ndarray:
-        """Return all bodies at the variables' values, nan where one of them has none."""
+        """Return all bodies at the values of the variables, nan if one of them has none."""
         x = np.array([np.nan if v.value is None else v.value for v in self.variables], dtype=float)
         with np.errstate(invalid="ignore", over="ignore"):
             return np.asarray(self.matrix @ x)
 
-    def met(self, at: Sequence[int]) -> list[Any]:
-        """Return the variables of some rows, each once, in the order in which these hold them."""
+    def variables_of(self, at: Sequence[int]) -> list[Any]:
+        """Return the variables of some rows, each once, in the order of their first term."""
         columns = self.matrix[np.asarray(at, dtype=int)].indices
         first = np.full(len(self.variables), len(columns))
         first[columns[::-1]] = np.arange(len(columns))[::-1]
@@ -77,7 +77,7 @@ class KnownRows:
 
 
 def keep(component: Any, matrix: Any, variables: Sequence[Any]) -> None:
-    """Remember that the rows of a constraint are ``matrix @ variables``, between sides of their own."""
+    """Store that the bodies of the rows of a constraint are ``matrix @ variables``."""
     rows = list(component.values())
     known = KnownRows(rows, [row.expr for row in rows], sparse.csr_array(matrix), list(variables))
     model = component.model()
@@ -90,12 +90,12 @@ def known_of(model: Any) -> list[KnownRows]:
 
 
 def hand_over(model: Any, pace: float) -> float:
-    """Return the seconds that an interface takes for the known rows, without interruption; ``pace``: s per term."""
+    """Return the seconds that an interface needs for the known rows; ``pace``: seconds per term."""
     return pace * sum(known.matrix.nnz for known in known_of(model))
 
 
 def bodies_of(model: Any) -> dict[int, float]:
-    """Return the values of the known rows that are as built, by the row's ``id``."""
+    """Return the values of the unchanged known rows, by the ``id`` of the row."""
     found: dict[int, float] = {}
     for known in known_of(model):
         values = known.values().tolist()
@@ -103,8 +103,8 @@ def bodies_of(model: Any) -> dict[int, float]:
     return found
 
 
-def among(rows: Iterable[Any]) -> list[tuple[KnownRows, list[int], list[int]]]:
-    """Return for each matrix which of the rows, by their positions here and in the matrix, are as built."""
+def known_among(rows: Iterable[Any]) -> list[tuple[KnownRows, list[int], list[int]]]:
+    """Return each matrix with the positions of its unchanged rows in ``rows`` and in the matrix."""
     where = {id(row): k for k, row in enumerate(rows)}
     components = {id(c): c for c in (row.parent_component() for row in rows) if c is not None}
     found = []
@@ -121,9 +121,12 @@ def among(rows: Iterable[Any]) -> list[tuple[KnownRows, list[int], list[int]]]:
 class LinearRows:
     """``lower <= A x <= upper``, ``x`` in ``[x_lower, x_upper]``, objective ``constant + cost . x`` (to be minimised).
 
-    ``rows``, ``variables``: lists of Pyomo data, in the order of A's rows and columns. ``matrix``: csr_matrix, shape
-    (rows, variables). ``lower``, ``upper``: arrays over the rows. ``x_lower``, ``x_upper``: arrays over the
-    variables; a fixed variable has both equal. ``cost``: array over the variables.
+    - ``rows``, ``variables``: lists of Pyomo data, in the order of the rows and columns of A.
+    - ``matrix``: csr_matrix, shape (rows, variables).
+    - ``lower``, ``upper``: arrays over the rows.
+    - ``x_lower``, ``x_upper``: arrays over the variables, equal for a fixed variable.
+    - ``cost``: array over the variables.
+    - ``units``: the divisors of the rows after ``scaled``.
     """
 
     rows: list[Any]
@@ -135,14 +138,14 @@ class LinearRows:
     x_upper: np.ndarray
     cost: np.ndarray
     constant: float
-    units: np.ndarray = field(default_factory=lambda: np.empty(0))  # in which ``scaled`` states the rows
+    units: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     @classmethod
     def of(cls, rows: Sequence[Any], variables: Sequence[Any], terms: Sequence[Any], sign: float) -> LinearRows:
         """Extract rows and objective terms; ``sign`` is -1 for a model that maximises.
 
-        A fixed variable that is not among ``variables`` is a constant. Raises ModelError if a row or term is not
-        linear; it is named.
+        A fixed variable that is not among ``variables`` is a constant. Raises ModelError, naming a row or term that is
+        not linear.
         """
         column = {id(v): k for k, v in enumerate(variables)}
         bounds = [(v.value, v.value) if v.fixed else v.bounds for v in variables]
@@ -152,7 +155,7 @@ class LinearRows:
         lower, upper = np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
         cost, fixed_cost = np.zeros(len(variables)), 0.0
         constants = np.zeros(len(rows))
-        known = [(here, *_read(group, there, column)) for group, here, there in among(rows)]
+        known = [(here, *_read(group, there, column)) for group, here, there in known_among(rows)]
         for here, _, constant_here in known:
             constants[here] = constant_here
         read = {k for here, _, _ in known for k in here}
@@ -160,7 +163,7 @@ class LinearRows:
         sides: list[Any] = [None] * len(rows)
         with unfixed(variables):
             for r in walked:
-                lower_side, body, upper_side = rows[r].to_bounded_expression()  # made at each call
+                lower_side, body, upper_side = rows[r].to_bounded_expression()  # a new tuple at each call
                 sides[r] = lower_side, upper_side
                 constants[r], pairs = _affine(body, rows[r], column)
                 columns += [column[id(v)] for _, v in pairs]
@@ -194,9 +197,9 @@ class LinearRows:
         )
 
     def scaled(self) -> LinearRows:
-        """Return the rows in units that solvers distinguish from rounding; variables and objective stay.
+        """Return the rows in units that solvers distinguish from rounding; variables and objective do not change.
 
-        Raises ModelError, naming a row whose coefficients span too much.
+        Raises ModelError, naming a row whose coefficients have too large a range.
         """
         matrix, lower, upper = self.matrix.copy(), self.lower, self.upper
         units = np.ones(len(self.rows))
@@ -210,8 +213,9 @@ class LinearRows:
                 k = matrix.indices[here][int(np.argmax(size))]
                 raise ModelError(
                     f'Row "{self.rows[r].name}" has coefficients from {size[size > 0].min():.3g} to {size.max():.3g} '
-                    f'(of "{self.variables[k].name}"): no solver tells the small ones from rounding beside the large. '
-                    "Fix the variable instead of giving it a price that forbids it, or state the row in other units."
+                    f'(of "{self.variables[k].name}"): solvers cannot distinguish the small ones from rounding errors '
+                    "of the large ones. Fix the variable in place of a prohibitive cost, or state the row in other "
+                    "units."
                 )
             units[r], noise = found
             matrix.data[here] = np.where(size <= noise, 0.0, matrix.data[here] / units[r])
@@ -220,7 +224,7 @@ class LinearRows:
 
 
 def _read(known: KnownRows, there: list[int], column: Mapping[int, int]) -> tuple[Any, np.ndarray]:
-    """Return known rows over the columns, and the constant that variables without a column are in each."""
+    """Return known rows over the columns, and the constants, which contain the variables without a column."""
     place = np.array([column.get(id(v), -1) for v in known.variables], dtype=int)
     rows = known.matrix[np.asarray(there)]
     constants, absent = np.zeros(len(there)), np.flatnonzero(place < 0)
@@ -234,8 +238,8 @@ def _read(known: KnownRows, there: list[int], column: Mapping[int, int]) -> tupl
 
 
 def _affine(expression: Any, row: Any, column: Mapping[int, int]) -> tuple[float, list[tuple[float, Any]]]:
-    """Return constant and terms of a row's body, or of an objective's term where ``row`` is None."""
-    if type(expression) is LinearExpression:  # a builder's dense row: no walk
+    """Return constant and terms of the body of a row, or of an objective term if ``row`` is None."""
+    if type(expression) is LinearExpression:  # a dense row of a builder: no walk
         coefs = (c if type(c) is float else float(pyo.value(c)) for c in expression.linear_coefs)
         pairs = list(zip(coefs, expression.linear_vars, strict=True))
         constant = float(pyo.value(expression.constant))
@@ -247,7 +251,7 @@ def _affine(expression: Any, row: Any, column: Mapping[int, int]) -> tuple[float
     if not repn.is_linear():
         what = f'Objective term "{expression}"' if row is None else f'Row "{row.name}"'
         raise ModelError(
-            f"{what} is not linear, and the drivers take linear rows and terms only, besides declared couplings. "
+            f"{what} is not linear, and drivers support only linear rows and terms, except for declared couplings. "
             f"Solve the whole model by name: {either(C.MIQCP)}."
         )
     return float(repn.constant), [(float(c), v) for c, v in zip(repn.linear_coefs, repn.linear_vars, strict=True)]
@@ -255,9 +259,9 @@ def _affine(expression: Any, row: Any, column: Mapping[int, int]) -> tuple[float
 
 @contextmanager
 def unfixed(variables: Sequence[Any]) -> Iterator[None]:
-    """Unfix variables for a while: Pyomo folds a fixed one into the constant, and its column would be lost.
+    """Unfix variables in the block, because Pyomo adds a fixed variable to the constant and loses its column.
 
-    It evaluates (0 x)^2 at the variables' values, whatever they are: where there are none, 0 is lent.
+    Pyomo evaluates (0 x)^2 at the values of the variables; a missing value is replaced by 0 in the block.
     """
     fixed = [v for v in variables if v.fixed]
     unknown = [v for v in variables if v.value is None]
@@ -274,7 +278,7 @@ def unfixed(variables: Sequence[Any]) -> Iterator[None]:
 
 SMALL, LARGE = 1e-4, 1e7
 SPAN = 1e12
-NOISE = 1e-12  # relative to the smallest side: rounding of a sum that should be 0
+NOISE = 1e-12  # rounding error of a sum that should be 0, relative to the smallest side
 
 
 def power_of_two(size: float) -> float:
@@ -283,10 +287,10 @@ def power_of_two(size: float) -> float:
 
 
 def row_unit(coefficients: np.ndarray, sides: np.ndarray, most: np.ndarray) -> tuple[float, float] | None:
-    """Return the divisor of a row, and the largest coefficient that is rounding; None if the row spans too much.
+    """Return the divisor of a row, and the largest coefficient that is rounding; None if the range is too large.
 
-    ``coefficients``: array (n,). ``sides``: its finite sides. ``most`` (n,): the largest absolute value that each
-    variable can take; inf where there is none.
+    ``coefficients``: array (n,). ``sides``: its finite sides. ``most`` (n,): the largest absolute value of each
+    variable; inf if it is unbounded.
 
     >>> row_unit(np.array([3.0, 1.0]), np.array([2.0]), np.ones(2))
     (1.0, 0.0)
@@ -300,8 +304,8 @@ def row_unit(coefficients: np.ndarray, sides: np.ndarray, most: np.ndarray) -> t
     if not used.any() or (size[used].min() >= SMALL and size.max() <= LARGE):
         return 1.0, 0.0
     least = np.abs(sides[sides != 0]).min(initial=np.inf)
-    room = NOISE * least if np.isfinite(least) else 1e-15 * float(size.max())
-    noise = used & (size * np.where(used, most, 0.0) <= room)
+    rounding = NOISE * least if np.isfinite(least) else 1e-15 * float(size.max())
+    noise = used & (size * np.where(used, most, 0.0) <= rounding)
     counts = size[used & ~noise]
     if not len(counts):
         return power_of_two(float(size.max())), 0.0

@@ -1,8 +1,8 @@
-"""Components such as disjunctions that solvers and drivers do not support: written as plain rows, or rejected by name.
+"""Reformulation as rows, or rejection, of components that solvers do not support, such as disjunctions.
 
 All solvers and drivers read active rows, one objective, and the bounds and integrality of variables. Pyomo's solvers
 ignore other components and still report "optimal". Therefore any other component that restricts a model is supported by
-a driver that declares it (``Driver.sees``), or written as rows, or rejected by name. So are unknown kinds of component.
+a driver that declares it (``Driver.sees``), or written as rows, or rejected by name. Unknown kinds are rejected too.
 
 - ``visible``: for a solver. The rows are written on a clone, and the values are mapped back to the user's model, whose
   components and active flags stay as they are.
@@ -38,17 +38,17 @@ UNSEEN |= {pyo.SOSConstraint: "SOSConstraint"}
 _HARMLESS = {pyo.Var, pyo.Constraint, pyo.Objective, pyo.Block, pyo.Expression, pyo.Suffix, pyo.BooleanVar, Disjunct}
 _HARMLESS |= {pyo.Param, pyo.RangeSet, pyo.SetOf, pyo.BuildCheck, pyo.BuildAction, pyo.ExternalFunction}
 LOGIC = {"LogicalConstraint": "contrib.logical_to_disjunctive", "Disjunction": "gdp.bigm"}  # in this order
-_REMEDY = "Write it as rows with a transformation of Pyomo's, or deactivate it"
+_REMEDY = "Write it as rows with a transformation of Pyomo, or deactivate it"
 
 
 def unseen(model: Any) -> list[str]:
-    """Return the kinds of active components that a solver of plain rows does not see, but that can become rows."""
+    """Return the kinds of active components that solvers ignore, but that can be written as rows."""
     model = read(model)
     return [name for kind, name in UNSEEN.items() if model.data(kind)]
 
 
 def others(model: Any, sees: Callable[[Any], bool]) -> list[str]:
-    """Return the names of other components than rows, objectives and variables that ``sees`` rejects."""
+    """Return the names of components other than rows, objectives and variables for which ``sees`` is False."""
     model = read(model)
     return [*unknown_components(model, sees), *_hidden(model, sees)]
 
@@ -56,8 +56,8 @@ def others(model: Any, sees: Callable[[Any], bool]) -> list[str]:
 def unknown_components(model: ModelReading, sees: Callable[[Any], bool] = lambda component: False) -> list[str]:
     """Return the names of components that cannot be written as rows: arcs, derivatives, domains with gaps.
 
-    Disjuncts whose indicator is fixed at True are among these if no active disjunction contains them, because nothing
-    reads their rows.
+    These include disjuncts whose indicator is fixed at True if no active disjunction contains them, because solvers do
+    not read their rows.
     """
     readable = _HARMLESS | UNSEEN.keys()
     odd = [c for c in model.components if c.ctype not in readable and not issubclass(c.ctype, pyo.Set) and not sees(c)]
@@ -79,11 +79,12 @@ def _has_rows(block: Any) -> bool:
 
 
 def refuse_unseen(model: Any, who: str, sees: Callable[[Any], bool], remedy: str = "") -> None:
-    """Reject a model with an active component that ``who`` does not support.
+    """Raise ModelError for a model with active components that a driver does not support; the message names them.
 
-    ``model``: pyo.ConcreteModel. ``who``: the driver's name. ``sees``: component -> whether the driver takes it.
-    ``remedy``: what to do instead, where the model does not state its rows. Raises ModelError, naming the components,
-    and what to do.
+    - ``model``: pyo.ConcreteModel.
+    - ``who``: name of the driver.
+    - ``sees``: component -> True if the driver supports it.
+    - ``remedy``: the alternative if the model does not state its rows.
     """
     model = read(model)
     strange = unknown_components(model, sees)
@@ -92,12 +93,12 @@ def refuse_unseen(model: Any, who: str, sees: Callable[[Any], bool], remedy: str
         return
     what = ", ".join((strange or hidden)[:3])
     if strange:
-        remedy = f"no solver here does. {_REMEDY}"
+        remedy = f"no installed solver does. {_REMEDY}"
     elif not remedy:
         able = C.SOS if any(name.startswith("SOSConstraint") for name in hidden) else C.MINLP
         whole = f"or solve the whole model by name, for example with {either(able)}"
         remedy = f"{_REMEDY[:1].lower()}{_REMEDY[1:]}, {whole}"
-    raise ModelError(f'"{who}" does not see the model\'s {what}: {remedy}.')
+    raise ModelError(f'"{who}" does not support {what} of the model: {remedy}.')
 
 
 def _hidden(model: ModelReading, sees: Callable[[Any], bool]) -> Iterator[str]:
@@ -108,7 +109,7 @@ def _hidden(model: ModelReading, sees: Callable[[Any], bool]) -> Iterator[str]:
 
 
 class Attached:
-    """Base class of data that are attached to a model."""
+    """Base class of data that are attached to models."""
 
     def follow(self, model: Any, clone: Any, copies: dict[int, Any], rows: dict[int, Any]) -> None:
         """Attach these data to a clone; ``copies``, ``rows``: its variables and rows by the id of the originals."""
@@ -140,9 +141,9 @@ def _pairs(model: Any, clone: Any, kind: Any, active: bool | None = None) -> lis
 
 @dataclass
 class Visible:
-    """A model whose restrictions are all rows: that of the user, or a clone with other components written as rows.
+    """A model with plain rows only: that of the user, or a clone with other components written as rows.
 
-    ``written``: kinds of components that became rows. ``pairs``, ``logical``: each variable of the user with its copy.
+    ``written``: kinds of components that were written. ``pairs``, ``logical``: variables of the user with their copies.
     """
 
     model: Any
@@ -157,14 +158,14 @@ class Visible:
 
     @classmethod
     def of(cls, reading: ModelReading) -> Visible:
-        """Return the model itself as what the solver sees."""
+        """Return the model of the user itself."""
         seen = cls(reading.model)
         seen.reading = reading
         return seen
 
     @classmethod
     def cloned(cls, model: Any, written: list[str]) -> Visible:
-        """Return a clone of a model, on which some kinds of components are to be written as rows."""
+        """Return a clone of a model, on which some kinds of components will be written as rows."""
         clone = clone_of(model)
         return cls(clone, written, _pairs(model, clone, pyo.Var), _pairs(model, clone, pyo.BooleanVar))
 
@@ -182,13 +183,13 @@ class Visible:
             copy.set_value(v.value, skip_validation=True)
 
     def bring_back(self) -> None:
-        """Copy the values of the clone to the user's model, with truth values."""
+        """Copy the values of the clone, including truth values, to the model of the user."""
         for v, copy in self.pairs:
             v.set_value(copy.value, skip_validation=True)
         self.set_truth_values()
 
     def set_truth_values(self) -> None:
-        """Give the user's Boolean variables the truth values of the binaries on the copy."""
+        """Set the Boolean variables of the user by the binaries of the copy."""
         for v, copy in self.logical:
             binary = copy.get_associated_binary()
             if binary is not None and binary.value is not None and not v.fixed:
@@ -207,31 +208,29 @@ def _transform(clone: Any, steps: Mapping[str, str], what: str, hint: str = "") 
     except (PyomoException, ValueError, KeyError) as error:
         reason = " ".join(str(error).split())
         raise ModelError(
-            f"{what}, {transformation} failed: {reason} Bound the variables in it, "
-            f"or apply a transformation of your own before solving.{hint}"
+            f"{what} {transformation} failed: {reason} Bound its variables, or apply another transformation before "
+            f"solving.{hint}"
         ) from error
 
 
 def visible(model: Any, spec: SolverSpec, sizes: Mapping[int, float] | None = None) -> Visible:
     """Return the model in a form that the solver supports.
 
-    ``sizes``: sizes of variables by their id, 1 for those that are missing; new variables are of the same sizes.
+    ``sizes``: sizes of variables by their id, by default 1; new variables have the same sizes.
 
-    Raises ModelError if a component is of an unknown kind, or cannot be transformed, for example a disjunction
-    of variables without bounds for its big-M.
+    Raises ModelError if a component is of an unknown kind, or cannot be transformed, for example a disjunction of
+    variables without bounds for its big-M.
     """
     reading = read(model)
     model = reading.model
     strange = unknown_components(reading)
     if strange:
-        raise ModelError(f"No solver here sees {', '.join(strange)}: transform or deactivate it before solving.")
+        raise ModelError(f"No installed solver supports {', '.join(strange)}: transform or deactivate it.")
     hidden = unseen(reading)
     if "SOSConstraint" in hidden:
         if C.SOS not in spec.capabilities:
             able = ", ".join(names(C.SOS)) or "none"
-            raise ModelError(
-                f"The model has SOS constraints, which {spec.name} does not see. Installed solvers that do: {able}."
-            )
+            raise ModelError(f"{spec.name} does not support SOS constraints. Installed solvers that do: {able}.")
         hidden.remove("SOSConstraint")
     if not hidden:
         return Visible.of(reading)
@@ -240,21 +239,21 @@ def visible(model: Any, spec: SolverSpec, sizes: Mapping[int, float] | None = No
     if C.SOS in spec.capabilities:
         _as_ordered_sets(clone, {id(copy): sizes.get(id(v), 1.0) for v, copy in answer.pairs} if sizes else {})
     steps = {"Complementarity": "mpec.simple_nonlinear" if spec.local else "mpec.simple_disjunction", **LOGIC}
-    what = f"{spec.name} does not see the model's {', '.join(hidden)}, and"
+    what = f"{spec.name} does not support {', '.join(hidden)}, and"
     able = ", ".join(names(C.SOS))
     hint = f" Installed solvers that need no bounds: {able}." if hidden == ["Complementarity"] and able else ""
     _transform(clone, steps, what, hint)
     left = [kind for kind in unseen(clone) if kind != "SOSConstraint"]
     if left:
-        raise ModelError(f"{spec.name} does not see {', '.join(left)}: transform them before solving.")
+        raise ModelError(f"{spec.name} does not support {', '.join(left)}: transform them before solving.")
     return answer
 
 
 def _as_ordered_sets(clone: Any, size: Mapping[int, float]) -> None:
-    """Write 0 <= a _|_ b >= 0 with two variables equal to a and b, one of which is 0: no bound on them is needed.
+    """Write 0 <= a _|_ b >= 0 with two variables equal to a and b in an ordered set, which needs no bounds.
 
-    What is bounded on both sides or free, and what holds in a disjunct only, is left to the disjunctions. The variables
-    are a and b in units of their own variables' ``size``: within a solver's tolerance, 1e-6 would count as 0.
+    Conditions with two bounds or none, and those in disjuncts, are left to the disjunctions. The new variables are a
+    and b in units of the ``size`` of their variables, because 1e-6 would be 0 within the tolerance of a solver.
     """
     found = list(clone.component_data_objects(Complementarity, active=True, descend_into=pyo.Block))
     if not found:
@@ -273,7 +272,7 @@ def _as_ordered_sets(clone: Any, size: Mapping[int, float]) -> None:
 
 
 def _distance(row: tuple[Any, ...]) -> Any:
-    """Return the expression that is at least 0 in a row with one side; None for other rows."""
+    """Return the expression that a row with one side keeps nonnegative; None for other rows."""
     if len(row) != 3 or (row[0] is None) == (row[2] is None):
         return None
     lower, body, upper = row
@@ -282,7 +281,7 @@ def _distance(row: tuple[Any, ...]) -> Any:
 
 @dataclass
 class Written:
-    """Rows that state logic. ``variables``: those that are not the model's; ``components``: what is written."""
+    """Rows for logical components; ``variables``: new variables; ``components``: the components that are written."""
 
     rows: list[Any]
     variables: list[Any]
@@ -291,18 +290,15 @@ class Written:
     holder: Any = field(repr=False)  # of the rows
 
     def bring_back(self) -> None:
-        """Give truth values to the model's own Boolean variables, by the values of the binaries."""
+        """Set the Boolean variables of the model by the values of the binaries."""
         self.copy.send()
         self.copy.set_truth_values()
 
 
 def written_rows(reading: ModelReading, sees: Callable[[Any], bool]) -> Written | None:
-    """Return the rows for the logic that ``sees`` does not take; None where there is none.
+    """Return the rows for the logical components for which ``sees`` is False; None if there are none.
 
-    Raises
-    ------
-    ModelError
-        If it cannot be written, for example because a variable in a disjunction has no bound.
+    Raises ModelError if one cannot be written, for example because a variable in a disjunction has no bound.
     """
     logic = [c for c in reading.components if c.ctype in (pyo.LogicalConstraint, Disjunction)]
     found = [c for c in logic if not sees(c) and any(d.active for d in c.values())]
@@ -316,7 +312,7 @@ def written_rows(reading: ModelReading, sees: Callable[[Any], bool]) -> Written 
             clone.find_component(c).deactivate()
     before = {id(row) for row in clone.component_data_objects(pyo.Constraint, active=True)}
     names = '", "'.join(c.name for c in found)
-    _transform(clone, LOGIC, f'"{names}" cannot be written as rows')
+    _transform(clone, LOGIC, f'"{names}" cannot be written as rows:')
     own = {id(copy): v for v, copy in seen.pairs}
     holder = pyo.ConcreteModel(name="logic")
     holder.rows = pyo.Constraint([names], pyo.NonNegativeIntegers)
@@ -330,14 +326,14 @@ def written_rows(reading: ModelReading, sees: Callable[[Any], bool]) -> Written 
 
 
 def _refuse_two_sides(reading: ModelReading) -> None:
-    """Refuse a row of a disjunct that is neither linear nor quadratic and has two sides: one of the two is not convex.
+    """Raise ModelError for a row of a disjunct with two sides that is neither linear nor quadratic.
 
-    Written as rows it would be two with one side each. Raises ModelError.
+    One of its sides is not convex. The transformation would split it into two rows with one side each.
     """
     outside = {id(row) for row in reading.stated(pyo.Constraint)}
     for row in reading.data(pyo.Constraint):
         if id(row) not in outside and row.has_lb() and row.has_ub() and row.body.polynomial_degree() not in (0, 1, 2):
             raise ModelError(
-                f'Row "{row.name}" of a disjunct is nonlinear with two sides, which is not convex: solve the model '
-                f"whole by name, for example with {either(C.MINLP)}."
+                f'Row "{row.name}" of a disjunct is nonlinear with two sides, which is not convex: solve the whole '
+                f"model by name, for example with {either(C.MINLP)}."
             )

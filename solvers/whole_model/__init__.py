@@ -1,4 +1,4 @@
-"""One solver on a whole model: what it is shown, what it chose settled exactly, and its answer proven.
+"""Solution of whole models by one solver: reformulation, polishing of the integer choice, and proof of the result.
 
-May import ``solvers.drivers`` and what lies below it.
+May import ``solvers.drivers`` and the packages that it imports.
 """

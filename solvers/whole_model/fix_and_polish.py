@@ -1,13 +1,13 @@
-"""What a mixed-integer solver has chosen, solved again exactly: the integers, and the rest that follows from them.
+"""Exact solution for the integer choice of a mixed-integer solver.
 
-A solver's point satisfies rows to 1e-6 and integrality to 1e-5, enough for w >= 1e-3 where w^2 <= t sigma and sigma =
-0. What it has chosen are the integers; with these fixed at whole numbers, and what they switch off at 0, the rest is
-solved again. Where no point satisfies the rows at a choice, that choice is cut off, and the solver asked again:
+A solver's point satisfies rows to 1e-6 and integrality to 1e-5, which allows w >= 1e-3 if w^2 <= t sigma and sigma = 0.
+Therefore the integers are fixed at whole numbers, variables that they switch off are fixed at 0, and the rest is solved
+again. If no point satisfies the rows with a choice, that choice is excluded by a cut, and the solver is called again:
 
-    sum_{sigma_j = 0} sigma_j >= 1                                   where the subproblem alone has no point
-    sum_{sigma_j = 0} sigma_j + sum_{sigma_j = 1} (1 - sigma_j) >= 1     else
+    sum_{sigma_j = 0} sigma_j >= 1                                       if the subproblem has no point
+    sum_{sigma_j = 0} sigma_j + sum_{sigma_j = 1} (1 - sigma_j) >= 1     otherwise
 
-The first excludes every smaller choice too, in which only more variables are 0.
+The first cut also excludes all smaller choices, in which more variables are 0.
 """
 
 from __future__ import annotations
@@ -41,32 +41,32 @@ from solvers.result import FEASIBLE, SolutionStatus
 from solvers.values import fixed, may_be_zero, put_back, without_domains
 from solvers.whole_model.units import change_of
 
-CHOICES = 100  # without a point, before the solver is no longer asked for another
-WHOLE = 1e-3  # how far from whole the integers may be to say what is chosen
-ORACLE = 1e-9  # relative gap asked of an oracle
+CHOICES = 100  # largest number of excluded choices
+WHOLE = 1e-3  # largest distance of integers from whole numbers for which the choice is clear
+ORACLE = 1e-9  # relative gap of an oracle
 _EASY = C.LP | C.QP | C.QCP
 
 
 @dataclass(frozen=True)
-class Settled:
-    """What became of a choice: ``doubt`` says why its point may be inexact, ``cut`` excludes a choice without a point.
+class PolishResult:
+    """Result for a choice: ``doubt`` is the reason why its point may be inexact, ``cut`` excludes a choice without one.
 
-    A cut is pairs (coefficient, variable), of the user's model or of what the solver sees of it, whose sum must be at
+    A cut consists of pairs (coefficient, variable), of the model of the user or of the solver, whose sum must be at
     least ``least``.
     """
 
     doubt: str = ""
-    failed: bool = False  # the rest had no solution to tolerances: the bound does not count either
+    failed: bool = False  # the rest has no solution to tolerances, so the bound is not used either
     cut: list[tuple[float, Any]] | None = None
     least: float = 1.0
 
 
-EXACT = Settled()
+EXACT = PolishResult()
 
 
 @contextmanager
-def cut_off(seen: Visible, cuts: Sequence[Settled]) -> Iterator[None]:
-    """Add the cuts for a while to what the solver sees."""
+def excluding(seen: Visible, cuts: Sequence[PolishResult]) -> Iterator[None]:
+    """Add the cuts to the model of the solver within the block."""
     if not cuts:
         yield
         return
@@ -80,46 +80,48 @@ def cut_off(seen: Visible, cuts: Sequence[Settled]) -> Iterator[None]:
         seen.model.del_component(rows)
 
 
-def never_off(parts: SplitModel | None) -> list[Settled]:
-    """Return what the bounds of switched variables say of their binaries: with one that excludes 0, it is 1."""
+def always_on_cuts(parts: SplitModel | None) -> list[PolishResult]:
+    """Return cuts for the binaries of switched variables whose bounds exclude 0: these binaries are 1."""
     if parts is None or parts.coupling_edits:
         return []
     free = [(b, v) for b, v in parts.structure.switches if b.is_binary() and not b.fixed]
-    return [Settled(cut=[(1.0, b)]) for b, v in free if not may_be_zero(v)]
+    return [PolishResult(cut=[(1.0, b)]) for b, v in free if not may_be_zero(v)]
 
 
-def settle(reading: ModelReading, seen: Visible, parts: SplitModel | None, spec: SolverSpec, clock: Clock) -> Settled:
-    """Solve again, on the model, what follows from the choice in the values that it holds.
+def polish(
+    reading: ModelReading, seen: Visible, parts: SplitModel | None, spec: SolverSpec, clock: Clock
+) -> PolishResult:
+    """Solve the model again with the integer choice of its present values.
 
-    ``reading``, ``seen``: the user's model, and what the solver sees of it; both hold the solver's values. ``parts``:
-    the model taken apart, where its structure says how.
+    - ``reading``, ``seen``: the model of the user and that of the solver; both hold the values of the solver.
+    - ``parts``: the decomposition of the model by its structure, if it has one.
     """
     if parts is None or not parts.structure.switches:
         chosen = _free_integers(seen.reading)
         whole = all(v.value == round(v.value) for v in chosen)
         if whole and (spec.local or not chosen or worst_violation(seen.reading) <= FEASIBLE):
             return EXACT
-        return _not_whole(chosen) or _by_rest(seen, chosen, [], spec, clock)
+        return _fractional(chosen) or _solve_rest(seen, chosen, [], spec, clock)
     chosen = [v for v in parts.structure.complicating if not v.fixed]
-    if not all(v.is_integer() for v in chosen):  # a relaxation: nothing is chosen
+    if not all(v.is_integer() for v in chosen):  # a relaxation
         return EXACT
-    settled = _not_whole(chosen)
-    if settled is None and not (parts.mixed or others(reading, partial(is_declared, parts.structure))):
-        settled = _by_subproblem(reading, parts, clock)
-        if settled is EXACT:
+    polished = _fractional(chosen)
+    if polished is None and not (parts.mixed or others(reading, partial(is_declared, parts.structure))):
+        polished = _by_subproblem(reading, parts, clock)
+        if polished is EXACT:
             seen.send()
-    if settled is None:
-        settled = _by_rest(seen, [seen.copy_of(v) for v in chosen], _switched_off(seen, parts), spec, clock)
-    return settled
+    if polished is None:
+        polished = _solve_rest(seen, [seen.copy_of(v) for v in chosen], _switched_off(seen, parts), spec, clock)
+    return polished
 
 
-def _not_whole(chosen: Sequence[Any]) -> Settled | None:
+def _fractional(chosen: Sequence[Any]) -> PolishResult | None:
     off = max([math.inf if v.value is None else abs(v.value - round(v.value)) for v in chosen], default=0.0)
-    return Settled(f"its integers are off by {off:.1e}") if off > WHOLE else None
+    return PolishResult(f"its integers are off by {off:.1e}") if off > WHOLE else None
 
 
-def _by_subproblem(reading: ModelReading, parts: SplitModel, clock: Clock) -> Settled | None:
-    """Settle by the subproblem alone; None where that is not enough."""
+def _by_subproblem(reading: ModelReading, parts: SplitModel, clock: Clock) -> PolishResult | None:
+    """Solve the subproblem only; return None if that is not sufficient."""
     structure = parts.structure
     point = np.array([round(v.value) for v in structure.complicating], dtype=float)
     try:
@@ -128,10 +130,10 @@ def _by_subproblem(reading: ModelReading, parts: SplitModel, clock: Clock) -> Se
             answer = structure.oracle.solve(point, ORACLE, clock.left)
         else:
             answer = SwitchedSubproblem(parts, Runner(find("clarabel"), SolveOptions())).evaluate(point, clock.left)
-    except (ModelError, SolverError):  # an edit that only the whole model's solver takes
+    except (ModelError, SolverError):  # an edit that only the solver of the whole model supports
         return None
     if answer is None:
-        return Settled("no time was left to solve its choice exactly")
+        return PolishResult("no time was left to solve its choice exactly")
     if answer.value is None:
         return None if answer.cut is None else _excluding(answer.cut, structure.complicating)
     before = [(v, v.value) for v in [*parts.master_variables, *structure.variables()]]
@@ -141,19 +143,19 @@ def _by_subproblem(reading: ModelReading, parts: SplitModel, clock: Clock) -> Se
     answer.load()
     if worst_violation(reading) <= FEASIBLE:
         return EXACT
-    put_back(before)  # rounding has broken a row of the master
+    put_back(before)  # rounding has violated a row of the master
     return None
 
 
-def _excluding(cut: Cut, variables: Sequence[Any]) -> Settled:
+def _excluding(cut: Cut, variables: Sequence[Any]) -> PolishResult:
     """Return a feasibility cut, 0 >= constant + coefficients . x, as a row on the variables that are free."""
     pairs = list(zip(variables, cut.coefficients.tolist(), strict=True))
     level = cut.constant + sum(c * v.value for v, c in pairs if v.fixed)
-    return Settled(cut=[(-c, v) for v, c in pairs if c and not v.fixed], least=level)
+    return PolishResult(cut=[(-c, v) for v, c in pairs if c and not v.fixed], least=level)
 
 
 def _switched_off(seen: Visible, parts: SplitModel) -> list[Any]:
-    """Return the variables that are 0 at the choice: by their switches, or by an edited row c w^2 <= 0."""
+    """Return the variables that are 0 for the choice: by their switches, or by an edited row c w^2 <= 0."""
     if not parts.coupling_edits:
         return [seen.copy_of(v) for binary, v in parts.structure.switches if round(binary.value) == 0]
     held = []
@@ -164,7 +166,7 @@ def _switched_off(seen: Visible, parts: SplitModel) -> list[Any]:
 
 
 def _squared(row: Any) -> list[Any]:
-    """Return the variable w of a row c w^2 <= 0 with c > 0, as it stands."""
+    """Return the variable w of a row c w^2 <= 0 with c > 0, as a list; [] for other rows."""
     repn = generate_standard_repn(row.body, compute_values=True, quadratic=True)
     linear = any(c for c in repn.linear_coefs) or repn.nonlinear_expr is not None
     if linear or len(repn.quadratic_vars) != 1 or row.upper is None or pyo.value(row.upper) != repn.constant:
@@ -173,8 +175,8 @@ def _squared(row: Any) -> list[Any]:
     return [v] if v is w and c > 0 and not v.fixed else []
 
 
-def _by_rest(seen: Visible, chosen: list[Any], off: list[Any], spec: SolverSpec, clock: Clock) -> Settled:
-    """Solve for all variables but those chosen and those off, with every row that the solver sees."""
+def _solve_rest(seen: Visible, chosen: list[Any], off: list[Any], spec: SolverSpec, clock: Clock) -> PolishResult:
+    """Solve for all variables except those chosen and those off, with all rows of the model of the solver."""
     before = [(v, v.value) for v in seen.reading.variables]
     held = [(v, float(round(v.value))) for v in chosen] + [(v, 0.0) for v in off if not v.fixed]
     with fixed(held):
@@ -182,8 +184,8 @@ def _by_rest(seen: Visible, chosen: list[Any], off: list[Any], spec: SolverSpec,
     if answer is not None and answer.has_point:
         put_back(held)
         others = _free_integers(seen.reading)
-        if len(others) > len(chosen):  # as inexact as the choice was
-            return _by_rest(seen, others, off, spec, clock)
+        if len(others) > len(chosen):  # these integers are inexact too
+            return _solve_rest(seen, others, off, spec, clock)
         if worst_violation(seen.reading) <= FEASIBLE:
             seen.bring_back()
             return EXACT
@@ -191,9 +193,11 @@ def _by_rest(seen: Visible, chosen: list[Any], off: list[Any], spec: SolverSpec,
     binary = all(v.is_binary() for v in chosen)
     if answer is not None and answer.status is SolutionStatus.INFEASIBLE and binary:
         ones = sum(round(v.value) for v in chosen)
-        return Settled(cut=[(1.0 - 2.0 * round(v.value), v) for v in chosen], least=1.0 - ones)
+        return PolishResult(cut=[(1.0 - 2.0 * round(v.value), v) for v in chosen], least=1.0 - ones)
     reason = "not solved" if answer is None else answer.message or answer.status.value
-    return Settled(f"with its integers at whole numbers the rest could not be solved exactly ({reason})", failed=True)
+    return PolishResult(
+        f"with its integers at whole numbers the rest could not be solved exactly ({reason})", failed=True
+    )
 
 
 def _free_integers(reading: ModelReading) -> list[Any]:
@@ -201,9 +205,9 @@ def _free_integers(reading: ModelReading) -> list[Any]:
 
 
 def _solve(reading: ModelReading, spec: SolverSpec, clock: Clock) -> Answer | None:
-    """Solve what is left by the most exact solver for it, else by the one that solved the whole.
+    """Solve the rest by the most exact solver for its class, otherwise by the solver of the whole model.
 
-    In the units of the model's change of variables, as the whole was: in others a column may be below tolerances.
+    The units are those of the change of variables of the model; in others a column may be below tolerances.
     """
     model = reading.model
     needed, change = needs(reading), change_of(reading)

@@ -1,4 +1,4 @@
-"""Products of the objective that need no bound and no tolerance: by binaries and ordered sets, on a clone.
+"""Reformulation of products in the objective by binaries and ordered sets, without bounds and tolerances, on a clone.
 
 Let r be a continuous variable in [0, 1] that no row holds, and in which the objective is affine: some optimum has r in
 {0, 1}, because moving one such variable to its better bound, then the next, makes nothing worse. A binary r may be in
@@ -6,9 +6,9 @@ rows as well. Then r v with v >= 0 is p in
 
     p + n = v,  p, n >= 0,  r + s = 1,  one of p and s is 0,  one of n and r is 0
 
-with v unbounded: r = 1 gives s = 0, n = 0 and p = v; r = 0 gives s = 1 and p = 0. A solver that is given the product
-itself gains 1e-8 v by r = 1 + 1e-8, which for v = 5e7 is 0.5, and prunes the optimum by it. Where the model's change of
-variables says v = f v', so is p = f p', n = f n', and the first row is over f.
+with v unbounded: r = 1 gives s = 0, n = 0 and p = v; r = 0 gives s = 1 and p = 0. With the product itself, a solver
+gains 1e-8 v by r = 1 + 1e-8, which is 0.5 for v = 5e7, and prunes the optimum. If the change of variables of the model
+is v = f v', then p = f p' and n = f n', and the first row is divided by f.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from solvers.values import bounds_of
 
 
 def products_as_sets(model: Any) -> Visible | None:
-    """Return a linear model with ordered sets for one whose objective holds products as above; None for any other."""
+    """Return a linear model with ordered sets for a model with products as above in its objective; otherwise None."""
     reading = read(model)
     model, objective = reading.model, single_objective(reading)
     repn = generate_standard_repn(objective.expr, compute_values=True, quadratic=True)
@@ -68,7 +68,7 @@ def products_as_sets(model: Any) -> Visible | None:
 
 
 def _in_their_units(clone: Any, place: Any, variables: list[Any]) -> None:
-    """Measure the two parts of a variable as the model's change of variables measures the variable."""
+    """Give the two parts of each variable its factor in the change of variables of the model."""
     facts = facts_of(clone)
     if facts is None or facts.change is None:
         return
@@ -81,7 +81,7 @@ def _in_their_units(clone: Any, place: Any, variables: list[Any]) -> None:
 
 
 def _product(v: Any, w: Any, c: float) -> tuple[Any, Any, float] | None:
-    """Return the variable in [0, 1], the other one, which is at least 0 and no box, and their coefficient."""
+    """Return the variable in [0, 1], the other, nonnegative one, and their coefficient; None for other products."""
     for r, other in ((v, w), (w, v)):
         if v is not w and _is_box(r) and not _is_box(other) and bounds_of(other)[0] >= 0 and other.is_continuous():
             return r, other, c

@@ -1,4 +1,4 @@
-"""The result for a point on a model: its objective, the names that it selects, and what is proven of it."""
+"""Results for points: objective, selected names, and the verdict."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def point_result(
     objective, facts = single_objective(reading), facts_of(reading.model)
     minimize, value = objective.sense == pyo.minimize, float(pyo.value(objective))
     resolution = resolution_of(reading)
-    judged = verdict(
+    found = verdict(
         value,
         bound,
         minimize=minimize,
@@ -48,19 +48,22 @@ def point_result(
         who=solver,
     )
     return Result(
-        judged.status,
+        found.status,
         stop,
         objective=value,
-        bound=judged.bound,
+        bound=found.bound,
         minimize=minimize,
         selected=None if facts is None or facts.selected is None else facts.selected(reading.model),
         seconds=Clock.of_run(None).elapsed,
         solver=solver,
         options=options,
-        message=judged.message,
+        message=found.message,
         resolution=resolution,
         details={"violation": violation},
     )
+
+
+TRIVIAL_POINT = "The returned point is the trivial point of the model."
 
 
 def trivial_result(model: Any, solver: Any, failure: SolverFailure, options: dict[str, Any]) -> Result | None:
@@ -73,7 +76,7 @@ def trivial_result(model: Any, solver: Any, failure: SolverFailure, options: dic
         return None
     with interrupt.finishing():
         reading = read(model)
-        violation = facts.certificate.settle(reading, has_point=False)
+        violation = facts.certificate.repair_point(reading, has_point=False)
         if violation is None:
             return None
         name = solver if isinstance(solver, str) else failure.solver
@@ -87,5 +90,5 @@ def trivial_result(model: Any, solver: Any, failure: SolverFailure, options: dic
             solver=name,
             options=options,
         )
-        result.message = f"{failure} The point is not {name}'s, but the model's trivial one."
+        result.message = f"{failure} {TRIVIAL_POINT}"
         return result

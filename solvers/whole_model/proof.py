@@ -1,4 +1,4 @@
-"""What is proven of a solver's answer: claims that do not count, and the bound that an equivalent model proves."""
+"""Verification of a solver's answer: unreliable reports, and the bound of an equivalent model."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from solvers.shared_state import put_off
 from solvers.values import INSIDE, kept
 
 
-def without_doubtful_claims(
+def without_unreliable_claims(
     answer: Answer, spec: SolverSpec, model: ModelReading, options: SolveOptions, time_left: float | None
 ) -> Answer:
-    """Return the answer without the claims that the solver was measured to make wrongly on such models.
+    """Return the answer without bounds and statuses that are known to be unreliable for such models.
 
-    ``model``: what was solved. See the fields of ``SolverSpec`` for the cases.
+    ``model``: the model of the solver. The fields of ``SolverSpec`` describe the cases.
     """
     infeasible = answer.status is SolutionStatus.INFEASIBLE
     if answer.bound is None and not infeasible:
@@ -37,30 +37,26 @@ def without_doubtful_claims(
     has_sets = bool(model.stated(pyo.SOSConstraint))
     sets = has_sets and not spec.proves_with_sets and may_fall(model, time_left)
     retried = spec.retry_options.keys() <= options.own.keys()
-    wrong = (
+    tiny_costs = not infeasible and not retried and has_integers(model)
+    unreliable = (
         sets
         or (not spec.proves_at_poles and has_poles(model))
         or (has_sets and spec.least_curvature > 0 and _least_curvature(model) < spec.least_curvature)
-        or (
-            not infeasible
-            and not retried
-            and has_integers(model)
-            and _least_coefficient(model) < spec.least_coefficient
-        )
+        or (tiny_costs and _least_coefficient(model) < spec.least_coefficient)
     )
-    if not wrong:
+    if not unreliable:
         return answer
     if infeasible:
-        message = "reports that no point satisfies the model, which was not confirmed"
+        message = "reports that no point satisfies the model, which is not confirmed"
         return replace(answer, status=SolutionStatus.NO_SOLUTION, message=message, undecided=sets)
     return replace(answer, bound=None)
 
 
 def _least_curvature(model: ModelReading) -> float:
-    """Return the smallest ratio of two curvatures of the objective, 1 without any.
+    """Return the smallest ratio of two curvatures of the objective, 1 if there are none.
 
-    The curvature along v is the coefficient of v^2 over the square of the largest coefficient of v in a row, so that
-    it does not depend on the unit of v.
+    The curvature along v is the coefficient of v^2 divided by the square of the largest coefficient of v in a row, so
+    that it does not depend on the unit of v.
     """
     objective = generate_standard_repn(model.objectives[0].expr, compute_values=True, quadratic=True)
     products = zip(objective.quadratic_coefs, objective.quadratic_vars, strict=True)
@@ -75,7 +71,7 @@ def _least_curvature(model: ModelReading) -> float:
 
 
 def _least_coefficient(model: ModelReading) -> float:
-    """Return the smallest ratio of two coefficients of the objective, 1 without any."""
+    """Return the smallest ratio of two coefficients of the objective, 1 if there are none."""
     repn = generate_standard_repn(model.objectives[0].expr, compute_values=True, quadratic=True)
     found = [abs(c) for c in (*repn.linear_coefs, *repn.quadratic_coefs) if c]
     return min(found) / max(found) if found else 1.0
@@ -83,7 +79,7 @@ def _least_coefficient(model: ModelReading) -> float:
 
 @dataclass(frozen=True)
 class EquivalentBound:
-    """A bound on the model's optimum by its equivalent model, or None, and the reason if it proves too little."""
+    """A bound on the optimum by the equivalent model, or None, and the reason if the bound is too weak."""
 
     bound: float | None
     reason: str
@@ -92,9 +88,9 @@ class EquivalentBound:
 def bound_by_equivalent(
     model: Any, facts: Facts, *, gap: float, time_limit: float | None, in_time: bool
 ) -> EquivalentBound:
-    """Solve the equivalent model by its driver, and return the bound that this proves; the values stay.
+    """Solve the equivalent model by its driver, and return the bound; the values of the model do not change.
 
-    ``time_limit``: of the whole run, in seconds. ``in_time``: whether time is left.
+    ``time_limit``: of the whole run, in seconds. ``in_time``: False if no time is left.
     """
     equivalent, built = facts.equivalent, built_of(model)
     assert equivalent is not None

@@ -1,4 +1,4 @@
-"""One run of one solver on a whole model: the units it sees, the repair of its point, and what is proven of it."""
+"""Run of a solver on a whole model: units, repair of the point, and proof of the result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from solvers.clock import Clock
 from solvers.drivers.benders.split import SplitModel
 from solvers.drivers.unbounded import verified
 from solvers.errors import ModelError, SolverError, SolverFailure
-from solvers.facts.base import Dropped, Facts, facts_violation, feasible_value, worst_violation
+from solvers.facts.base import Facts, UnusedFacts, facts_violation, feasible_value, worst_violation
 from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change, Changed
 from solvers.interfaces.registry import Capability as C
@@ -28,28 +28,28 @@ from solvers.model.rewriting import Visible
 from solvers.reading import ModelReading, read
 from solvers.result import AT_START, DEFAULT_GAP, FEASIBLE, HOPELESS, TOLERANCE, Result, SolutionStatus, StopReason
 from solvers.values import kept, plain_domains, put_back
-from solvers.whole_model.fix_and_polish import CHOICES, Settled, cut_off, never_off, settle
-from solvers.whole_model.outcome import point_result
-from solvers.whole_model.proof import EquivalentBound, bound_by_equivalent, without_doubtful_claims
+from solvers.whole_model.fix_and_polish import CHOICES, PolishResult, always_on_cuts, excluding, polish
+from solvers.whole_model.outcome import TRIVIAL_POINT, point_result
+from solvers.whole_model.proof import EquivalentBound, bound_by_equivalent, without_unreliable_claims
 from solvers.whole_model.units import change_of
 
 ALMOST_INTEGER = 1e-4
-SMALL = 0.1  # an objective in the units of the solver; its absolute tolerance of 1e-6 is a tenth of the usual gap then
-RESCALED = 3  # solves with a multiplied objective
-BEYOND = 10.0  # times the builder's upper bound on the optimum; a larger objective replaces the units
+SMALL = 0.1  # objective in the units of the solver for which the absolute tolerance 1e-6 is a tenth of the default gap
+RESCALED = 3  # largest number of solves with a scaled objective
+BEYOND = 10.0  # an objective above this multiple of the builder's bound on the optimum needs other units
 
 
 @dataclass(frozen=True)
 class WholeModelRun:
     """A model and one solver for it.
 
-    - ``visible``: what the solver sees: the model, or a clone with everything written as rows.
-    - ``needed``: the capabilities of which the solver needs one.
-    - ``split``: the model by the structure of its builder, where it has one.
-    - ``multipliers``: what the user's suffix ``dual`` is filled with.
-    - ``level``: the objective of an earlier solve whose units did not fit.
-    - ``cuts``: choices of the integers that are excluded, which the solver sees as rows.
-    - ``equivalent``: at most one bound by the equivalent model.
+    - ``visible``: the model of the solver: that of the user, or a clone with other components written as rows.
+    - ``needed``: the capabilities for the model; the solver has one of them.
+    - ``split``: the decomposition of the model by the structure of its builder, if it has one.
+    - ``multipliers``: the contents of the suffix ``dual`` of the user.
+    - ``level``: the objective of an earlier solve with unsuitable units.
+    - ``cuts``: rows that exclude choices of the integers.
+    - ``equivalent``: the bound of the equivalent model; empty before it is computed.
     """
 
     reading: ModelReading
@@ -62,34 +62,34 @@ class WholeModelRun:
     split: SplitModel | None
     multipliers: Multipliers | None
     level: float | None = None
-    cuts: list[Settled] = field(default_factory=list)
+    cuts: list[PolishResult] = field(default_factory=list)
     equivalent: list[EquivalentBound] = field(default_factory=list)
 
     def solve(self, options: SolveOptions) -> tuple[Answer, str]:
-        """Solve until the chosen integers have a point that satisfies the rows, and leave it on the model.
+        """Solve until there is a point that satisfies the rows with the chosen integers, and store it in the model.
 
-        Return the answer, and why the point may be inexact: "" if it is exact.
+        Return the answer, and the reason why the point may be inexact, or "".
         """
         cuts = self.cuts
-        cuts[:] = never_off(self.split)
+        cuts[:] = always_on_cuts(self.split)
         while True:
-            with cut_off(self.visible, cuts):
+            with excluding(self.visible, cuts):
                 answer = self.run(options)
             if not answer.has_point:
                 return answer, ""
             with interrupt.finishing():
                 _round(self.visible.reading)
                 self.visible.bring_back()
-                settled = settle(self.reading, self.visible, self.split, self.spec, self.clock)
-            if settled.cut is None:
-                return replace(answer, bound=None) if settled.failed else answer, settled.doubt
-            if not settled.cut:  # no other choice is left
+                polished = polish(self.reading, self.visible, self.split, self.spec, self.clock)
+            if polished.cut is None:
+                return replace(answer, bound=None) if polished.failed else answer, polished.doubt
+            if not polished.cut:  # there is no other choice
                 return replace(answer, has_point=False, status=SolutionStatus.INFEASIBLE, bound=None, message=""), ""
             stopped = answer.stop_reason is not StopReason.CONVERGED or interrupt.pressed() or self.clock.over
             if stopped or len(cuts) >= CHOICES:
-                message = "found no point that satisfies the rows at any choice of the integers that it tried"
+                message = "found no point that satisfies the rows for the tried choices of the integers"
                 return replace(answer, has_point=False, status=SolutionStatus.NO_SOLUTION, message=message), ""
-            cuts.append(settled)
+            cuts.append(polished)
 
     def solve_again(self, options: SolveOptions, before: list[tuple[Any, float | None]]) -> Result | None:
         """Solve once more; restore the values ``before`` and return None if the solver fails."""
@@ -102,7 +102,7 @@ class WholeModelRun:
     def result(self, answer: Answer, doubt: str, before: list[tuple[Any, float | None]]) -> Result:
         """Return the result for an answer; restore the values ``before`` if it has no usable point.
 
-        ``doubt``: why the point may be inexact, "" if it is exact.
+        ``doubt``: the reason why the point may be inexact, or "".
         """
         with progress.doing("proving a bound"):
             proof = self._bound_by_equivalent()
@@ -110,27 +110,28 @@ class WholeModelRun:
             return self._result(answer, doubt, before, proof)
 
     def in_time(self, spec: SolverSpec) -> bool:
-        """Return whether the model can be handed to a solver in the time that is left."""
+        """Return True if the model can be passed to a solver in the time that is left."""
         return self.clock.left is None or self.clock.left > hand_over(self.reading.model, spec.seconds_per_term)
 
     def too_small(self, result: Result) -> bool:
-        """Return whether the optimal objective is below the solver's absolute tolerances, without another proof."""
+        """Return True if the objective is below the absolute tolerances of the solver and there is no other proof."""
         facts = self.facts
         if facts is None or self.spec.local or not result.minimize or not self.in_time(self.spec):
             return False
         if facts.equivalent is not None and result.status is SolutionStatus.OPTIMAL:
             return False
         if self._proving_rows() and facts.certificate is not None and facts.certificate.untouched(self.reading):
-            return False  # the bound is that of the multipliers alone
+            return False  # the bound is that of the multipliers
         unit = 1.0 if facts.change is None else min(1.0, _most(facts.change))
         unit = unit if self.level is None else self.level
         return result.resolution < (result.objective or 0.0) < SMALL * unit and not interrupt.pressed()
 
     def too_large(self, result: Result) -> bool:
-        """Return whether the objective is larger than the units of the change of variables assume.
+        """Return True if the objective is too large for the units of the change of variables.
 
-        A builder may choose them by the cost of w = 0. A user's row can exclude w = 0. The weights are then larger, and
-        the coefficients in the new units can be so small that a solver drops them, and with them every feasible point.
+        A builder may choose the units by the cost of w = 0, which a row of the user can exclude. The weights are then
+        larger, and the coefficients in the new units can be so small that a solver drops them, which makes the model
+        infeasible.
         """
         change = None if self.facts is None else self.facts.change
         if change is None or self.level is not None or self.spec.local or not result.minimize:
@@ -144,7 +145,7 @@ class WholeModelRun:
     # ------------------------------------------------------------------------------------------------------- solving
 
     def run(self, options: SolveOptions) -> Answer:
-        """Solve what the solver sees once, in the units of the change of variables."""
+        """Solve the model of the solver once, in the units of the change of variables."""
         visible, rows = self.visible, self._rows_with_duals()
         integer = any(s.cut for s in self.cuts) or has_integers(visible.reading)  # all cuts are on integers
         change = self._change()
@@ -153,7 +154,7 @@ class WholeModelRun:
         target, wanted = (visible.reading, rows) if view is None else (read(view.model), view.rows_of(rows))
         with plain_domains(target.variables, continuous=continuous), progress.doing(f"{self.spec.name} runs"):
             answer = runner.solve(target, time_limit=self.clock.left, integer=integer, duals=wanted)
-        answer = without_doubtful_claims(answer, self.spec, target, options, self.clock.left)
+        answer = without_unreliable_claims(answer, self.spec, target, options, self.clock.left)
         if answer.has_point and self._dual_solver is not None:
             answer = replace(answer, duals=self._duals_by_other(target, view))
         if not self.spec.in_table and C.LP not in self.needed:
@@ -163,7 +164,7 @@ class WholeModelRun:
         if answer.has_point:
             view.bring_back()
         bound = view.bound_of(answer.bound)
-        if view.steepest > self.spec.max_big_m:  # the tolerance on integers admits any weight
+        if view.steepest > self.spec.max_big_m:  # the tolerance on integers allows any weight
             bound = None
         return replace(answer, bound=bound, duals=view.duals_of(rows or self._proving_rows(), answer.duals))
 
@@ -171,14 +172,14 @@ class WholeModelRun:
         change = change_of(self.visible.reading)  # the facts of a clone refer to its own variables
         if self.level is None:
             return change
-        if change is not None and self.level > _most(change):  # its factors assume a smaller objective
+        if change is not None and self.level > _most(change):  # its factors are for a smaller objective
             change = Change([], change.offset, change.centre)
         return replace(change or Change([]), most=self.level)
 
     # ---------------------------------------------------------------------------------------------------- multipliers
 
     def _rows_with_duals(self) -> list[Any]:
-        """Return the rows whose multipliers are needed: by the user, and for a proof of the bound."""
+        """Return the rows whose multipliers the user requests or the proof of the bound needs."""
         wanted = {} if self.multipliers is None else {id(row): row for row in self.multipliers.rows}
         if not why_no_duals(self.spec, self.visible, self.needed):
             wanted |= {id(row): row for row in self._proving_rows()}
@@ -186,17 +187,17 @@ class WholeModelRun:
 
     @property
     def certificate(self) -> Certificate | None:
-        """The proof from the data, where the builder has one."""
+        """The certificate of the builder, or None."""
         return None if self.facts is None else self.facts.certificate
 
     @cached_property
     def _restricted(self) -> bool:
-        """Whether edits have only added restrictions, so that the certificate's bound holds."""
+        """Whether edits have only added restrictions, so that the bound of the certificate is valid."""
         built = None if self.certificate is None else self.certificate.built
         return built is not None and built.restricted(self.reading)
 
     def _proving_rows(self) -> list[Any]:
-        """Return the rows whose multipliers prove the bound; none if an edit has made the proof void."""
+        """Return the rows whose multipliers prove the bound; none if an edit has invalidated the proof."""
         certificate = self.certificate
         if certificate is None or certificate.bound is None or not self._restricted:
             return []
@@ -204,7 +205,7 @@ class WholeModelRun:
 
     @cached_property
     def _dual_solver(self) -> SolverSpec | None:
-        """The solver that computes the multipliers for the proof if this run's solver has none."""
+        """The solver that computes the multipliers for the proof if the solver of this run returns none."""
         if not why_no_duals(self.spec, self.visible, self.needed) or not self._proving_rows():
             return None
         for spec in map(find, ("highs", "clarabel")):
@@ -213,7 +214,7 @@ class WholeModelRun:
         return None
 
     def _duals_by_other(self, target: ModelReading, view: Changed | None) -> dict[Any, float]:
-        """Return the multipliers of the rows that were solved by another solver; the values stay."""
+        """Return the multipliers of the rows by another solver; the values of the model do not change."""
         assert self._dual_solver is not None
         if not self.in_time(self._dual_solver):
             return {}
@@ -228,11 +229,11 @@ class WholeModelRun:
     # --------------------------------------------------------------------------------------------------------- result
 
     def _bound_by_equivalent(self) -> EquivalentBound | None:
-        """Return what the equivalent model proves in the time that is left; None if there is no such model."""
+        """Return the bound of the equivalent model in the time that is left; None if there is no such model."""
         facts = self.facts
         if facts is None or facts.equivalent is None or facts.certificate is None:
             return None
-        if self.spec.local:  # it claims nothing
+        if self.spec.local:  # it reports no optimum
             return EquivalentBound(None, "")
         if not self.equivalent:
             gap, limit = self.options.get("gap", DEFAULT_GAP), self.options.get("time_limit")
@@ -259,10 +260,9 @@ class WholeModelRun:
             error = max(error, facts_violation(self.reading.model))
         answer = self._with_bound(replace(answer, has_point=error is not None), proof)
         result = self._result_without_point(answer) if error is None else self._result_at_point(answer, doubt, error)
-        self._add_dropped(result)
+        self._report_unused_facts(result)
         if trivial:
-            words = f"The point is not {self.spec.name}'s, but the model's trivial one."
-            result.message = f"{result.message} {words}".strip()
+            result.message = f"{result.message} {TRIVIAL_POINT}".strip()
         if at_start:
             result.message = f"{AT_START} {result.message}".strip()
         unproven = answer.status is SolutionStatus.OPTIMAL and result.status is SolutionStatus.FEASIBLE
@@ -273,11 +273,11 @@ class WholeModelRun:
         return result
 
     def _violation(self, answer: Answer) -> tuple[float | None, Answer]:
-        """Repair the solver's point and return its violation; None, and the answer without a point, if too large."""
+        """Repair the point of the solver and return its violation; None, and the answer without it, if too large."""
         if not answer.has_point:
             return None, answer
         if self.certificate is not None:
-            error = self.certificate.settle(self.reading, has_point=True)
+            error = self.certificate.repair_point(self.reading, has_point=True)
         else:
             error = max(worst_violation(self.reading), violation(self.visible.reading) if self.visible.pairs else 0.0)
         if error is None or error <= HOPELESS:
@@ -286,15 +286,15 @@ class WholeModelRun:
         return None, replace(answer, has_point=False, status=SolutionStatus.NO_SOLUTION, bound=None, message=message)
 
     def _trivial(self, answer: Answer) -> float | None:
-        """Put the trivial point of the builder on the model and return its violation; None if there is none."""
+        """Set the trivial point of the builder and return its violation; None if there is none."""
         if self.certificate is None:
             return None
         if answer.status is SolutionStatus.UNBOUNDED and self.certificate.at_hand(self.reading) is None:
             return None  # an edited model may be unbounded
-        return self.certificate.settle(self.reading, has_point=False)
+        return self.certificate.repair_point(self.reading, has_point=False)
 
     def _start_is_better(self, before: list[tuple[Any, float | None]]) -> bool:
-        """Restore the values before the solve if they are a better point than those on the model."""
+        """Restore the values before the solve, and return True, if they are a better point than the present values."""
         objective, after = single_objective(self.reading), [(v, v.value) for v, _ in before]
         sign = 1.0 if objective.sense == pyo.minimize else -1.0
         least = sign * float(pyo.value(objective))
@@ -306,7 +306,7 @@ class WholeModelRun:
         return False
 
     def _with_bound(self, answer: Answer, proof: EquivalentBound | None) -> Answer:
-        """Return the answer with the bound that is proven from the data, where the model has a certificate."""
+        """Return the answer with the bound that is proven from the data, if the model has a certificate."""
         certificate = self.certificate
         if certificate is None:
             return answer
@@ -361,13 +361,13 @@ class WholeModelRun:
             message=message,
         )
 
-    def _add_dropped(self, result: Result) -> None:
+    def _report_unused_facts(self, result: Result) -> None:
         """Add to the message which facts of the builder were not used because of edits."""
-        dropped, split = Dropped(), self.split
-        dropped.look_at(self.reading)
+        unused, split = UnusedFacts(), self.split
+        unused.check(self.reading)
         if split is not None and split.structure.oracle is not None and split.structure.built is not None:
-            dropped.add("the builder's oracle", [*split.edits, *split.mixed], quiet=True)
-        result.message = dropped.tell(result.message, result.details)
+            unused.add("the builder's oracle", [*split.edits, *split.mixed], quiet=True)
+        result.message = unused.report(result.message, result.details)
 
 
 def _most(change: Change) -> float:
@@ -375,7 +375,7 @@ def _most(change: Change) -> float:
 
 
 def _round(model: ModelReading) -> None:
-    """Round integers, which solvers return within 1e-5, if the rounded point satisfies the rows as well."""
+    """Round integers, which solvers return within 1e-5, unless that increases the violation of the rows."""
     integers = {id(v): v for v in used_variables(model) if not v.is_continuous() and not v.fixed}
     off = [(v, v.value) for v in integers.values() if 0 < abs(v.value - round(v.value)) < ALMOST_INTEGER]
     if off:
@@ -407,8 +407,7 @@ def _sentence(spec: SolverSpec, answer: Answer, gap: float | None) -> str:
         return f"{spec.name} {_STOPPED[answer.stop_reason]}{proven}{nothing}."
     if answer.stop_reason is StopReason.SOLVER_ERROR:
         return f"{spec.name} failed: {answer.message}."
-    verified_elsewhere = answer.message if answer.undecided else ""
-    words = verified_elsewhere or _CONVERGED.get(answer.status, answer.message)
-    if words.endswith("."):  # a sentence of its own
-        return words
-    return f"{spec.name} {words}." if words else ""
+    text = (answer.message if answer.undecided else "") or _CONVERGED.get(answer.status, answer.message)
+    if text.endswith("."):  # a whole sentence
+        return text
+    return f"{spec.name} {text}." if text else ""

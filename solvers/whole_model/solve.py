@@ -1,4 +1,4 @@
-"""Solve a whole model with one solver: by name, or the default of the model's class."""
+"""Solve a whole model with one solver: by name, or the default solver of its class."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from solvers.model.rewriting import Visible, unseen, visible
 from solvers.options import check_limits
 from solvers.reading import ModelReading, read
 from solvers.result import DEFAULT_GAP, FEASIBLE, Result, SolutionStatus, StopReason
-from solvers.values import put_back
+from solvers.values import bounds_of, put_back
 from solvers.whole_model.ordered_products import products_as_sets
 from solvers.whole_model.run import RESCALED, WholeModelRun
 
@@ -42,10 +42,10 @@ CONVEX = C.QP | C.QCP
 
 
 def solve_by_class(model: Any, options: dict[str, Any]) -> Result:
-    """Solve with the default solver of the model's class.
+    """Solve with the default solver of the class of the model.
 
-    Whether a quadratic model is convex only Clarabel finds out, by its factors, before it solves: what it refuses goes
-    to SCIP, which is slower and needs no convexity.
+    Clarabel tests the convexity of a quadratic model by its factors. Models that it rejects are solved by SCIP, which
+    is slower and needs no convexity.
     """
     reading = read(model)
     hidden = unseen(reading)
@@ -64,14 +64,14 @@ def solve_by_class(model: Any, options: dict[str, Any]) -> Result:
 
 
 def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result:
-    """Solve the model with one Pyomo solver; fill the model's import suffix ``dual``, if it has one."""
+    """Solve the model with one Pyomo solver; fill its import suffix ``dual``, if it has one."""
     reading = read(model)
     if (stale := dual_suffix(reading.model)) is not None:
         stale.clear()
     single_objective(reading)
     facts, parts = facts_of(reading.model), None
     if facts is not None:
-        facts.check_stated(f'solver="{spec.name}" takes whole models')
+        facts.check_stated(f'solver="{spec.name}" solves whole models')
     if isinstance(facts, Structure):
         parts, _ = adapted(split(reading, facts))
         parts.check_facts()  # a big-M that no longer holds is rejected
@@ -79,7 +79,7 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     before = [(v, v.value) for v in reading.variables]
     clock = Clock.of_run(options.get("time_limit"))
     run = WholeModelRun(reading, spec, options, clock, Visible.of(reading), [], facts, parts, None)
-    if not run.in_time(spec):  # checked before anything of the size of the model is made
+    if not run.in_time(spec):  # before anything of the size of the model is created
         late = Answer(StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION, False, None, "no time left")
         return run.result(late, "", before)
     run = _prepared(run)
@@ -95,7 +95,7 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
 
 
 def _prepared(run: WholeModelRun) -> WholeModelRun:
-    """Return the run with what the solver sees. Raises SolverError if it cannot solve such a model."""
+    """Return the run with the model of the solver. Raises SolverError if the solver cannot solve such a model."""
     reading, spec, facts = run.reading, run.spec, run.facts
     change = None if facts is None else facts.change
     seen = visible(reading, spec, {id(v): f for v, f in change.factors} if change is not None else None)
@@ -113,7 +113,7 @@ def _prepared(run: WholeModelRun) -> WholeModelRun:
 def _rescaled(
     run: WholeModelRun, own: SolveOptions, answer: Answer, doubt: str, result: Result
 ) -> tuple[WholeModelRun, Result]:
-    """Solve again with a multiplied objective while it does not fit the solver's absolute tolerances."""
+    """Solve again with a scaled objective while it is unsuitable for the absolute tolerances of the solver."""
     for _ in range(RESCALED):
         if not (run.too_small(result) or run.too_large(result)):
             break
@@ -131,7 +131,7 @@ def _rescaled(
 
 
 def _retried(run: WholeModelRun, own: SolveOptions, answer: Answer, result: Result) -> Result:
-    """Solve again with tighter rows if the recomputed point is not proven optimal as the solver reports."""
+    """Solve again with tighter rows if the solver reports an optimum that the recomputed point does not confirm."""
     spec = run.spec
     unproven = answer.status is SolutionStatus.OPTIMAL and result.status is SolutionStatus.FEASIBLE
     if not unproven or not spec.retry_options or set(spec.retry_options) & set(own.own):
@@ -148,11 +148,11 @@ def _retried(run: WholeModelRun, own: SolveOptions, answer: Answer, result: Resu
 
 def _cannot(spec: SolverSpec, seen: Visible, needed: list[C], own: str) -> SolverError:
     able = sorted({name for n in needed for name in names(n)} - {own})
-    if own in DRIVERS and not set(seen.written) - {"Disjunction"}:  # which a builder's own driver takes
-        able.insert(0, f"{own} (the model's own driver)")
+    if own in DRIVERS and not set(seen.written) - {"Disjunction"}:  # which the driver of a builder supports
+        able.insert(0, f"{own} (the driver of the model)")
     elif own and own in SOLVERS and any(n in SOLVERS[own].capabilities for n in needed):
         able.insert(0, own)
-    written = f", once its {' and '.join(seen.written)} is written as rows" if seen.written else ""
+    written = f" after {' and '.join(seen.written)} is written as rows" if seen.written else ""
     return SolverError(
         f'Solver "{spec.name}" cannot solve this model, which needs {describe(needed[0])}{written}. '
         f"Installed solvers that can: {', '.join(able) or 'none'}."
@@ -160,7 +160,7 @@ def _cannot(spec: SolverSpec, seen: Visible, needed: list[C], own: str) -> Solve
 
 
 def _with_alternatives(needed: list[C], error: ModelError) -> ModelError:
-    """Return a convex solver's refusal with the names of solvers that need no convexity."""
+    """Return the error of a convex solver with the names of solvers that need no convexity."""
     if not any(n & CONVEX for n in needed):
         return error
     anywhere, local = names(C.NONCONVEX), [n for n in names(C.NLP) if SOLVERS[n].local]
@@ -171,7 +171,7 @@ def _with_alternatives(needed: list[C], error: ModelError) -> ModelError:
 
 
 def _constant(model: ModelReading) -> Answer:
-    """Answer without a solver where nothing is left to decide: some of them fail on such a model."""
+    """Return the answer for a model without free variables, on which some solvers fail."""
     if violation(model) > FEASIBLE:
         return Answer(StopReason.CONVERGED, SolutionStatus.INFEASIBLE, False, None, "every variable is fixed")
     value = float(pyo.value(single_objective(model)))
@@ -179,27 +179,25 @@ def _constant(model: ModelReading) -> Answer:
 
 
 def _start(model: ModelReading) -> None:
-    """Put variables without a value, or out of bounds, within their bounds.
+    """Set variables without a value, or with one outside their bounds, to a value within the bounds.
 
-    An interface drops a variable whose coefficients are all 0, and leaves it as it is; where it has no value some of
-    them fail. Any value within the bounds will do.
+    Interfaces drop a variable whose coefficients are all 0 and do not change its value; some of them fail if it has
+    none.
     """
-    off = {id(v): v for v in model.variables if _off(v)}
+    off = {id(v): v for v in model.variables if not v.fixed and (v.value is None or _is_outside(v))}
     for v in used_variables(model) if off else ():
         if off.pop(id(v), None) is not None:
-            lower, upper = v.bounds
-            whole = math.ceil if not v.is_continuous() else float
-            least = -math.inf if lower is None else whole(lower)
-            v.set_value(min(max(v.value or 0.0, least), math.inf if upper is None else upper), skip_validation=True)
+            lower, upper = bounds_of(v)
+            if not v.is_continuous() and lower > -math.inf:
+                lower = math.ceil(lower)
+            v.set_value(min(max(v.value or 0.0, lower), upper), skip_validation=True)
             if not off:
                 break
 
 
-def _off(v: Any) -> bool:
-    if v.fixed:
-        return False
-    lower, upper = v.bounds
-    return v.value is None or (lower is not None and v.value < lower) or (upper is not None and v.value > upper)
+def _is_outside(v: Any) -> bool:
+    lower, upper = bounds_of(v)
+    return bool(v.value < lower or v.value > upper)
 
 
 def _solve_options(spec: SolverSpec, options: dict[str, Any], *, polished: bool) -> SolveOptions:
@@ -207,19 +205,18 @@ def _solve_options(spec: SolverSpec, options: dict[str, Any], *, polished: bool)
     check_limits(options)
     if not isinstance(options.get("tee", False), bool | np.bool_):
         raise OptionError(
-            f"tee={options['tee']!r} is not allowed: {spec.name} solves the model whole, with no other solver inside. "
+            f"tee={options['tee']!r} is not allowed: {spec.name} solves the whole model without other solvers. "
             "Give True or False."
         )
-    drivers_own = {f.name for driver in DRIVERS.values() for f in dataclasses.fields(driver.options_type)}
     own = {k: v for k, v in options.items() if k not in COMMON}
     if "iteration_limit" in own and "iteration_limit" in spec.common_options:
         own[spec.common_options["iteration_limit"]] = own.pop("iteration_limit")
     refuse_unpassed(spec, options)
-    for name in own:
-        if name in drivers_own and name not in spec.common_options.values():
-            users = [n for n, d in DRIVERS.items() if name in {f.name for f in dataclasses.fields(d.options_type)}]
+    for name in (name for name in own if name not in spec.common_options.values()):
+        users = [n for n, d in DRIVERS.items() if name in {f.name for f in dataclasses.fields(d.options_type)}]
+        if users:
             whose = f"driver{'s' if len(users) > 1 else ''} ({', '.join(users)})"
             raise OptionError(f'Option "{name}" belongs to the {whose}, not to {spec.name}.')
     common = {k: options[k] for k in COMMON if k in options}
-    common["gap"] = common.get("gap", DEFAULT_GAP) * (0.5 if polished else 1.0)  # polishing may cost a little
+    common["gap"] = common.get("gap", DEFAULT_GAP) * (0.5 if polished else 1.0)  # polishing may increase the objective
     return SolveOptions(**common, own=own)

@@ -1,19 +1,18 @@
-"""Rows and objectives in units that a solver tells from its tolerances, which are absolute.
+"""Scaling of rows and objectives for the absolute tolerances of solvers.
 
-Solvers hold rows to about 1e-6 and reduced costs to about 1e-7, whatever the size of what they stand in. Measured on
-random models of two to five variables: with objectives in units of 1e-6, HiGHS called 4 of 25 points optimal that are
-not (15 of 25 at 1e-9), and cbc, GLPK, Gurobi and SCIP some; GLPK 13 of 25 with linear rows in units of 1e8; SCIP 7 of
-120 with convex quadratic rows in units of 1e5. So a solver sees an objective or a row that is far from 1 multiplied by
-a power of two:
+Solvers satisfy rows to about 1e-6 and reduced costs to about 1e-7, for coefficients of any size. Wrong optima were
+measured on random models with two to five variables: with objectives in units of 1e-6, HiGHS reported 4 of 25 (15 of 25
+at 1e-9), and cbc, GLPK, Gurobi and SCIP some; GLPK 13 of 25 with linear rows in units of 1e8; SCIP 7 of 120 with convex
+quadratic rows in units of 1e5. Therefore an objective or a row with terms far from 1 is multiplied by a power of two:
 
-- up, where its largest term is below SMALL: to 1;
-- down, where its least term is above LARGE: to 1. What a point then misses in the model's own units is measured there,
-  and what follows from its integers is solved again (``settling``).
+- if its largest term is below SMALL, up to 1;
+- if its smallest term is above LARGE, down to 1. Violations are then measured in the units of the model, and the rest
+  is solved again for the integers of the point (``fix_and_polish``).
 
-A row with terms of 1 and of 1e8 is a big-M, and stays. A term's size is its coefficient; variables in products count
-with what their bounds let them reach. A side of a row, unless it is 0, counts as a term where the row would come down:
-(1e6 x)^2 <= 1 is in the units of x. What is neither linear nor quadratic stays, and so does a model that brings units
-of its own, or proves its answers from the data.
+A row with terms of 1 and of 1e8 is a big-M row and is not scaled. The size of a term is its coefficient; variables in
+products count with their largest value. A nonzero side counts as a term if the row would be scaled down: (1e6 x)^2 <= 1
+is in the units of x. Terms that are neither linear nor quadratic are not scaled, and neither are models that have their
+own change of variables or a certificate.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ SMALL, LARGE = 1e-2, 1e3
 
 
 def change_of(reading: ModelReading) -> Change | None:
-    """Return the change under which a solver sees a model: its own, or of rows and objective alone; None for none."""
+    """Return the change of variables of the model, or a scaling of its rows and objective; None if none is needed."""
     facts = facts_of(reading.model)
     if facts is not None and (facts.change is not None or facts.certificate is not None):
         return facts.change
@@ -58,9 +57,9 @@ def change_of(reading: ModelReading) -> Change | None:
 
 
 def factor(expression: Any, sides: tuple[float | None, ...] = ()) -> float:
-    """Return the power of two that brings the terms of an expression near 1; 1 where they are, or cannot be told.
+    """Return the power of two that brings the terms of an expression near 1; 1 if they are, or if this is unknown.
 
-    ``sides``: those of the row that the expression is the body of.
+    ``sides``: the sides of the row whose body is the expression.
 
     >>> import pyomo.environ as pyo
     >>> m = pyo.ConcreteModel()
@@ -75,20 +74,20 @@ def factor(expression: Any, sides: tuple[float | None, ...] = ()) -> float:
             return 1.0
         most, least = max(most, found[0]), min(least, found[1] or math.inf)
         if most >= SMALL and least <= LARGE:
-            return 1.0  # whatever comes: a long row is told by its first terms
+            return 1.0  # for any further terms: long rows are decided by their first terms
     if 0 < most < SMALL:
         return float(2.0 ** -np.frexp(most)[1])
     return float(2.0 ** np.frexp(1.0 / least)[1]) if LARGE < least < math.inf else 1.0
 
 
 def _terms(expression: Any) -> Iterator[Any]:
-    """Yield the terms that hold variables."""
+    """Yield the terms with variables."""
     if type(expression) is LinearExpression:
         yield from (size for c in expression.linear_coefs if (size := pyo.value(c)))
         return
     for term in terms(expression):
         if type(term) not in native_numeric_types and term.is_potentially_variable():
-            # a coefficient stands for its variable in a linear term, whatever the variable's bounds
+            # the size of a linear term is its coefficient, for any bounds of the variable
             yield term.args[0] if type(term) is MonomialTermExpression else 1.0 if term.is_variable_type() else term
 
 
@@ -101,13 +100,13 @@ def _near(v: Any) -> float:
 
 
 def _reach(v: Any) -> float:
-    """Return the largest size that a variable's bounds allow, 1 where they allow any or none."""
+    """Return the largest absolute value within the bounds of a variable, 1 if it is infinite or 0."""
     most = max(map(abs, bounds_of(v)))
     return most if 0 < most < math.inf else 1.0
 
 
 def _size(expression: Any, of: Callable[[Any], float]) -> float:
-    """Return a number's size, or that of a polynomial by its factors; inf for anything else."""
+    """Return the size of a number, or that of a polynomial by its factors; inf for other expressions."""
     kind = type(expression)
     if kind in native_numeric_types or not expression.is_potentially_variable():
         value = pyo.value(expression, exception=False)

@@ -230,7 +230,7 @@ class SwitchedSubproblem:
             return
         own = {id(v) for v in self.variables}
         others = [(v, x) for v, x in self._values() if id(v) not in own]
-        certificate.mend(self._whole, self.model, tempting=False)  # the choice is fixed
+        certificate.repair_within(self._whole, self.model, tempting=False)  # the choice is fixed
         put_back(others)
 
     def _has_trivial_point(self) -> bool:

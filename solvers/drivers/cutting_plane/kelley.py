@@ -330,7 +330,7 @@ class CuttingPlane(Driver):
         put_back((v, value) for v, value in zip(self.parts.variables, x.tolist(), strict=True) if not v.fixed)
         if self.facts is not None:
             self.facts.separator.load(x[: self.facts.columns()[0].shape[0]])
-        if self.certificate is not None and self.certificate.settle(self.reading, has_point=True) is not None:
+        if self.certificate is not None and self.certificate.repair_point(self.reading, has_point=True) is not None:
             value = self._objective_value()
         self.offer(value, [*self.parts.variables, *self.hidden], lambda: None)
 

@@ -225,7 +225,7 @@ class RowGeneration(Driver):
         repaired = self.facts.separator.repair(point)
         if repaired is not None:
             put_back((v, x) for v, x in zip(self.visible, repaired.tolist(), strict=True) if not v.fixed)
-        if self.certificate is not None and self.certificate.settle(self.reading, has_point=True) is None:
+        if self.certificate is not None and self.certificate.repair_point(self.reading, has_point=True) is None:
             return None
         point = np.array([v.value for v in self.visible], dtype=float)
         if worst_violation(self.reading) > FEASIBLE or self._missed(point) > MISSED:

@@ -392,7 +392,7 @@ class SuccessiveLinearization(Driver):
             put_back(first)
         facts = facts_of(self.model)
         if facts is not None and facts.certificate is not None:
-            facts.certificate.mend(self.reading, self.reading)
+            facts.certificate.repair_within(self.reading, self.reading)
         settled = [(v, v.value) for v in self.reading.variables]
         if self.sign * pyo.value(cost) > value + FEASIBLE * max(1.0, abs(value)):
             settled = first

@@ -10,7 +10,7 @@ def test_a_row_in_place_of_a_parameter(make_data):
     model = fs.multivariate.fsmulti(make_data(12, 3, seed=1), budget=2)
     name = next(c.local_name for c in model.component_objects(pyo.Param) if c.local_name in ("budget", "C"))
     setattr(model, name, pyo.Constraint(expr=model.w["a"] <= 1))
-    with pytest.raises(fs.ModelError, match=f'"{name}" is a .*Param of the builder, and a Constraint has replaced it'):
+    with pytest.raises(fs.ModelError, match=f'A .*Constraint has replaced "{name}", a .*Param of the builder'):
         fs.solve(model)
 
 

@@ -1,4 +1,4 @@
-"""A refusal points to what works: the model's own driver, who takes an option, a model by another name."""
+"""A refusal points to what works: the driver of the model, who takes an option, a model by another name."""
 
 import re
 from dataclasses import replace
@@ -16,10 +16,10 @@ DATA = fs.load_dataset("bupa").scaled("standard").take(range(60))
 
 
 def test_the_models_own_driver_is_named_first():
-    with pytest.raises(fs.SolverError, match=r"solvers that can: branch-and-cut \(the model's own driver\), .*scip"):
+    with pytest.raises(fs.SolverError, match=r"solvers that can: branch-and-cut \(the driver of the model\), .*scip"):
         fs.solve(fs.fsp.fsp_m(DATA, max_features=2), "highs")
     model = fs.concave.fsb(DATA, penalty=0.1)
-    with pytest.raises(fs.SolverError, match=r"solvers that can: alternating \(the model's own driver\)"):
+    with pytest.raises(fs.SolverError, match=r"solvers that can: alternating \(the driver of the model\)"):
         fs.solve(model, "highs")
 
 
@@ -36,7 +36,7 @@ def test_a_model_without_an_objective_has_none_to_deactivate():
     model = fs.fsp.fsp_m(DATA, max_features=2)
     model.objective.deactivate()
     for solver in ("branch-and-cut", "scip"):
-        with pytest.raises(fs.ModelError, match=r"found: none\. State one") as refusal:
+        with pytest.raises(fs.ModelError, match=r"found: none\. Add") as refusal:
             fs.solve(model, solver)
         assert "Deactivate" not in str(refusal.value)
 

@@ -231,7 +231,7 @@ def test_a_cone_whose_sign_a_linear_row_states():
     m = model_with(x=pyo.Var(range(2)))
     m.cone = pyo.Constraint(expr=(m.x[0] - 1) ** 2 + m.x[1] ** 2 <= (m.x[0] + m.x[1] + 1) ** 2)
     m.cost = pyo.Objective(expr=m.x[0] ** 2 + m.x[1] ** 2)
-    with pytest.raises(ModelError, match='Constraint "cone" is a second-order cone only where'):
+    with pytest.raises(ModelError, match='Constraint "cone" is a second-order cone only if'):
         Clarabel().solve(m)
     m.side = pyo.Constraint(expr=2 * m.x[0] + 2 * m.x[1] >= -2)
     assert optimum(m) == pytest.approx(0, abs=1e-7)

@@ -430,7 +430,7 @@ def test_the_model_is_left_as_it_was_but_for_the_answer():
 
 
 def test_integers_are_refused_by_name_with_who_can(textbook):
-    with pytest.raises(ModelError, match=r'"x" is integer: solve the model whole by name, for example with .*scip'):
+    with pytest.raises(ModelError, match=r'"x" is integer: solve the whole model by name, for example with .*scip'):
         MultiStart(textbook.nlp(pyo.Integers))
     model = textbook.nlp(pyo.Integers)
     model.x.fix(1)
@@ -439,7 +439,7 @@ def test_integers_are_refused_by_name_with_who_can(textbook):
 
 def test_what_the_driver_does_not_see_is_refused(textbook):
     for model, kind in ((textbook.disjunction(), "Disjunction"), (textbook.sos(), "SOSConstraint")):
-        with pytest.raises(ModelError, match=f"does not see the model's {kind}"):
+        with pytest.raises(ModelError, match=f"does not support {kind}"):
             MultiStart(model)
     model = camel()
     model.choice = Disjunction(expr=[[model.x >= 1], [model.x <= -1]])

@@ -241,7 +241,7 @@ def test_a_log_that_nobody_writes_is_refused():
     m = plant()
     with pytest.raises(OptionError, match=r"tee='lp' is not allowed: give True, False, or .*table, sub, master"):
         solve(m, "benders", complicating=[m.open], tee="lp")
-    with pytest.raises(OptionError, match="highs solves the model whole"):
+    with pytest.raises(OptionError, match="highs solves the whole model"):
         solve(m, "highs", tee="master")
 
 

@@ -138,7 +138,7 @@ def test_without_a_name_hidden_components_are_solved_too(textbook):
 def test_a_disjunction_without_bounds_for_its_big_m_is_an_error_that_says_so(textbook):
     model = textbook.disjunction()
     model.x.setub(None)
-    with pytest.raises(ModelError, match=r"highs does not see the model's Disjunction.*Bound the variables"):
+    with pytest.raises(ModelError, match=r"highs does not support Disjunction.*Bound its variables"):
         solvers.solve(model, "highs")
 
 
@@ -202,7 +202,7 @@ def test_unbounded_variables_are_no_trouble_to_ordered_sets(with_sets):
 def test_who_has_no_ordered_sets_says_who_has():
     model = product()
     before = state(model)
-    with pytest.raises(ModelError, match=r"highs does not see the model's Complementarity.*need no bounds: .*scip"):
+    with pytest.raises(ModelError, match=r"highs does not support Complementarity.*need no bounds: .*scip"):
         solvers.solve(model, "highs")
     assert state(model) == before
 

@@ -13,7 +13,7 @@ from solvers import SolutionStatus
 from solvers.interfaces.registry import SOLVERS, Capability
 from solvers.model.classes import violation
 from solvers.whole_model import run, units
-from solvers.whole_model.fix_and_polish import Settled
+from solvers.whole_model.fix_and_polish import PolishResult
 from solvers.whole_model.units import factor
 
 UNITS = [(1e8, 1.0), (1e-5, 1.0), (1.0, 1e-6), (1.0, 1e-9), (1e8, 1e-9), (1.0, 1e12)]
@@ -193,7 +193,7 @@ def test_a_small_cost_of_a_large_variable_counts(solver):
 
 def test_a_choice_without_a_point_beside_which_there_is_none_is_infeasible(monkeypatch):
     """All binaries fixed: the row that excludes the choice has no terms, which Pyomo refuses as a row."""
-    monkeypatch.setattr(run, "settle", lambda *_: Settled(cut=[]))
+    monkeypatch.setattr(run, "polish", lambda *_: PolishResult(cut=[]))
     m = pyo.ConcreteModel()
     m.x = pyo.Var(domain=pyo.Binary)
     m.cost = pyo.Objective(expr=m.x)

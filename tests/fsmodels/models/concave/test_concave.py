@@ -333,7 +333,7 @@ def test_fs_with_indicators_and_bounds(penalty, solver, make_data):
 
 
 def test_indicators_without_bounds_are_an_error_that_says_so(make_data):
-    with pytest.raises(fs.ModelError, match="Bound the variables"):
+    with pytest.raises(fs.ModelError, match="Bound its variables"):
         fs.solve(fs.concave.fs(make_data(20, 4, seed=5), penalty=0.1, form="indicator"), "highs")
 
 
@@ -545,7 +545,7 @@ def test_a_stationary_point_is_not_replaced_by_the_trivial_one(make_data):
     model = fs.concave.fsv(make_data(9, 3, seed=3), penalty=0.9)
     for w in model.w.values():
         w.set_value(5.0)
-    model.structure.certificate.settle(model, has_point=True)
+    model.structure.certificate.repair_point(model, has_point=True)
     assert [w.value for w in model.w.values()] == [5.0] * 3
     assert [v.value for v in model.v.values()] == [5.0] * 3
 
@@ -733,7 +733,7 @@ def test_sla_refuses_what_is_not_its_own(kind, five):
         )  # smooth over linear rows: any point will do
         assert result.status in (fs.SolutionStatus.STATIONARY, fs.SolutionStatus.FEASIBLE)
         return
-    with pytest.raises(fs.ModelError, match=r'objective is linear: "sla"|"sla" does not see'):
+    with pytest.raises(fs.ModelError, match=r'objective is linear: "sla"|"sla" does not support'):
         fs.solve(BUILDERS[kind](five, penalty=0.1), "sla")
 
 

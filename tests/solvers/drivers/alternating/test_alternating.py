@@ -603,7 +603,7 @@ def test_a_solver_that_cannot_solve_a_block_is_refused_before_the_run():
 @pytest.mark.parametrize("kind", ["disjunction", "complementarity", "sos", "logical"])
 def test_what_is_no_row_is_refused(kind, textbook):
     m = getattr(textbook, kind)()
-    with pytest.raises(ModelError, match="does not see"):
+    with pytest.raises(ModelError, match="does not support"):
         Alternating(m, blocks=[m.x])
 
 
