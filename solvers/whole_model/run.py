@@ -346,8 +346,7 @@ class WholeModelRun:
         minimize = single_objective(self.reading).sense == pyo.minimize
         no_bound = answer.status in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED)
         if answer.status is SolutionStatus.INFEASIBLE and self.split is not None:
-            runner = Runner(find("highs"), SolveOptions())
-            message = clashing_rows(self.split.master_rows, self.split.master_variables, runner)
+            message = clashing_rows(self.split.master_rows, self.split.master_variables)
         else:
             message = _sentence(self.spec, answer, None)
         return Result(
