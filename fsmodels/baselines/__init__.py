@@ -57,6 +57,7 @@ from fsmodels.models.fsp.oracle import SvmOracle
 from fsmodels.models.libsvm import svc
 from fsmodels.models.shares import slack_weights
 from fsmodels.models.svm import C_MEANING
+from fsmodels.weights import FloatArray
 
 __all__ = [
     "Baseline",
@@ -70,7 +71,6 @@ __all__ = [
 ]
 __dir__ = __all__.copy  # for completion
 
-FloatArray = NDArray[np.float64]
 RELATIVE = 1e-10  # relative accuracy of the cost; the error of the weights is the square root of its error
 
 

@@ -71,7 +71,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 from pyomo.common.modeling import unique_component_name
 
 from fsmodels.checks import positive, whole
@@ -80,6 +79,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ModelError, NoSelection, ParameterError, SolverError
 from fsmodels.models.libsvm import svc
 from fsmodels.text import listed
+from fsmodels.weights import FloatArray
 from solvers import SolutionStatus, solve
 
 
@@ -193,7 +193,6 @@ def eliminated(
 __all__ = ["information_gain", "kernel_rfe", "mutual_information", "relief"]
 __dir__ = __all__.copy  # for completion
 
-FloatArray = NDArray[np.float64]
 NEIGHBOURS = "it is the number of nearest samples"
 
 

@@ -260,24 +260,7 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = False) -
     model, columns = centred_model("GMEB dual", data)
     R_plus, R_minus = bounds_on_moments(model, R_plus, R_minus)
     varying = columns.varying()
-    most = dict(zip(model.samples, columns.s.tolist(), strict=True))
-    model.mu = pyo.Var(
-        model.samples,
-        bounds=lambda m, i: (0.0, most[i]),
-        initialize=lambda m, i: 0.5 * most[i],
-        doc="(16) multiplier of sample i's margin",
-    )
-    model.mu_1 = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(16) multiplier of sum_j w_j^2 / s_j <= 1")
-    model.mu_plus = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(16) multiplier of second_plus")
-    model.mu_minus = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(16) multiplier of second_minus")
-    model.q = pyo.Var(model.features, initialize=0.0, doc="(17) sum_i mu_i y_i x_ij, over sqrt(v_j)")
-    model.r = pyo.Var(
-        model.features,
-        domain=pyo.NonNegativeReals,
-        initialize=1.0,
-        doc="(16) mu_+ v+_j + mu_- v-_j, over v_j",
-    )
-    fix_constant(columns, model.q, model.r)
+    _add_multipliers(model, columns)
     mu, signed = list(model.mu.values()), columns.y[:, None] * columns.X
     position = {j: k for k, j in enumerate(columns.features)}
     n = float(columns.s.sum())
@@ -322,3 +305,25 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = False) -
         default_solver="clarabel",
     ).seal(model)
     return model
+
+
+def _add_multipliers(model: pyo.ConcreteModel, columns: Centred) -> None:
+    """Add the variables of the dual (16): the multipliers of (15), q and r."""
+    most = dict(zip(model.samples, columns.s.tolist(), strict=True))
+    model.mu = pyo.Var(
+        model.samples,
+        bounds=lambda m, i: (0.0, most[i]),
+        initialize=lambda m, i: 0.5 * most[i],
+        doc="(16) multiplier of sample i's margin",
+    )
+    model.mu_1 = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(16) multiplier of sum_j w_j^2 / s_j <= 1")
+    model.mu_plus = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(16) multiplier of second_plus")
+    model.mu_minus = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(16) multiplier of second_minus")
+    model.q = pyo.Var(model.features, initialize=0.0, doc="(17) sum_i mu_i y_i x_ij, over sqrt(v_j)")
+    model.r = pyo.Var(
+        model.features,
+        domain=pyo.NonNegativeReals,
+        initialize=1.0,
+        doc="(16) mu_+ v+_j + mu_- v-_j, over v_j",
+    )
+    fix_constant(columns, model.q, model.r)

@@ -46,6 +46,7 @@ from fsmodels.models.gmeb.solution import classifier
 from fsmodels.models.proofs.equilibration import powers
 from fsmodels.models.shares import slack_weights
 from fsmodels.text import iterable
+from fsmodels.weights import FloatArray
 from solvers import SolutionStatus, SolverError, StopReason, interrupt, solve
 from solvers.facts import Separable, facts_of
 from solvers.lp.highs import FINEST, HighsLP, LpAnswer, LpStatus
@@ -58,7 +59,7 @@ from solvers.result import is_closed, relative_gap, verdict
 class GridPoint:
     """Solution at a point of the grid: weights and offset for the data, loss, bound, and numbers of rows and LPs."""
 
-    w: NDArray[np.float64]
+    w: FloatArray
     b: float
     loss: float
     bound: float
@@ -114,7 +115,6 @@ class SelectionModel:
 
 __all__ = ["path", "selected"]
 
-FloatArray = NDArray[np.float64]
 
 COUNTS = 1e-2  # absolute, and of the largest weight: features with less do not count (Peleg, Meir 2005, 6.2)
 FIRST, BATCH = 2, 50  # columns per sample at the start; columns added at a time

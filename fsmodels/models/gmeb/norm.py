@@ -37,11 +37,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fsmodels.models.gmeb.columns import Centred
+from fsmodels.weights import FloatArray
 from solvers.facts import Cuts, Separable, no_cuts
 
 __all__ = ["Moments", "WorstRatio", "separable"]
 
-FloatArray = NDArray[np.float64]
 
 END = 1e-8  # angle: nearer to 0 or a right angle its square is below the rounding of a sum
 VIOLATED = 1e-10  # relative

@@ -52,11 +52,11 @@ from numpy.typing import NDArray
 from fsmodels.models.gmeb.norm import Moments
 from fsmodels.models.proofs.equilibration import SharedByClones
 from fsmodels.models.proofs.svm import balanced, hinges, norms, repaired, unit
+from fsmodels.weights import FloatArray
 from solvers.facts import Certificate
 
 __all__ = ["Attained", "MomentProof", "Proven", "of_dual", "of_nonconvex", "of_primal", "resolution"]
 
-FloatArray = NDArray[np.float64]
 
 EPS = float(np.finfo(float).eps)
 LAST_DIGITS = 1e-15  # relative: a norm smaller by this remains below 1 after rounding

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsmodels.checks import number_array
 from fsmodels.errors import ParameterError
 
 FloatArray = NDArray[np.float64]
@@ -117,10 +118,7 @@ def labels_of(y: ArrayLike, what: str = "y") -> Labels:
 
 def scores_of(scores: ArrayLike) -> FloatArray:
     """Return scores as floats. Raises ParameterError if they are not finite numbers."""
-    try:
-        found = np.asarray(scores, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(f"scores are no numbers ({error}): give w.x_i, one per sample.") from error
+    found = number_array("scores", scores)
     if found.ndim != 1 or not found.size:
         raise ParameterError(f"scores have shape {found.shape}: give w.x_i, one per sample.")
     finite = np.isfinite(found)

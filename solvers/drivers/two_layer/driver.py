@@ -35,10 +35,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pyomo.environ as pyo
 import scipy
-from numpy.typing import NDArray
 
 from solvers.drivers.base import Driver
-from solvers.drivers.two_layer.columns import Polytope, Restricted, solve_shares
+from solvers.drivers.two_layer.columns import FloatArray, Polytope, Restricted, solve_shares
 from solvers.drivers.two_layer.saddle_point import solve_restricted
 from solvers.drivers.two_layer.shares import Budget, BudgetRows, GroupShares, search_line
 from solvers.drivers.two_layer.working_set import WorkingSet
@@ -47,8 +46,6 @@ from solvers.facts.base import facts_of
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.options import Config
 from solvers.result import SolutionStatus, StopReason, is_closed
-
-FloatArray = NDArray[np.float64]
 
 NO_SOLVER = (
     "it solves its restricted problems itself. A model that states all rows can be solved by any conic solver, such as "

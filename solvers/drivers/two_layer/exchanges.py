@@ -19,16 +19,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from solvers.clock import Clock
+from solvers.drivers.two_layer.columns import FloatArray
 from solvers.facts.structure import Cut, SubAnswer
 from solvers.interfaces.runner import SolveOptions
 from solvers.lp.mixed import MixedProgram, mixed_solver
 from solvers.model.linear import LinearRows
-
-FloatArray = NDArray[np.float64]
 
 RADII = (2, 4)
 BETTER = 1e-6  # relative: the least gain of an exchange

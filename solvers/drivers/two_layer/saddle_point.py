@@ -30,9 +30,14 @@ from scipy import sparse
 from scipy.linalg.lapack import dpotrf, dpotrs  # for small matrices scipy's own wrappers take longer
 
 from solvers.clarabel.engine import solve_qp
-from solvers.drivers.two_layer.columns import Polytope, Restricted, feasible_multipliers, largest_row, solve_columns
-
-FloatArray = NDArray[np.float64]
+from solvers.drivers.two_layer.columns import (
+    FloatArray,
+    Polytope,
+    Restricted,
+    feasible_multipliers,
+    largest_row,
+    solve_columns,
+)
 
 MAX_STEPS = 60
 STEP_FACTOR = 0.995  # of the longest step

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from solvers.clock import Clock
-from solvers.drivers.two_layer.columns import Polytope, Restricted, solve_shares
+from solvers.drivers.two_layer.columns import FloatArray, Polytope, Restricted, solve_shares
 from solvers.drivers.two_layer.exchanges import Exchanges
 from solvers.drivers.two_layer.saddle_point import solve_restricted, solve_saddle
 from solvers.drivers.two_layer.shares import search_line
@@ -50,8 +50,6 @@ from solvers.facts.row_cut import lagrangian_bound
 from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer
 from solvers.lp.highs import HighsLP, LpStatus
 from solvers.model.linear import LinearRows
-
-FloatArray = NDArray[np.float64]
 
 ROUNDS = 300  # rows that a fit or a relaxation may add
 FINE, COARSE = 1e-10, 1e-5  # accuracies of a saddle point, in its units

@@ -34,7 +34,7 @@ import scipy
 from numpy.typing import NDArray
 from scipy import sparse
 
-from solvers.drivers.two_layer.columns import Polytope
+from solvers.drivers.two_layer.columns import FloatArray, Polytope
 from solvers.drivers.two_layer.working_set import USELESS, idle_rounds
 from solvers.facts.k_support import half_conjugate, half_norm, largest, norm_at
 from solvers.facts.row_cut import lagrangian_bound
@@ -42,7 +42,6 @@ from solvers.lp.highs import FINEST, HighsLP, LpStatus
 from solvers.model.linear import LinearRows
 from solvers.values import bounds_of
 
-FloatArray = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 SHORT = 40  # times the budget: columns that a search between dual points considers

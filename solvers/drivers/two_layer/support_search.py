@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from solvers.clock import Clock
+from solvers.drivers.two_layer.columns import FloatArray
 from solvers.drivers.two_layer.selection import SelectionOracle, load_nowhere
 from solvers.drivers.two_layer.working_set import RowPool
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.facts.structure import Cut
 from solvers.result import StopReason, is_closed
 
-FloatArray = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 ACCURACY = 1e-7  # relative, of a fit

@@ -13,10 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from solvers.drivers.two_layer.columns import Restricted
+from solvers.drivers.two_layer.columns import FloatArray, Restricted
 from solvers.facts.composite import RiskRow
-
-FloatArray = NDArray[np.float64]
 
 USELESS = 1e-5  # of a share
 

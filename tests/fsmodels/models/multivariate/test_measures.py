@@ -445,7 +445,7 @@ Y, V = [1, -1, -1], [0.5, 0.0, -1.0]
         (lambda: Hamming().most_violated(["a", "b", "c"], V), "y has the label 'a' at position 0"),
         (lambda: Hamming().most_violated(Y, [1.0, np.nan, 2.0]), "scores have nan at position 1: give finite numbers"),
         (lambda: Hamming().predict([np.inf]), "scores have inf at position 0"),
-        (lambda: Hamming().predict(["x"]), "scores are no numbers"),
+        (lambda: Hamming().predict(["x"]), "scores=.* give an array of numbers"),
         (lambda: Hamming().predict([[1.0]]), "scores have shape \\(1, 1\\)"),
         (lambda: Hamming().most_violated(Y, [1.0]), "y has 3 labels and there are 1 scores: give one per sample"),
         (lambda: measures.contingency(Y, [1]), "y has 3 labels and there are 1 labels in the labelling"),
