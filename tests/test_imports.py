@@ -11,7 +11,7 @@ import pytest
 import fsmodels
 import solvers
 from fsmodels.selection.catalogue import MODELS
-from fsmodels.selection.rows import able
+from fsmodels.selection.rows import accepts_rows
 from solvers.drivers.catalogue import DRIVERS
 from solvers.lazy import DRIVER_NAMES, attach, read
 
@@ -78,7 +78,7 @@ def test_help_and_words_that_are_wrong_are_answered_without_them(words, code):
 
 
 def test_side_constraints_are_for_every_model_as_the_help_says():
-    assert all(able(spec) for spec in MODELS.values())
+    assert all(accepts_rows(spec) for spec in MODELS.values())
 
 
 def test_names_of_drivers_are_those_of_the_catalogue():

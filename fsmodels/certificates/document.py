@@ -1,11 +1,11 @@
-"""The file of a certificate: JSON that names data, model, incumbent, and the tree with its multipliers.
+"""The file of a certificate: JSON with data, model, incumbent, and the tree with its multipliers.
 
-``certificates.form`` has the schema. ``problem``: prices by feature and C by sample, one number where all are equal;
-rows on sigma. Weights of samples are in C, which is what a unit of each sample's slack costs, 0 where it does not
-count. ``bound`` is what the file proves, as its multipliers are rounded to ``DIGITS``.
-``multipliers``: a list of ``[at_C, positions, values]``; all other multipliers are 0. ``tree``: entries as
-``certificates.verify`` reads them, ``[0]``, ``[1, k, theta]``, ``[2, k, theta, columns]``, ``[3, column]``, with theta
-as pairs ``[row, value]``, and ``columns`` that are given up at 1 as j + 1, at 0 as -(j + 1). Positions count from 0.
+``certificates.form`` has the schema. ``problem``: prices by feature and C by sample, one number if all are equal; rows
+on sigma. C is the cost of a unit of slack of each sample, including sample weights; 0 for an excluded sample. ``bound``
+is the bound that the file proves with multipliers rounded to ``DIGITS``.
+``multipliers``: a list of ``[at_C, positions, values]``; all other multipliers are 0. ``tree``: entries as in
+``certificates.verify``, ``[0]``, ``[1, k, theta]``, ``[2, k, theta, columns]``, ``[3, column]``, with theta as pairs
+``[row, value]``, and ``columns`` excluded at 1 as j + 1, at 0 as -(j + 1). Positions count from 0.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from fsmodels.errors import DataError, ModelError
 from fsmodels.text import SCALINGS, listed, short
 
 Array = np.ndarray[Any, np.dtype[Any]]
-DIGITS = 7  # of a multiplier: its rounding costs the bound next to nothing, as it is repaired before it is used
+DIGITS = 7  # of a multiplier: the check makes rounded multipliers feasible, which changes the bound very little
 LOSSES = ("hinge", "squared-hinge")
 MODELS = ("fsp-m", "fsp-lambda")  # the first without prices
 
 
 @dataclass(frozen=True)
 class CertificateFile:
-    """What is proven about one selection, as the content of a file; ``intact``: whether it is as it was written."""
+    """Content of the file of a certificate; ``intact``: False if it was changed after it was written."""
 
     content: dict[str, Any]
     intact: bool = True
@@ -47,7 +47,7 @@ class CertificateFile:
         return f'{text},\n"checksum":"{_checksum(text)}"}}\n'
 
     def save(self, path: str | Path) -> None:
-        """Write the file, which ``fsmodels verify FILE DATA`` checks."""
+        """Write the file for ``fsmodels verify FILE DATA``."""
         write_file(path, self.text)
 
     @classmethod
@@ -61,9 +61,9 @@ class CertificateFile:
         except TypeError:
             raise DataError(f"Certificate {short(repr(path))} is no path: give the path of the file.") from None
         except (ValueError, RecursionError) as error:
-            raise DataError(f'Certificate "{path}" is no JSON ({error}): was it cut short or edited?') from None
+            raise DataError(f'Certificate "{path}" is not JSON ({error}): was it truncated or edited?') from None
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise DataError(f'"{path}" is no certificate: give what found.certificate.save(path) has written.')
+            raise DataError(f'"{path}" is no certificate: give a file of found.certificate.save(path).')
         if content.get("version") != VERSION:
             raise DataError(
                 f'Certificate "{path}" has version {short(str(content.get("version")))}; this package checks version '
@@ -93,11 +93,11 @@ class CertificateFile:
 
 
 def write(data: Dataset, stated: Mapping[str, Any], tree: list[Entry], alphas: list[Array]) -> CertificateFile:
-    """Return the certificate of a tree whose entries name multipliers among ``alphas``.
+    """Return the certificate of a tree whose entries refer to the multipliers ``alphas``.
 
-    ``stated``: the parts ``model``, ``problem``, ``incumbent``, ``objective`` and ``gap`` of the file, on the data as
-    scaled. The bound of the file is the one that the check proves from the rounded multipliers. Raises ModelError: the
-    check does not confirm it.
+    ``stated``: the parts ``model``, ``problem``, ``incumbent``, ``objective`` and ``gap`` of the file, on the scaled
+    data. The bound of the file is the one that the check proves from the rounded multipliers. Raises ModelError: the
+    check does not confirm the certificate.
     """
     C = np.broadcast_to(np.asarray(stated["problem"]["C"], dtype=float), data.y.shape)
     content: dict[str, Any] = {
@@ -116,7 +116,7 @@ def write(data: Dataset, stated: Mapping[str, Any], tree: list[Entry], alphas: l
 
 
 def _checksum(text: str) -> str:
-    """Return the hash that finds what was changed by chance; the check finds the rest."""
+    """Return a hash that detects accidental changes; the check detects all others."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -131,7 +131,7 @@ def _listed(entry: Entry) -> list[Any]:
 
 
 def _entry(stored: list[Any], alphas: int, rows: int, columns: int) -> Entry:
-    """Return an entry that has its form. Raises ValueError: a position in it is outside."""
+    """Return a stored entry. Raises ValueError: a position is out of range."""
     kind = stored[0]
     if kind == EMPTY:
         return Entry(EMPTY)
@@ -159,7 +159,7 @@ def _packed(alpha: Array, C: Array) -> list[Any]:
 
 
 def described(data: Dataset) -> dict[str, Any]:
-    """Return what tells these data from others, and how they were scaled."""
+    """Return the identity of data and their scaling."""
     X = np.ascontiguousarray(data.X.toarray() if data.is_sparse else data.X, dtype="<f8")
     hashed = hashlib.sha256(X.tobytes() + np.ascontiguousarray(data.y, dtype="<f8").tobytes())
     return {
@@ -177,35 +177,35 @@ def described(data: Dataset) -> dict[str, Any]:
 
 
 def _sums(data: Dataset) -> Array:
-    """Return y'X and the sums of squares: they tell data apart where rounding keeps bits from being equal."""
+    """Return y'X and the sums of squares, which identify data up to rounding."""
     squares = data.X.multiply(data.X) if data.is_sparse else data.X**2
     return np.append(np.asarray(data.y @ data.X), np.asarray(squares.sum(axis=0)))
 
 
 def verify(certificate: CertificateFile | str | Path, data: Dataset) -> Checked:
-    """Check a certificate from the data alone, with numpy, and none of the code that found it.
+    """Check a certificate from the data alone, with numpy and without the code that found the proof.
 
     Parameters
     ----------
     certificate : CertificateFile or path
     data : Dataset
-        The data of the certificate, in original units or scaled in any way; features are found by name.
+        The data of the certificate, in original units or with any scaling; features are found by name.
 
     Returns
     -------
     Checked
-        ``holds``, ``objective`` and ``bound`` as recomputed, ``parts`` that were closed, ``why`` it does not hold, and
-        ``problem``: what was verified, as ``problem_of`` returns it.
+        ``holds``, the recomputed ``objective`` and ``bound``, the number of closed ``parts``, ``why`` it does not hold,
+        and ``problem``: the verified problem, as ``problem_of`` returns it.
 
     Raises
     ------
     DataError
-        The file is no certificate or is malformed, its problem is not convex, or the data lack features or are others.
-        The data have weights, and the certificate is of others.
+        The file is no certificate or is malformed, its problem is not convex, or the data lack features, are others or
+        have other weights.
 
     Notes
     -----
-    ``fsmodels.certificates.verify`` has the mathematics of the check. Only rounding is allowed for.
+    ``fsmodels.certificates.verify`` describes the check. Its only tolerances are rounding errors.
     """
     if isinstance(certificate, CertificateFile):
         check_form(certificate.content)
@@ -225,26 +225,25 @@ def verify(certificate: CertificateFile | str | Path, data: Dataset) -> Checked:
             f"The certificate is damaged ({type(error).__name__}: {short(repr(str(error)))}): write it again."
         ) from None
     if found.holds and not certificate.intact:
-        return replace(found, holds=False, why="The file is not as it was written: its checksum differs.")
+        return replace(found, holds=False, why="The file was changed after it was written: its checksum differs.")
     return found
 
 
 def problem_of(content: Mapping[str, Any], claim: Claim, scaled: Dataset, data: Dataset) -> dict[str, Any]:
-    """Return what a check verifies: data, rows, C, scaling and weights, from the data and the arrays of the claim.
+    """Return the verified problem: data, rows, C, scaling and weights, from the data and the arrays of the claim.
 
-    ``sha256`` is of the scaled values and labels as checked. ``weights``: "none", "of the data" where they were
-    compared with these, else "of the certificate". The constants of ``scale`` are applied, whatever they were fitted
-    to.
+    ``sha256``: of the scaled values and labels. ``weights``: "none", "of the data" if they were compared with these,
+    else "of the certificate". ``scale``: the constants are applied; the samples that they were fitted to do not matter.
 
-    Raises DataError where the data have other weights.
+    Raises DataError: the data have other weights.
     """
     stored, weights = content["data"], data.sample_weight
     if weights is not None:  # without weights the data cannot confirm those of the file
         multiple = float(claim.C @ weights) / float(weights @ weights)
         if (np.abs(claim.C - multiple * weights) > EPSILON * (weights.size + 8) * multiple * weights).any():
             raise DataError(
-                "The certificate is of other sample weights than the data have: give the data with those of then, or "
-                "without any."
+                "The certificate has other sample weights than the data: give the data with the weights of the "
+                "certificate, or without weights."
             )
     least, most = float(claim.C.min()), float(claim.C.max())
     rows = [
@@ -263,9 +262,9 @@ def problem_of(content: Mapping[str, Any], claim: Claim, scaled: Dataset, data: 
 
 
 def _as_described(stored: Mapping[str, Any], data: Dataset) -> tuple[Dataset, Array]:
-    """Return the data under the certificate's scaling, and by how much its shifts differ from theirs in scaled units.
+    """Return the data with the scaling of the certificate, and the differences of its shifts in scaled units.
 
-    The second is 0 where the scaled data are equal to the last bit. Raises DataError where the data are others.
+    The differences are 0 if the scaled data are equal to the last bit. Raises DataError: the data are others.
     """
     names = tuple(stored["features"])
     if missing := [name for name in names if name not in set(data.features)]:
@@ -302,7 +301,7 @@ def _as_described(stored: Mapping[str, Any], data: Dataset) -> tuple[Dataset, Ar
 
 
 def _claim(content: Mapping[str, Any], data: Dataset, shifted: Array) -> Claim:
-    """Return the content as arrays over the data. Raises DataError: its problem is none that can be certified."""
+    """Return the content as arrays over the data. Raises DataError: its problem cannot be certified."""
     problem, incumbent, gap, scale = content["problem"], content["incumbent"], content["gap"], content["data"]["scale"]
     place = {name: j for j, name in enumerate(data.features)}
     n, samples, rows = data.n_features, data.n_samples, problem["rows"]

@@ -1,7 +1,7 @@
-"""The schema of a certificate: forms of its parts, and the first part that does not have its form.
+"""The schema of a certificate: forms of its parts, and the search for a part that does not have its form.
 
-The multipliers of a large proof are millions of numbers, so the schema is checked by a short recursion and not by a
-library. What the numbers mean is checked in ``document``.
+The multipliers of a large proof are millions of numbers, so a short recursion checks the schema, not a library.
+``document`` checks the values.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fsmodels.errors import DataError
 from fsmodels.text import short
 
 FORMAT, VERSION = "fsmodels-certificate", 2
-WHOLE = 2**53  # whole numbers of a file stay below, where floating point is exact
+WHOLE = 2**53  # whole numbers of a file are smaller, so that floating point is exact
 
 
 @dataclass(frozen=True)
@@ -60,18 +60,18 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def no_number(name: str) -> float:
-    """Raise ValueError: NaN and infinity are no JSON."""
+    """Raise ValueError for NaN and infinity, which are not allowed in JSON."""
     raise ValueError(f"{name} is no number of JSON")
 
 
 def check_form(content: Any) -> None:
-    """Raise DataError at the first part of a content that does not have ``FORM``."""
+    """Raise DataError for the first part of a content that does not have the form of ``FORM``."""
     if found := _misfit(content, FORM, "content"):
         raise DataError(f"The certificate is malformed: {found[0]} {found[1]}. Write it again from the data.")
 
 
 def _misfit(value: Any, form: Any, place: str) -> tuple[str, str] | None:
-    """Return the first place that does not have its form and what is wrong there, the deepest of alternatives."""
+    """Return the first place that does not have its form and the reason; of alternatives the deepest place."""
     if isinstance(form, OneOf):
         found = [_misfit(value, one, place) for one in form.forms]
         return None if None in found else max(filter(None, found), key=lambda each: len(each[0]))
@@ -102,7 +102,7 @@ _NAMES = {str: "text", int: f"a whole number below {WHOLE}", float: "a finite nu
 
 
 def _fits(value: Any, form: Any) -> bool:
-    """Return whether a value is of a type, null, or a certain value; False for forms with parts."""
+    """Return True if a value has a type, is null, or equals a value; False for forms with parts."""
     if form is float:
         return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
     if form is str:
@@ -115,7 +115,7 @@ def _fits(value: Any, form: Any) -> bool:
 
 
 def _kind(value: Any) -> str:
-    """Return a JSON value for a message, a list or an object by its name only."""
+    """Return a JSON value for a message, a list or an object by the name of its type."""
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "an object"
     if isinstance(value, int) and abs(value) >= WHOLE:

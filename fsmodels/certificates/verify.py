@@ -1,4 +1,4 @@
-r"""Check a certificate from the data alone: numpy, and no line of what found the proof.
+r"""Check a certificate from the data alone, with numpy and without the code that found the proof.
 
 Problem
     For sigma in {0, 1}^n within lo <= A sigma <= up, X the scaled data,
@@ -12,15 +12,15 @@ Problem
     part.
 Check
     1. The incumbent satisfies the rows, w is 0 off its support, and its recomputed objective is the stated one.
-    2. The tree is walked from the whole box, first entry first; each entry speaks of the next open box, after what the
-       rows leave no choice of has been fixed there (``narrow``):
+    2. The tree starts with the whole box. Each entry refers to the next open box, after the rows have fixed all values
+       that they determine there (``narrow``):
 
-       - ``EMPTY``: the rows leave it nothing; ``CLOSED`` (k, theta): multipliers k and theta prove it;
-       - ``GIVEN_UP`` (k, theta, columns): for each of these columns in turn the part with the value that costs more is
-         proven so, and the other value is what is left, of which the next entry speaks;
-       - ``BRANCH`` (column): the part with 0 is spoken of first, then that with 1.
+       - ``EMPTY``: no point of the box satisfies the rows; ``CLOSED`` (k, theta): multipliers k and theta prove it;
+       - ``GIVEN_UP`` (k, theta, columns): for each of these columns in turn, the multipliers prove the part with the
+         more expensive value; the next entry refers to the part with the other value;
+       - ``BRANCH`` (column): the next entries refer to the part with 0, then to the part with 1.
 
-       Every selection is in some part, because nothing but these steps divides the box.
+       Every selection is in some part, because only these steps divide the box.
     3. Multipliers alpha are clipped to [0, C] and balanced here until y'alpha = 0; theta is at least 0 on upper sides
        and at most 0 on lower sides. With v = X'(y alpha), weak duality bounds f on a box:
 
@@ -65,7 +65,7 @@ EMPTY, CLOSED, GIVEN_UP, BRANCH = 0, 1, 2, 3
 
 @dataclass(frozen=True)
 class Entry:
-    """One step of the tree: its kind, the place of its multipliers, and the columns that it gives up or branches on."""
+    """Step of the tree: its kind, the index of its multipliers, and the columns that it excludes or branches on."""
 
     kind: int
     multipliers: int = -1
@@ -77,13 +77,13 @@ class Entry:
 class Claim:
     """The content of a certificate as arrays.
 
-    - ``price`` (n,): of each feature; ``C`` (l,): of a unit of slack of each sample, 0 of one that does not count;
+    - ``price`` (n,): of each feature; ``C`` (l,): of a unit of slack of each sample, 0 for an excluded sample;
       ``loss``: "hinge" or "squared-hinge".
-    - ``intercept``: the value of b where it is fixed, None where it is free.
-    - ``matrix`` (r, n), ``lower``, ``upper`` (r,): the rows; infinite where there is no side.
+    - ``intercept``: the value of b if it is fixed, None if it is free.
+    - ``matrix`` (r, n), ``lower``, ``upper`` (r,): the rows; infinite if there is no side.
     - ``chosen`` (n,), ``w`` (n,), ``b``: the incumbent, on the scaled data.
-    - ``objective``, ``bound``, ``gap``: what is stated. ``alphas`` (K, l), ``tree``: the proof.
-    - ``shifted`` (n,): h, 0 where the data are those of the certificate to the last bit.
+    - ``objective``, ``bound``, ``gap``: the claim. ``alphas`` (K, l), ``tree``: the proof.
+    - ``shifted`` (n,): h, 0 if the data equal those of the certificate to the last bit.
     """
 
     price: Array
@@ -108,7 +108,7 @@ class Claim:
 class Checked:
     """Result of a check: ``holds``, the recomputed objective and bound, the number of closed parts, the first error.
 
-    ``problem``: what was verified, as ``certificates.document.problem_of`` returns it; empty for a bare ``check``.
+    ``problem``: the verified problem of ``certificates.document.problem_of``; empty for ``check`` alone.
     """
 
     holds: bool
@@ -128,7 +128,7 @@ class Checked:
 
 def check(claim: Claim, X: Any, y: Array) -> Checked:
     """Check a claim against the scaled data ``X`` (l, n), dense or sparse, and labels ``y`` (l,) of -1 and +1."""
-    with np.errstate(all="ignore"):  # sizes of a hostile file may overflow: what is not finite proves nothing
+    with np.errstate(all="ignore"):  # numbers of a forged file may overflow; bounds that are not finite prove nothing
         return _checked(claim, X, y)
 
 
@@ -169,7 +169,7 @@ def _fixed_at(lower: Array, upper: Array) -> str:
 
 
 def _objective(claim: Claim, X: Any, y: Array) -> tuple[float, float, str]:
-    """Return the incumbent's objective, its rounding error, and the first thing that is wrong with the incumbent."""
+    """Return the objective of the incumbent, its rounding error, and the first defect of the incumbent."""
     chosen, w, squared = claim.chosen, claim.w, claim.loss == "squared-hinge"
     short = np.maximum(0.0, 1.0 - y * (np.asarray(X @ w).ravel() + claim.b))
     size = 1.0 + np.asarray(abs(X) @ np.abs(w)).ravel() + float(claim.shifted @ np.abs(w)) + abs(claim.b)
@@ -178,7 +178,7 @@ def _objective(claim: Claim, X: Any, y: Array) -> tuple[float, float, str]:
     objective = float(claim.price @ chosen) + square + float(claim.C @ loss)
     rounding = 2.0 * _unit(claim, y) * (float(np.abs(claim.price) @ chosen) + square + float(claim.C @ error))
     if not np.isfinite(objective + rounding):
-        return objective, rounding, "The incumbent's objective is no number."
+        return objective, rounding, "The objective of the incumbent is no number."
     if np.any((w != 0) & (chosen == 0)):
         return objective, rounding, "The incumbent has a weight on a feature that it does not select."
     if claim.intercept is not None and claim.b != claim.intercept:
@@ -189,13 +189,13 @@ def _objective(claim: Claim, X: Any, y: Array) -> tuple[float, float, str]:
     if broken.size:
         k = int(broken[0])
         between = f"[{claim.lower[k]:.9g}, {claim.upper[k]:.9g}]"
-        return objective, rounding, f"The incumbent breaks row {k + 1}: {activity[k]:.9g} is not in {between}."
+        return objective, rounding, f"The incumbent violates row {k + 1}: {activity[k]:.9g} is not in {between}."
     return objective, rounding, ""
 
 
 @dataclass
 class _Division:
-    """Parts with the multipliers that close them: bounds on sigma, multipliers and theta; ``why``: the first defect."""
+    """Parts and the multipliers that close them: bounds on sigma, multipliers and theta; ``why``: the first defect."""
 
     lower: list[Array]
     upper: list[Array]
@@ -215,10 +215,10 @@ def _walked(claim: Claim) -> _Division:
         if entry is None:
             walk.why = f"The tree ends before every part is closed: {_fixed_at(lower, upper)} is open."
             return walk
-        something = narrow(lower, upper, rows)
+        feasible_point = narrow(lower, upper, rows)
         if entry.kind == EMPTY:
-            if something:
-                walk.why = f"The rows are said to leave a part empty, and do not: {_fixed_at(lower, upper)}."
+            if feasible_point:
+                walk.why = f"A part that is claimed to be empty is not: {_fixed_at(lower, upper)}."
                 return walk
         elif entry.kind == CLOSED:
             _add(walk, claim, entry, lower, upper)
@@ -230,7 +230,7 @@ def _walked(claim: Claim) -> _Division:
             down[j], up[j] = min(upper[j], 0.0), max(lower[j], 1.0)
             todo += [(up, upper), (lower.copy(), down)]
     if next(entries, None) is not None:
-        walk.why = "The tree goes on after every part is closed."
+        walk.why = "The tree continues after every part is closed."
     return walk
 
 
@@ -242,7 +242,7 @@ def _add(walk: _Division, claim: Claim, entry: Entry, lower: Array, upper: Array
 
 
 def _given_up(walk: _Division, claim: Claim, entry: Entry, lower: Array, upper: Array) -> tuple[Array, Array]:
-    """Add the parts that are given up: j + 1 for sigma_j = 1, -(j + 1) for 0; return what is left."""
+    """Add the excluded parts, j + 1 for sigma_j = 1 and -(j + 1) for 0; return the remaining box."""
     for signed in entry.columns:
         j, value = abs(signed) - 1, 1.0 if signed > 0 else 0.0
         low, high = lower.copy(), upper.copy()
@@ -263,7 +263,7 @@ class OneSided:
 
     @classmethod
     def of(cls, matrix: Array, lower: Array, upper: Array) -> OneSided:
-        """Return those of the sides that are finite."""
+        """Return the finite sides as rows."""
         above, below = np.isfinite(upper), np.isfinite(lower)
         one = np.vstack([matrix[above], -matrix[below]])
         side = np.append(upper[above], -lower[below])
@@ -271,7 +271,7 @@ class OneSided:
 
 
 def narrow(lower: Array, upper: Array, rows: OneSided) -> bool:
-    """Fix in place what some row leaves no choice of; tell whether every row leaves something."""
+    """Fix in place all values that a row determines; return False if no point satisfies some row."""
     if (lower > upper).any():
         return False
     while rows.side.size:
@@ -289,7 +289,7 @@ def narrow(lower: Array, upper: Array, rows: OneSided) -> bool:
 
 
 def _bounds(claim: Claim, walk: _Division, X: Any, y: Array) -> tuple[Array, Array]:
-    """Return the proven bound of each part less its rounding error, -inf where nothing is proven, and that error."""
+    """Return the proven bound of each part minus its rounding error, -inf if nothing is proven, and this error."""
     if not walk.multipliers:
         return np.zeros(0), np.zeros(0)
     unit = _unit(claim, y)
@@ -310,7 +310,7 @@ def _bounds(claim: Claim, walk: _Division, X: Any, y: Array) -> tuple[Array, Arr
 
 
 def feasible(claim: Claim, y: Array) -> Array:
-    """Return multipliers that the dual allows: within the box, and balanced where there is an intercept to choose."""
+    """Return dual feasible multipliers: within the box, and balanced if the intercept is free."""
     most = np.where(claim.C > 0, np.inf, 0.0) if claim.loss == "squared-hinge" else claim.C
     alphas = np.clip(claim.alphas, 0.0, most)
     if claim.intercept is None:
@@ -322,7 +322,7 @@ def feasible(claim: Claim, y: Array) -> Array:
 
 
 def _proven(claim: Claim, alphas: Array, X: Any, y: Array) -> tuple[Array, Array, Array, Array]:
-    """Return of each alpha: its gain without v (K,), v (K, n), the sizes of the gain's terms (K,) and of v's (K, n)."""
+    """Return for each alpha the dual objective without v (K,), v (K, n), and the sizes of their terms (K,), (K, n)."""
     gained, size = alphas.sum(axis=1), alphas.sum(axis=1)
     sums = size[:, None] * claim.shifted
     if claim.loss == "squared-hinge":

@@ -1,10 +1,10 @@
-"""The command line: ``fsmodels select DATA --model NAME``, ``fsmodels list``, and questions beyond one answer.
+"""The command line: ``fsmodels select DATA --model NAME``, ``fsmodels list``, and further commands.
 
-Exit codes: 0 solved, or stopped at a limit or by Ctrl-C with a solution; 2 bad input, an uninstalled solver, or output
-that cannot be written; 3 no solution. SIGTERM and SIGHUP do what Ctrl-C does. Reports go to standard output, errors
+Exit codes: 0 solved, or stopped at a limit or by Ctrl-C with a solution; 2 bad input, a missing solver, or output that
+cannot be written; 3 no solution. SIGTERM and SIGHUP have the effect of Ctrl-C. Reports go to standard output, errors
 and warnings to standard error.
 
-May import ``fsmodels.selection``, ``fsmodels.datasets`` and what lies below them.
+May import ``fsmodels.selection``, ``fsmodels.datasets`` and the packages below them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MODULES |= dict.fromkeys(["certify", "near-optimal", "necessity", "price", "veri
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    ``arguments``: the words after ``fsmodels``; by default those of the process.
+    ``arguments``: the arguments after ``fsmodels``; by default those of the process.
 
     >>> main(["select", "bupa", "--model", "fsp-m", "--max-features", "2", "--quiet"])
     fsp-m on bupa. Solved: 2 of 6 features, objective 275.843, proven optimal: sgpt, sgot
@@ -46,10 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 code = _run(words)
             out.flush()
             if out.lost:
-                complain("Error", f"standard output took no more ({out.lost}): the report is not complete.")
+                complain("Error", f"standard output cannot be written ({out.lost}): the report is not complete.")
                 code = code or BAD_INPUT
         if arguments is None:
-            gc.freeze()  # a search for reference cycles at exit would take a tenth of a second
+            gc.freeze()  # the garbage collection at exit would take a tenth of a second
         return code
     except KeyboardInterrupt:  # before there was a run
         print("Error: stopped by Ctrl-C.", file=sys.stderr)
@@ -58,9 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _ended_as_by_ctrl_c(*, for_good: bool) -> Iterator[None]:
-    """Let SIGTERM and SIGHUP do what Ctrl-C does; ``for_good``, ignore all three at the end of the process.
+    """Handle SIGTERM and SIGHUP as Ctrl-C; ``for_good``: ignore all three at the end of the process.
 
-    SIGHUP stays ignored where it was, as by ``nohup``.
+    A signal that is ignored already, such as SIGHUP by ``nohup``, stays ignored.
     """
     from solvers.interrupt import ENDING
 
@@ -105,18 +105,18 @@ def _run(words: list[str]) -> int:
         complain("Error", f"{error} Option: {option}." if option and option not in str(error) else str(error))
         return NO_SOLUTION if isinstance(error, NoSelection) else BAD_INPUT
     except (Exception, KeyboardInterrupt) as error:
-        if isinstance(error, KeyboardInterrupt) or interrupt.pressed():  # which ends an import with another error
+        if isinstance(error, KeyboardInterrupt) or interrupt.pressed():  # Ctrl-C can end an import with another error
             before = "" if words[:1] and words[0] in AT_ONCE else " before there was a solution"
             complain("Error", f"stopped by Ctrl-C{before}.")
             return NO_SOLUTION
-        if isinstance(error, MemoryError) or "map segment" in str(error):  # a library that found no room
+        if isinstance(error, MemoryError) or "map segment" in str(error):  # of a library that does not fit
             complain("Error", "Not enough memory for these data and this model: use fewer rows or columns.")
             return BAD_INPUT
         raise
 
 
 def _note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    """Write a warning about the data to standard error; drop others."""
+    """Write a warning about the data to standard error; ignore other warnings."""
     from fsmodels.cli.output import complain
     from fsmodels.errors import DataWarning
     from solvers import progress
@@ -127,7 +127,7 @@ def _note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -
 
 
 def _command(args: SimpleNamespace) -> None:
-    """Run a command. Raises Error: it failed; NoSelection: it has no solution."""
+    """Run a command. Raises Error: the command failed; NoSelection: there is no solution."""
     from solvers import interrupt, progress
     from solvers.shared_state import put_off
 

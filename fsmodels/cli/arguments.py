@@ -1,6 +1,6 @@
-"""What the words of the command line mean: pairs of features, budgets, penalties, typed solver options.
+"""Values of options: pairs of features, budgets, penalties, typed solver options.
 
-Feature names may hold ``:`` and ``=``; they are matched against the names that the data have.
+Feature names may contain ``:`` and ``=``, so values are compared with the feature names of the data.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 from fsmodels.cli.commands import option_of
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.dialect import number
 from fsmodels.datasets.tables import read_costs, read_groups
 from fsmodels.datasets.weighting import BALANCED
 from fsmodels.errors import OptionError, ParameterError
@@ -25,7 +26,7 @@ MANY = 100  # ways to read a group
 
 
 def group(text: str, features: Sequence[str], option: str) -> Any:
-    """Read a group ``A:B:C``, of ``--at-most`` and ``--at-least`` with a number before it; errors as ``names``."""
+    """Read a group ``A:B:C``, for ``--at-most`` and ``--at-least`` after a number; errors as ``names``."""
     if option == "--all-or-none":
         return names(text, features, option)
     number, _, rest = text.partition(":")
@@ -35,22 +36,23 @@ def group(text: str, features: Sequence[str], option: str) -> Any:
         k = None
     if k is None or not rest:
         raise ParameterError(
-            f'{option} "{text}" is no number and group: write K:A:B, for example {option} 1:{":".join(features[:2])}.'
+            f'{option} "{text}" is not a number and a group: write K:A:B, for example {option} '
+            f"1:{':'.join(features[:2])}."
         )
     return names(rest, features, option), k
 
 
 def names(text: str, features: Sequence[str], option: str, size: int | None = None) -> list[str]:
-    """Split text at ":" into features, ``size`` of them where it is given; a feature's name may hold ":" itself.
+    """Split text at ":" into features, ``size`` of them if given; the name of a feature may contain ":".
 
-    Raises ParameterError: no colon where two are needed, or several splits that fit. Raises DataError if a part is no
+    Raises ParameterError: no colon between two features, or several possible splits. Raises DataError: a part is no
     feature.
     """
     parts = text.split(":")
     if size == 2 and len(parts) == 1:
         raise ParameterError(f'{option} "{text}" has no ":": write A:B, for example {option} {features[0]}:...')
     known = set(features)
-    splits: list[list[list[str]]] = [[[]]]  # of the first parts, each way to read them as features
+    splits: list[list[list[str]]] = [[[]]]  # for each number of parts, all ways to read them as features
     for end in range(1, len(parts) + 1):
         read = ((start, ":".join(parts[start:end]).strip()) for start in range(end))
         splits.append([[*before, name] for start, name in read if name in known for before in splits[start]][:MANY])
@@ -67,7 +69,7 @@ def names(text: str, features: Sequence[str], option: str, size: int | None = No
 
 
 def _limited(text: str, option: str, form: str) -> tuple[str, float]:
-    """Split ``NAME:NUMBER``. Raises ParameterError, with the form to write: no name, or no number."""
+    """Split ``NAME:NUMBER``. Raises ParameterError: no name, or no number; ``form``: the correct form."""
     name, _, limit = text.rpartition(":")
     number = _number(limit)
     if not name or number is None:
@@ -82,7 +84,7 @@ def budget(text: str, features: Sequence[str]) -> tuple[dict[str, float], float]
 
 
 def costs(path: str, features: Sequence[str]) -> dict[str, float]:
-    """Read a file of costs. Raises DataError if it cannot be read, or names something that is no feature."""
+    """Read a file of costs. Raises DataError: the file cannot be read, or a name is no feature."""
     found = read_costs(path)
     check_known_features(found, features, f'Costs file "{path}"')
     return found
@@ -94,29 +96,29 @@ def with_interactions(data: Dataset, texts: Sequence[str]) -> Dataset:
         return data
     if "all" in texts and "all" not in data.features:
         if len(texts) > 1:
-            raise ParameterError("--interactions all is every pair: leave the others out.")
+            raise ParameterError("--interactions all includes every pair: leave the others out.")
         return data.with_interactions()
     groups = [names(text, data.features, "--interactions") for text in texts]
     return data.with_interactions(pairs=[pair for group in groups for pair in itertools.combinations(group, 2)])
 
 
 def signs(texts: Sequence[str], features: Sequence[str]) -> dict[str, str]:
-    """Read several ``A:+`` or ``A:-``. Raises ParameterError: another end, or both. Raises DataError: no feature."""
+    """Read values ``A:+`` or ``A:-``. Raises ParameterError: another sign, or both. Raises DataError: no feature."""
     found: dict[str, str] = {}
     for text in texts:
         name, _, way = text.rpartition(":")
         if not name or way.strip() not in ("+", "-"):
             example = f"--sign {features[0]}:+"
-            raise ParameterError(f'--sign "{text}" has no direction: write A:+ or A:-, for example {example}.')
+            raise ParameterError(f'--sign "{text}" has no sign: write A:+ or A:-, for example {example}.')
         check_known_features([name], features, f"--sign {text}")
         if found.setdefault(name, way.strip()) != way.strip():
-            raise ParameterError(f'--sign gives "{name}" both directions: keep one, or --force-out {name}.')
+            raise ParameterError(f'--sign gives "{name}" both signs: keep one, or use --force-out {name}.')
     return found
 
 
 def fair(text: str) -> tuple[str, float]:
     """Read ``COLUMN:LIMIT``; errors as ``_limited``."""
-    form = "COLUMN:LIMIT, for example --fair sex:0.1, in the unit of scores, in which the margin is 1"
+    form = "COLUMN:LIMIT, for example --fair sex:0.1, where the margin of scores is 1"
     return _limited(text, "--fair", form)
 
 
@@ -125,11 +127,11 @@ def class_weight(texts: Sequence[str]) -> str | dict[str, float] | None:
     if list(texts) == [BALANCED]:
         return BALANCED
     found: dict[str, float] = {}
-    form = f"LABEL:W, for example --class-weight ill:5, or {BALANCED}, which stands alone"
+    form = f"LABEL:W, for example --class-weight ill:5, or only {BALANCED}"
     for text in texts:
         label, weight = _limited(text, "--class-weight", form)
         if label in found:
-            raise ParameterError(f'--class-weight names "{label}" twice: give one weight a class.')
+            raise ParameterError(f'--class-weight names "{label}" twice: give one weight per class.')
         found[label] = weight
     return found or None
 
@@ -137,12 +139,12 @@ def class_weight(texts: Sequence[str]) -> str | dict[str, float] | None:
 def grouped(text: str, data: Dataset) -> tuple[dict[str, str], int]:
     """Read ``GROUPS.csv:K`` or ``correlation=R:K``.
 
-    Raises ParameterError: no number. Raises DataError: the file, or something in it that is no feature.
+    Raises ParameterError: no number. Raises DataError: the file cannot be read, or a name is no feature.
     """
     form = "GROUPS.csv:K, a file with the header feature,group, or correlation=0.95:K"
     source, most = _limited(text, "--at-most-of-group", form)
     if most < 0 or most != int(most):
-        raise ParameterError(f'--at-most-of-group "{text}" is no whole number of features: write {form}.')
+        raise ParameterError(f'--at-most-of-group "{text}" has no whole number of features: write {form}.')
     word, _, least = source.partition("=")
     if word != "correlation" or not least:
         groups = read_groups(source)
@@ -153,15 +155,14 @@ def grouped(text: str, data: Dataset) -> tuple[dict[str, str], int]:
         raise ParameterError(f'--at-most-of-group "{text}": "{least}" is no number: write correlation=0.95:K.')
     groups = data.correlated(number)
     if not groups:
-        raise ParameterError(f"--at-most-of-group: no two features correlate by {number:g}: give a lower number.")
+        raise ParameterError(f"--at-most-of-group: no two features have a correlation of {number:g}: give a lower one.")
     return groups, int(most)
 
 
 def penalty(words: Sequence[str], features: Sequence[str]) -> float | dict[str, float] | None:
-    """Read numbers, ``FEATURE=VALUE`` and cost files into one number or one for each feature.
+    """Read numbers, ``FEATURE=VALUE`` and cost files as one number, or one for each feature.
 
-    Raises ParameterError: a word that is none of them. Raises DataError: a name that is no feature, or a file that
-    cannot be read.
+    Raises ParameterError: another value. Raises DataError: a name that is no feature, or a file that cannot be read.
     """
     everywhere: float | None = None
     single: dict[str, float] = {}
@@ -186,7 +187,7 @@ def penalty(words: Sequence[str], features: Sequence[str]) -> float | dict[str, 
 
 
 def penalties(words: Sequence[str], features: Sequence[str]) -> Any:
-    """Read ``penalty``, or several numbers with commas between, for a path."""
+    """Read the values of ``penalty``, or several numbers with commas between them, for a path."""
     if len(words) == 1 and "," in words[0]:
         several = [_number(part) for part in words[0].split(",")]
         if None not in several:
@@ -195,7 +196,7 @@ def penalties(words: Sequence[str], features: Sequence[str]) -> Any:
 
 
 def files(args: SimpleNamespace) -> list[Path]:
-    """Return the files that budgets, penalties and groups name."""
+    """Return the files of budgets, penalties and groups."""
     groups = [source for text in args.at_most_of_group if (source := text.rpartition(":")[0])]
     costs = [text.rpartition(":")[0] for text in args.budget] + [word for word in args.penalty if _is_costs(word)]
     return [Path(source) for source in [*costs, *(s for s in groups if not s.startswith("correlation="))]]
@@ -208,12 +209,12 @@ def _is_costs(word: str) -> bool:
 def solver_options(args: SimpleNamespace) -> dict[str, Any]:
     """Read ``K=V`` with V as int, float, bool or text; ``SLOT_options.K=V`` is an option of the solver in a slot.
 
-    Raises OptionError: a word without ``=``, an option given twice, or one of what is no option of a solver.
+    Raises OptionError: a value without ``=``, an option given twice, or a name that is no option of a solver.
     """
     from fsmodels.selection.parameters import PARAMETERS
     from fsmodels.selection.select import select
 
-    words_of_ours = {*inspect.signature(select).parameters, *PARAMETERS}
+    not_of_solvers = {*inspect.signature(select).parameters, *PARAMETERS}
     options: dict[str, Any] = {}
     for word in args.solver_option:
         name, equals, value = word.partition("=")
@@ -222,16 +223,16 @@ def solver_options(args: SimpleNamespace) -> dict[str, Any]:
             raise OptionError(f'--solver-option "{word}" has no "=": write NAME=VALUE, for example threads=2.')
         slot, dot, own = name.partition(".")
         inside = dot and own and slot.endswith("_options")
-        held: dict[str, Any] = options.setdefault(slot, {}) if inside else options
-        if not isinstance(held, dict):
+        group: dict[str, Any] = options.setdefault(slot, {}) if inside else options
+        if not isinstance(group, dict):
             raise OptionError(f'--solver-option "{slot}" is a mapping: write {slot}.NAME=VALUE for each option.')
-        if (own if inside else name) in held:
+        if (own if inside else name) in group:
             raise OptionError(f'--solver-option "{name}" is given twice: keep one of them.')
-        if name in words_of_ours:
+        if name in not_of_solvers:
             flag = {"data": "DATA", "progress": "--quiet"}.get(name) or option_of(name, args)
             instead = f"give {flag} instead" if flag else "it is for Python only"
             raise OptionError(f'--solver-option "{name}" is no option of a solver: {instead}.')
-        held[own if inside else name] = _typed(value.strip())
+        group[own if inside else name] = _typed(value.strip())
     return options
 
 
@@ -247,8 +248,5 @@ def _typed(text: str) -> Any:
 
 
 def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
+    value = number(text)
+    return value if value is not None and math.isfinite(value) else None

@@ -1,6 +1,6 @@
 """The commands of ``fsmodels`` and their options; the help of a command is the docstring of its function.
 
-Imports neither Pyomo nor pandas, so that help and usage errors appear at once.
+This module imports neither Pyomo nor pandas, so that help and usage errors appear at once.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.text import DEFAULT_SCALING, SCALINGS
 from fsmodels.version import __version__
 
-TIME_LIMIT = 120.0  # s, of a run without --time-limit
-EACH_LIMIT = 30.0  # s, of each solve of a command with several
+TIME_LIMIT = 120.0  # s, for a run without --time-limit
+EACH_LIMIT = 30.0  # s, for each solve of a command with several
 SHARED = ("max_features", "C")  # parameters with the same meaning for most models
 COMPARED = "fsp-m,fsv,gmeb,rfe,one-norm-svm,relief"
 EPILOG = """DATA is a CSV file with a header and one sample per row, a libsvm-format file (.svm, .svm.gz), or the name
@@ -53,7 +53,7 @@ File = partial(Option, type=Path)
 class Command(click.Command):
     """Command that returns the values of its options; its help shows them by group.
 
-    ``fixed``: values of options that it does not have.
+    ``fixed``: values of options that the command does not have.
     """
 
     def __init__(self, *names: Any, fixed: dict[str, Any] | None = None, **attributes: Any) -> None:
@@ -61,7 +61,7 @@ class Command(click.Command):
         self.fixed = fixed or {}
 
     def invoke(self, ctx: click.Context) -> SimpleNamespace:
-        """Return the values, with ``command``, and ``given``: the options that were typed."""
+        """Return the values, ``command``, and ``given``: the names of options on the command line."""
         given = {name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
         found = {name: list(value) if isinstance(value, tuple) else value for name, value in ctx.params.items()}
         return SimpleNamespace(command=self.name, given=given, **self.fixed, **found)
@@ -78,7 +78,7 @@ class Command(click.Command):
 
 
 def parse(words: Sequence[str]) -> SimpleNamespace:
-    """Return what ``Command.invoke`` returns, with ``words``.
+    """Return the result of ``Command.invoke``, with ``words``.
 
     Raises ``click.UsageError``; after ``--help`` and ``--version``, ``click.exceptions.Exit``.
     """
@@ -89,7 +89,7 @@ def parse(words: Sequence[str]) -> SimpleNamespace:
 
 
 def option_of(parameter: str | None, args: SimpleNamespace) -> str:
-    """Return the option of the command for a parameter of the library, "" where it has none."""
+    """Return the option of the command for a parameter of the library, "" if there is none."""
     name = parameter
     if parameter in PARAMETERS and parameter not in args.given:  # fsmulti has another option for its budget
         name = PARAMETERS[parameter].name
@@ -98,7 +98,7 @@ def option_of(parameter: str | None, args: SimpleNamespace) -> str:
 
 
 def data_words(args: SimpleNamespace) -> list[str]:
-    """Return the options for reading the data that were typed, as words."""
+    """Return the given options for reading the data as arguments."""
     words = []
     for option in _data():
         if isinstance(option, Option) and option.name in args.given:
@@ -118,7 +118,7 @@ def seconds(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        raise click.BadParameter(f'"{text}" is no number of seconds: give one, or "none"') from None
+        raise click.BadParameter(f'"{text}" is no number of seconds: give a number, or "none"') from None
 
 
 def share(text: str) -> float:
@@ -133,7 +133,7 @@ def share(text: str) -> float:
 
 
 def grid(text: str) -> int | list[int]:
-    """Read a whole number, several with commas between, or a range with both ends, 1:10 or 1:10:3."""
+    """Read a whole number, several with commas between them, or a range with both ends, 1:10 or 1:10:3."""
     try:
         if ":" in text:
             first, last, *step = [int(part) for part in text.split(":")]
@@ -147,13 +147,13 @@ def grid(text: str) -> int | list[int]:
 
 
 def values(text: str) -> float | list[float]:
-    """Read a number, or several with commas between."""
+    """Read a number, or several with commas between them."""
     several = numbers(text)
     return several if "," in text else several[0]
 
 
 def numbers(text: str) -> list[float]:
-    """Read numbers with commas between."""
+    """Read numbers with commas between them."""
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
@@ -172,11 +172,11 @@ def _group(title: str, *options: Option) -> list[Option]:
 def _table() -> list[Option]:
     return _group(
         "Data",
-        Option("--sep MARK", 'mark between columns: , ; | "tab" or "space" (default: as found)'),
-        Option("--decimal MARK", "decimal mark, . or , (default: as found)"),
+        Option("--sep MARK", 'separator of columns: , ; | "tab" or "space" (default: detected)'),
+        Option("--decimal MARK", "decimal mark, . or , (default: detected)"),
         Option("--thousands MARK", "mark between thousands (default: none)"),
         Option("--encoding NAME", "encoding of a text file (default: utf-8)"),
-        Option("--sheet NAME", "sheet of a workbook (default: the one that has cells)"),
+        Option("--sheet NAME", "sheet of a workbook (default: the only one with cells)"),
     )
 
 
@@ -188,11 +188,11 @@ def _data() -> list[click.Parameter]:
         Option("--positive LABEL", "label that becomes +1 (default: the larger of two)"),
         Several("--drop A,B,..", "leave columns out"),
         Several("--class-weight LABEL:W", "weight of errors in a class (default 1), or balanced: equal total weights"),
-        Option("--sample-weight COL", "column with the weight of each row, which is then no feature"),
-        Several("--one-hot A,B,..", "make 0/1 features of categories, selected together (A:apart: one by one); or all"),
-        Option("--impute HOW", "fill blanks in by median, mean or most-frequent (default: refuse them)"),
+        Option("--sample-weight COL", "column with the weight of each row; it is not used as a feature"),
+        Several("--one-hot A,B,..", "0/1 features for categories, selected together (A:apart: separately); or all"),
+        Option("--impute HOW", "fill in blanks by median, mean or most-frequent (default: a blank is an error)"),
         Several("--interactions A:B:..", "add products A:B of any two of these standardised features, or of all"),
-        Option("--bags COL", "rows are instances of the bags in this column; instances are selected (MILES)"),
+        Option("--bags COL", "rows are instances of the bags in this column; select instances (MILES)"),
         Number("--sigma S", "width of the similarity of a bag to an instance"),
     )
     scale = _group("Data", Option("--scale HOW", f"{scales} (default {DEFAULT_SCALING}; none for libsvm-format files)"))
@@ -215,12 +215,13 @@ def _parameters(names: Iterable[str], *, grids: bool) -> list[Option]:
 
 def _sides() -> list[Option]:
     grouped = (
-        "at most K of each group; the file has the header feature,group; or correlation=R:K: groups that correlate by R"
+        "at most K of each group; the file has the header feature,group; or correlation=R:K: groups of features with "
+        "correlations of at least R"
     )
     return _group(
         "Side constraints",
         Several(
-            "--row TEXT", '"A <= B", "2 A + C <= 2" over switches of features, "w[A] >= 0" on weights', name="rows"
+            "--row TEXT", '"A <= B", "2 A + C <= 2" (1 if a feature is selected), "w[A] >= 0" (weights)', name="rows"
         ),
         Several("--budget COSTS.csv:LIMIT", "the features cost at most LIMIT; the file has the header feature,cost"),
         Several("--requires A:B", "A only together with B"),
@@ -233,13 +234,13 @@ def _sides() -> list[Option]:
         Several("--at-most-of-group GROUPS.csv:K", grouped),
         Option("--hierarchy KIND", "products of --interactions only with both features (strong), or one (weak)"),
         Several("--sign A:+", "weight of A at least 0; A:-, at most 0", name="signs"),
-        Several("--fair COL:LIMIT", "mean scores of the groups in COL, which is no feature, differ by LIMIT at most"),
-        Option("--keep-fair", "the columns of --fair are features too"),
+        Several("--fair COL:LIMIT", "mean scores of the groups in column COL, not a feature, differ by at most LIMIT"),
+        Option("--keep-fair", "keep the columns of --fair as features"),
     )
 
 
 def _solver(each: str) -> list[Option]:
-    of, limit = (f"each {each}", EACH_LIMIT) if each else ("the whole run, reading included", TIME_LIMIT)
+    of, limit = (f"each {each}", EACH_LIMIT) if each else ("the whole run, including reading", TIME_LIMIT)
     limited = f'seconds for {of}, or "none" (default {limit:g})'
     return _group(
         "Solver",
@@ -247,8 +248,8 @@ def _solver(each: str) -> list[Option]:
         Several("--solver-option K=V", "an option of the solver"),
         Number("--gap X", "relative gap at which to stop (default 1e-4)"),
         Option("--time-limit S", limited, type=seconds, default=f"{limit:g}"),
-        Count("--seed N", "seed of the solver, and of folds"),
-        Count("--threads N", "threads of the solver; branch-and-cut: processes that share its tree"),
+        Count("--seed N", "seed of the solver and of the folds"),
+        Count("--threads N", "threads of the solver; for branch-and-cut processes that share its tree"),
     )
 
 
@@ -256,8 +257,8 @@ def _output() -> list[Option]:
     return _group(
         "Output",
         File("--json FILE", "write the result to a JSON file"),
-        Option("--force", "let a run without a solution replace a --json file that has one"),
-        Option("--quiet", "print one line instead of table and report"),
+        Option("--force", "replace a --json file with a solution even if this run has none"),
+        Option("--quiet", "print one line instead of the report"),
     )
 
 
@@ -266,8 +267,8 @@ def _solve(
 ) -> list[click.Parameter]:
     """Return the options of a command that solves.
 
-    ``model``: the default; None where one is required. ``each``: what the time limit is for, if not for the whole run.
-    ``parameters``: of the models. ``grids``: they may have several values.
+    ``model``: the default; None if one is required. ``each``: the unit of the time limit, if not the whole run.
+    ``parameters``: of the models. ``grids``: parameters may have several values.
     """
     text = "a model from fsmodels list" + (f" (default {model})" if model else ", for example fsp-m")
     given: dict[str, Any] = {"default": model} if model else {"required": True}
@@ -287,7 +288,7 @@ def _picture(what: str) -> Option:
 
 
 def _removed(declaration: str, instead: str) -> Option:
-    """Return an option that is refused with its alternative."""
+    """Return a removed option, whose error names the alternative."""
 
     def refuse(context: click.Context, option: click.Parameter, value: object) -> None:
         if value:
@@ -298,9 +299,9 @@ def _removed(declaration: str, instead: str) -> Option:
 
 def _folds() -> list[Option]:
     return [
-        Count("--repeats R", "divide into folds R times (default 1)"),
+        Count("--repeats R", "divide the samples into folds R times (default 1)"),
         Count("--n-jobs N", "workers for the folds (default 1)"),
-        File("--memory DIR", "folder for finished folds; the same command reads them again"),
+        File("--memory DIR", "folder for finished folds, which the same command reads again"),
         _removed("--checkpoint FILE", "Use --memory DIR, a folder for finished folds"),
     ]
 
@@ -328,9 +329,9 @@ def _list() -> None:
 
 @_command(params=[click.Argument(["model"], required=False, metavar="[NAME]")], epilog=None)
 def describe() -> None:
-    """Show what a model minimises, takes and can prove.
+    """Show the problem, the parameters and the solvers of a model.
 
-    Without NAME, one line for each model. Example: fsmodels describe fsmulti
+    Without NAME, list all models. Example: fsmodels describe fsmulti
     """
 
 
@@ -338,28 +339,26 @@ def describe() -> None:
     params=[
         *_solve(model=None),
         *_group(
-            "Error on samples held out",
-            Count(
-                "--cv K", "select on all samples, and on K folds for their error; the time limit is for each fold too"
-            ),
-            Number("--test SHARE", "hold a share of the samples out, 0.25: select on the others, test on these"),
+            "Held-out error",
+            Count("--cv K", "estimate the error by K folds too; the time limit is also for each fold"),
+            Number("--test SHARE", "hold out a share of the samples for the error, 0.25, and select on the others"),
             *_folds(),
         ),
-        Number("--certify S", "of rfe, filters, one-norm-svm: S more seconds for a bound on the distance to the best"),
-        File("--certificate FILE", "write a proof that fsmodels verify FILE DATA checks (fsp-m, fsp-lambda)"),
+        Number("--certify S", "for rfe, filters, one-norm-svm: bound the distance to the best within S more seconds"),
+        File("--certificate FILE", "write a proof for fsmodels verify FILE DATA (fsp-m, fsp-lambda)"),
     ]
 )
 def select() -> None:
     """Select features of a data set.
 
-    Reports the classifier and what is proven about it.
+    Report the classifier and its proven bound.
     Example: fsmodels select wdbc --model fsp-m --max-features 5
     """
 
 
 @_command(
     params=[
-        Count("--folds K", "walk the path on K folds too, for held-out errors"),
+        Count("--folds K", "solve the path on K folds too, for held-out errors"),
         Option(
             "--choose RULE",
             "report one point: one-se or best by held-out error, or knee by the objective",
@@ -373,15 +372,15 @@ def select() -> None:
 def path() -> None:
     """Solve for each value of a grid.
 
-    Reports objectives, proven intervals and errors as a table.
+    Report objectives, proven intervals and errors as a table.
     Example: fsmodels path wdbc --max-features 1:6 --folds 5 --choose one-se
     """
 
 
 @_command(
     params=[
-        Count("--folds K", "leave out one of K folds at a time"),
-        Count("--bootstraps N", "N samples with replacement (default 20)"),
+        Count("--folds K", "hold out one of K folds at a time"),
+        Count("--bootstraps N", "N bootstrap samples (default 20)"),
         _picture("frequencies"),
         WORKERS,
         *_solve(each="run"),
@@ -390,7 +389,7 @@ def path() -> None:
 def stability() -> None:
     """Select again on folds or bootstrap samples.
 
-    Reports how often each feature is selected, and an index of stability.
+    Report the frequency of each feature and an index of stability.
     Example: fsmodels stability wdbc --max-features 3 --bootstraps 20 --n-jobs 2
     """
 
@@ -400,9 +399,9 @@ def stability() -> None:
         click.Argument(["selection"], type=Path, metavar="SELECTION"),
         click.Argument(["table"], type=Path, metavar="TABLE"),
         *_table(),
-        Option("--unseen HOW", "new level of a category: refuse, or zeros to decide as of no level", default="refuse"),
-        Option("--target COL", "column of the true labels: report the error"),
-        Several("--id COL", "column that names the rows in the output, in place of their numbers"),
+        Option("--unseen HOW", "new level of a category: refuse, or zeros for a row without a level", default="refuse"),
+        Option("--target COL", "column of the true labels, to report the error"),
+        Several("--id COL", "column that identifies the rows in the output instead of their numbers"),
         File("--out FILE", "write to a file (default: standard output)"),
     ],
     epilog="Exit codes: 0 done; 2 bad input; 3 no classifier.",
@@ -410,26 +409,26 @@ def stability() -> None:
 def predict() -> None:
     """Label new samples by a saved selection.
 
-    Writes row, label and score as CSV. SELECTION is a file of select --json or found.save; TABLE has a header and the
+    Write row, label and score as CSV. SELECTION is a file of select --json or found.save; TABLE has a header and the
     selected features. Example: fsmodels predict x.json new.csv
     """
 
 
 @_command(
     params=[
-        Option("--models A,B,..", f"models from fsmodels list, with commas between (default {COMPARED})"),
+        Option("--models A,B,..", f"models from fsmodels list, with commas between them (default {COMPARED})"),
         Count("--cv K", "folds (default 5)", default=5),
         *_folds(),
         _picture("errors against features"),
         *(option for option in _solve(each="fold of each model", parameters=SHARED) if option.name != "model"),
     ],
-    fixed={"model": "fsp-m"}  # whose parameters the others share
+    fixed={"model": "fsp-m"}  # only parameters of this model are shared
     | {p.name: [] if "multiple" in p.attributes else None for name, p in PARAMETERS.items() if name not in SHARED},
 )
 def compare() -> None:
-    """Select by several models on the same folds.
+    """Compare several models on the same folds.
 
-    Reports held-out errors, features, stability, time, and the value of each selection in one objective.
+    Report held-out errors, features, stability, time, and one objective for all selections.
     Example: fsmodels compare wdbc --models fsp-m,rfe,one-norm-svm --cv 5
     """
 
@@ -437,9 +436,9 @@ def compare() -> None:
 @_command(
     params=[
         File("--html FILE", "the page to write", required=True),
-        Count("--cv K", "parts for the held-out error, or 0 (default 5)", default=5),
-        Count("--max-path K", "most features to try; 0: only --max-features (default: twice these)"),
-        Number("--what-if S", "seconds for what-ifs; 0: none (default: those of --time-limit)"),
+        Count("--cv K", "folds for the held-out error, or 0 (default 5)", default=5),
+        Count("--max-path K", "largest number of features of the path; 0: no path (default: twice --max-features)"),
+        Number("--what-if S", "seconds for what-if questions; 0: none (default: those of --time-limit)"),
         WORKERS,
         *_solve(each="solve"),
     ]
@@ -447,7 +446,7 @@ def compare() -> None:
 def report() -> None:
     """Select, and write one self-contained HTML page.
 
-    It has features with units, held-out errors, the proof, what-ifs, and the command that makes it again.
+    The page has features, held-out errors, the proof, what-if questions, and the command that makes it again.
     Example: fsmodels report wdbc --max-features 3 --html wdbc.html
     """
 
@@ -455,23 +454,23 @@ def report() -> None:
 @_command(
     params=[
         Option("--features A,B,..", "the selection", required=True),
-        Option("--within X", "stop once it is settled whether it is within X (5%, 0.05)", type=share),
+        Option("--within X", "decide whether it is within X of the best (5%, 0.05), and stop", type=share),
         *_solve(),
     ]
 )
 def certify() -> None:
-    """Compare a selection from elsewhere with the best.
+    """Compare a given selection with the best one.
 
-    Proves a bound on the distance under the same limits.
+    Prove a bound on the distance under the same limits.
     Example: fsmodels certify wdbc --features mean_area,worst_texture --within 5%
     """
 
 
-@_command(params=[WITHIN, Count("--limit N", "most selections to keep (default 1000)", default=1000), *_solve()])
+@_command(params=[WITHIN, Count("--limit N", "selections to keep (default 1000)", default=1000), *_solve()])
 def near_optimal() -> None:
     """List every selection within a share of the best.
 
-    Proves that there is no other. Example: fsmodels near-optimal cleveland --max-features 5 --within 2%
+    Prove that there is no other. Example: fsmodels near-optimal cleveland --max-features 5 --within 2%
     """
 
 
@@ -485,15 +484,15 @@ def necessity() -> None:
 
 @_command(
     params=[
-        Several("--only NAME", "price this row only, by its name on the model"),
-        Option("--at X,Y,..", "other limits of that row to solve for", type=numbers),
+        Several("--only NAME", "price only this row of the model"),
+        Option("--at X,Y,..", "solve also for other limits of that row", type=numbers),
         *_solve(),
     ]
 )
 def price() -> None:
-    """Prove what each side constraint costs.
+    """Prove the price of each side constraint.
 
-    Compares the objective with all of them, and without each.
+    Compare the objective with all side constraints, and without each one.
     Example: fsmodels price wdbc --max-features 5 --excludes worst_area:worst_texture
     """
 
@@ -511,5 +510,5 @@ def price() -> None:
 def verify() -> None:
     """Check a certificate from the data alone.
 
-    Computes every bound again. CERTIFICATE is a file of --certificate. Example: fsmodels verify c.json patients.csv
+    Compute every bound again. CERTIFICATE is a file of --certificate. Example: fsmodels verify c.json patients.csv
     """

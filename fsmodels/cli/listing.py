@@ -34,8 +34,8 @@ def run(args: SimpleNamespace) -> None:
     found = solvers[solvers["found"]].assign(version=lambda rows: rows["version"].replace("", "built in"))
     missing = solvers[~solvers["found"]][["name", "install"]].rename(columns={"install": "how to get it"})
     others = Text(
-        "Any other solver that Pyomo knows by name solves whole models (--solver NAME), without a proof of optimality "
-        "over integers: see docs/solvers.md."
+        "Any other solver of Pyomo solves whole models (--solver NAME), without a proof of optimality over integers: "
+        "see docs/solvers.md."
     )
     missed = [] if missing.empty else ["", _table("Solvers not found", missing)]
     slow = [] if relaxation.loop else ["", Text(relaxation.NOT_COMPILED)]
@@ -47,14 +47,14 @@ def run(args: SimpleNamespace) -> None:
 
 
 def _flags(spec: ModelSpec) -> str:
-    """Return the options of a model, those that it needs first."""
+    """Return the options of a model, required ones first."""
     needed = sorted(spec.parameters.items(), key=lambda item: not item[1])
     flags = [(PARAMETERS[name].flag, required) for name, required in needed if name in PARAMETERS]
     return " ".join(flag if required else f"[{flag}]" for flag, required in flags)
 
 
 def _table(title: str, frame: pd.DataFrame) -> Table:
-    """Return a table that fits into the terminal, with numbers to the right."""
+    """Return a table that fits into the terminal, with numbers on the right."""
     made = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
     for k, name in enumerate(frame.columns):
         right = pd.api.types.is_numeric_dtype(frame[name])

@@ -1,9 +1,8 @@
-r"""What the command line writes: exit codes, standard output and error, and the file of ``--json``.
+r"""Output of the command line: exit codes, standard output and error, and the file of ``--json``.
 
-No run depends on standard output and error. A reader that went away (``| head -1``), a full disk, a closed stream or a
-terminal with ASCII only must not end a run or lose its result: what cannot be written is dropped, what cannot be
-encoded is written as ``\xe4``. Names in data must not control the terminal: controls and marks of direction are written
-as ``\x1b``, except for the styles of rich.
+A closed pipe (``| head -1``), a full disk, a closed stream or a terminal with ASCII only does not end a run or lose its
+result: text that cannot be written is dropped, characters that cannot be encoded are written as ``\xe4``. Control
+characters in names, also of text direction, are written as ``\x1b``, except for the styles of rich.
 
 The file of ``--json`` is checked before the run and replaced completely or not at all. A run without a solution does
 not replace a file that may have one.
@@ -32,7 +31,7 @@ STYLES = re.compile(r"(\x1b\[(?:(?:[0-4]|31);?)+m)")  # plain, bold, dim, italic
 
 
 def complain(what: str, text: str) -> None:
-    """Write a line to standard error. Controls become escapes here too, as a live display bypasses ``Guard``."""
+    """Write a line to standard error; control characters are escaped, as a live display bypasses ``Guard``."""
     print(printable(f"{what}: {text}"), file=sys.stderr)
 
 
@@ -46,17 +45,17 @@ def show(*parts: Any) -> None:
 
 
 class Guard:
-    """A text stream that takes everything; ``failed`` is the first error of the stream behind it."""
+    """Text stream that never fails; ``failed`` is the first error of the underlying stream."""
 
-    buffer = None  # click would write to it, past this class, where a terminal has ASCII only
-    exact = False  # whether the content of a file is written, which gets escapes only in a terminal
+    buffer = None  # click would write to it directly if a terminal has ASCII only
+    exact = False  # True for the content of a file, which is escaped only in a terminal
     failed: Exception | None = None
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream if stream is not None else open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
     def write(self, text: str) -> int:
-        """Write what can be written."""
+        """Write text as far as possible."""
         with self._failing():
             if not self.exact or self._stream.isatty():
                 text = "".join(part if k % 2 else printable(part) for k, part in enumerate(STYLES.split(text)))
@@ -65,7 +64,7 @@ class Guard:
         return len(text)
 
     def flush(self) -> None:
-        """Pass on what is buffered."""
+        """Flush the stream."""
         with self._failing():
             self._stream.flush()
 
@@ -77,7 +76,7 @@ class Guard:
             self.failed = self.failed or error
 
     def close(self) -> None:
-        """Flush, and keep the interpreter from another try at its end."""
+        """Flush, and prevent another attempt at the end of the interpreter."""
         self.flush()
         if self.failed is not None and self._stream in (sys.__stdout__, sys.__stderr__):
             with suppress(OSError, ValueError):
@@ -85,7 +84,7 @@ class Guard:
 
     @property
     def lost(self) -> str:
-        """Why the stream took no more, "" where its reader went away or closed it."""
+        """The reason for a failure, "" if the reader closed the stream."""
         if not isinstance(self.failed, OSError) or self.failed.errno in (errno.EPIPE, errno.EBADF):
             return ""
         return str(self.failed.strerror)
@@ -96,8 +95,8 @@ class Guard:
 
 @contextmanager
 def guarded() -> Iterator[tuple[Guard, Guard]]:
-    """Put guards before standard output and error."""
-    for number in range(3):  # a file opened later must not get the number of a closed stream, which solvers write to
+    """Replace standard output and error by guards."""
+    for number in range(3):  # solvers write to these numbers, so a file opened later must not get them
         try:
             os.fstat(number)
         except OSError:
@@ -114,11 +113,11 @@ def guarded() -> Iterator[tuple[Guard, Guard]]:
 
 
 class ResultFile:
-    """A file that a run writes; it is checked before the run and replaced completely or not at all.
+    """Output file of a run; it is checked before the run and replaced completely or not at all.
 
-    ``path``: as the user wrote it; a symbolic link is followed, and what is no regular file (``/dev/stdout``, a pipe)
-    is written to as it is. ``inputs``: files that the run reads, or writes otherwise. ``option``: its option.
-    ``force``: whether a run without a solution may replace a file that has one.
+    ``path``: a symbolic link is followed; a device or a pipe is written to directly. ``inputs``: other files that the
+    run reads or writes. ``option``: the option of the file. ``force``: True if a run without a solution may replace a
+    file that has one.
 
     Raises ParameterError: the file cannot be written, or is one of the inputs.
     """
@@ -135,10 +134,10 @@ class ResultFile:
                 if stat.S_ISDIR(mode):
                     raise IsADirectoryError(21, "it is a folder")
                 if not os.access(path, os.W_OK):
-                    raise PermissionError(13, "it may not be written to")
+                    raise PermissionError(13, "it is not writable")
             self._is_file = mode is None or stat.S_ISREG(mode)
             if self._is_file:
-                tempfile.TemporaryFile(dir=real.parent).close()  # the folder takes files
+                tempfile.TemporaryFile(dir=real.parent).close()  # the folder is writable
             same = [
                 other
                 for other in inputs
@@ -148,19 +147,19 @@ class ResultFile:
         except (OSError, ValueError) as error:  # ValueError: a name with a null byte
             why = getattr(error, "strerror", None) or error
             raise ParameterError(
-                f'{option} "{path}" cannot be written ({why}): give a file in a folder that exists and takes files.'
+                f'{option} "{path}" cannot be written ({why}): give a file in a writable folder.'
             ) from None
         if same:
             raise ParameterError(f'{option} "{path}" is the file "{same[0]}" of this run: give another file.')
 
     def write(self, content: dict[str, Any], *, has_solution: bool) -> None:
         """Write a result as JSON. Raises ParameterError as ``put``; without a solution, a failure is a note."""
-        # A name that is no UTF-8 has lone surrogates, which ``write_file`` writes as JSON escapes.
+        # A name that is not UTF-8 has lone surrogates, which ``write_file`` writes as JSON escapes.
         text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
         try:
             if not has_solution and not self.force and self._may_hold_solution():
                 raise ParameterError(
-                    f'"{self.path}" is left as it was, as this run has no solution to put there: --force replaces it.'
+                    f'"{self.path}" is not replaced, because this run has no solution: --force replaces it.'
                 )
             self.put(text)
         except ParameterError as error:
@@ -174,7 +173,7 @@ class ResultFile:
             write_file(self.path, content)
         except (KeyboardInterrupt, OSError) as error:
             if isinstance(error, OSError):
-                kept = "; what was there is as it was" if self._is_file and self.path.exists() else ""
+                kept = "; its content is unchanged" if self._is_file and self.path.exists() else ""
                 why = f"({error.strerror}){kept}"
             elif self._is_file:
                 raise
@@ -183,7 +182,7 @@ class ResultFile:
             raise ParameterError(f'{self.option} "{self.path}" cannot be written {why}: give another file.') from None
 
     def _may_hold_solution(self) -> bool:
-        """Return whether the file there has a result with a solution, or is not known to have none."""
+        """Return False if there is no file, or its result has no solution."""
         try:
             old = self.path.read_bytes().strip() if self._is_file else b""
             before = json.loads(old or b"null")

@@ -1,4 +1,4 @@
-"""``fsmodels predict``: labels of new samples by the file of a selection."""
+"""``fsmodels predict``: labels of new samples by a saved selection."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(args: SimpleNamespace) -> None:
     out = None if args.out is None else ResultFile(args.out, [args.selection, args.table], option="--out")
     found = load_selection(args.selection)
     table, _ = tables.read_table(args.table, Dialect(**dialect(args)), like=found.data.dialect)
-    if found.machine is None:
+    if found.classifier is None:
         raise NoSelection(f'"{args.selection}" has no classifier: its run ended as {found.status}.')
     if args.target is not None and args.target not in table.columns:
         raise _no_column(args.target, args, table)
@@ -47,7 +47,7 @@ def run(args: SimpleNamespace) -> None:
 
 
 def _names(args: SimpleNamespace, table: pd.DataFrame) -> dict[str, Any]:
-    """Return what names the rows: their numbers, or the columns of --id."""
+    """Return the columns that identify the rows: their numbers, or the columns of --id."""
     if not args.id:
         return {"row": np.arange(1, len(table) + 1)}
     for k, name in enumerate(args.id):
@@ -63,7 +63,7 @@ def _no_column(name: str, args: SimpleNamespace, table: pd.DataFrame) -> DataErr
 
 
 def _error(found: SavedSelection, truth: pd.Series, labels: pd.Series) -> str:
-    """Say how many labels are wrong; all that are not the positive one count as the other."""
+    """Return the error of the labels as text; all labels except the positive one count as the other class."""
     positive = str(found.data.positive_label)
     wrong = int(((truth.map(level) == level(positive)) != (labels.astype(str) == positive)).sum())
     return f"{100 * wrong / len(labels):.3g}% ({wrong} of {len(labels)} samples)"

@@ -1,4 +1,4 @@
-"""``fsmodels certify, near-optimal, necessity, price, verify, report``: answers beyond one selection."""
+"""Commands ``certify``, ``near-optimal``, ``necessity``, ``price``, ``verify`` and ``report``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fsmodels.page.report import Provenance, reported
 from fsmodels.page.stages import Plan
 from fsmodels.selection.report import number, one_line, percent
 from fsmodels.selection.request import Request
-from fsmodels.selection.rows import words_of
+from fsmodels.selection.rows import keywords_by_row
 from fsmodels.text import check_known_features
 from solvers import progress
 
@@ -37,7 +37,7 @@ def run(args: SimpleNamespace) -> None:
     answer = _price(task) if args.command == "price" else _answered(task)
     task.write(answer.to_dict() | {"data_file": task.facts})
     sentence = answer.sentence
-    for name, words in task.rows.items():  # rows of the model by the words of ``select``
+    for name, words in task.rows.items():  # keywords of ``select`` in place of rows of the model
         sentence = sentence.replace(f'"{name}"', words)
     show(sentence)
     if not args.quiet and hasattr(answer, "table"):
@@ -50,7 +50,7 @@ def run(args: SimpleNamespace) -> None:
 
 
 def _answered(task: Task) -> Any:
-    """Answer a question that takes data, a model and a tolerance, as ``select`` does."""
+    """Answer a question about data, a model and a share of the best objective."""
     args = task.args
     words = {**task.given, "within": args.within, "progress": task.shows}
     if args.command == "certify":
@@ -69,8 +69,8 @@ def _price(task: Task) -> Any:
     options = dict(task.given)
     limit = options.pop("time_limit", None)
     ready = Request.of(task.data, task.args.model, **options).build()
-    task.rows = words_of({**ready.parameters, **(ready.stated or {})})
-    names = {words: row for row, words in task.rows.items()}  # as the table tells them
+    task.rows = keywords_by_row({**ready.parameters, **(ready.stated or {})})
+    names = {words: row for row, words in task.rows.items()}  # the names in the table
     return price_of(
         ready.model,
         [names.get(row, row) for row in task.args.only] or None,
@@ -124,8 +124,8 @@ def _report(args: SimpleNamespace) -> None:
     if not args.quiet:
         longest = plan.longest or 0.0
         limit = f"{longest:.0f} s" if longest < 120 else f"{longest / 60:.0f} minutes"
-        words = "" if plan.longest is None else f" Its solves take {limit} at most, often far less."
-        show(f"Writing a report.{words} Ctrl-C stops and writes what is done")
+        words = "" if plan.longest is None else f" Its solves take at most {limit}, usually much less."
+        show(f"Writing a report.{words} Ctrl-C stops and writes the finished parts")
     try:
         with progress.shown(task.shows):
             done = reported(plan, origin)

@@ -1,4 +1,4 @@
-"""The data, parameters and side constraints of a command, as ``select`` takes them, and the file to write."""
+"""Data, parameters and side constraints of a command as arguments of ``select``, and the file to write."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ OF_NAMES = ["target", "drop", "bags", "one_hot", "impute", "fair", "interactions
 
 @dataclass
 class Task:
-    """A command's words, read.
+    """Data and arguments of a command.
 
-    ``facts``: of the data, for the JSON file. ``given``: parameters, side constraints, solver and options, as
-    ``select`` takes them. ``file``: where the answer is written, if anywhere. ``notes``: what was said of the data.
-    ``rows``: components of the model, with the words of ``select`` for them.
+    ``facts``: of the data, for the JSON file. ``given``: parameters, side constraints, solver and options as arguments
+    of ``select``. ``file``: the file of the answer, if any. ``notes``: warnings about the data. ``rows``: components of
+    the model, with their keywords of ``select``.
     """
 
     args: SimpleNamespace
@@ -56,16 +56,16 @@ class Task:
 
     @property
     def shows(self) -> bool:
-        """Whether to show progress."""
+        """True if progress is shown."""
         return not self.args.quiet
 
     def content(self, found: Selection) -> dict[str, Any]:
-        """Return what is written of a selection, with the facts of the data."""
+        """Return the JSON content of a selection, with the facts of the data."""
         content = found.to_dict()
         return {**content, "data": {**self.facts, **content["data"]}}
 
     def write(self, content: dict[str, Any], *, solved: bool = True) -> None:
-        """Write an answer to the file of --json, if one is given; errors as ``ResultFile.write``."""
+        """Write an answer to the file of --json, if it is given; errors as ``ResultFile.write``."""
         if self.file is not None:
             self.file.write(content, has_solution=solved)
 
@@ -76,7 +76,7 @@ class Task:
                 show(f"\nWritten to {file}")
 
     def announce(self, each: str = "", what: str = "") -> None:
-        """Say what begins, and how to stop it; ``each``: what the time limit is for, if not for the whole run."""
+        """Announce a run and its time limit; ``each``: the unit of the time limit, if not the whole run."""
         if self.shows and self.runs_solver:
             limit = self.given.get("time_limit")
             words = "" if limit is None else f", at most {limit:g} s for {each}"
@@ -87,7 +87,7 @@ class Task:
 
 
 def read(args: SimpleNamespace) -> Task:
-    """Read the data and the words about a model; notes go to standard error at once."""
+    """Read the data and the options of a model; warnings go to standard error at once."""
     file = _result_file(args)
     data, facts, embedding, notes = loaded(args, signs=not (args.quiet and args.json is None))
     if not args.quiet:
@@ -121,9 +121,9 @@ def read(args: SimpleNamespace) -> Task:
 
 
 def loaded(args: SimpleNamespace, *, signs: bool) -> tuple[Dataset, dict[str, Any], Embedding | None, list[str]]:
-    """Return what ``load`` returns, and the warnings about the data, which are written to standard error.
+    """Return the result of ``load`` and the warnings about the data, which are written to standard error.
 
-    ``signs``: whether any sign of a weight will be shown.
+    ``signs``: True if a sign of a weight will be shown.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
@@ -137,7 +137,7 @@ def loaded(args: SimpleNamespace, *, signs: bool) -> tuple[Dataset, dict[str, An
 
 
 def _options(args: SimpleNamespace, runs_solver: bool) -> dict[str, Any]:
-    """Return the solver's options; those that were not given only where they make sense."""
+    """Return the options of the solver; defaults only for models that run a solver."""
     options = arguments.solver_options(args)
     given = {"gap": args.gap, "seed": args.seed, "threads": args.threads}
     limited = "time_limit" in args.given
@@ -154,34 +154,34 @@ def _options(args: SimpleNamespace, runs_solver: bool) -> dict[str, Any]:
 def _result_file(args: SimpleNamespace) -> ResultFile | None:
     if args.json is None:
         if args.force:
-            raise OptionError("--force lets the file of --json be replaced: give --json FILE with it.")
+            raise OptionError("--force replaces the file of --json: give --json FILE with it.")
         return None
     return ResultFile(args.json, [source(args), *arguments.files(args)], force=args.force)
 
 
 def describe(data: Dataset) -> str:
-    """Return the data in a line."""
+    """Return a line about the data."""
     positives = int((data.y > 0).sum())
     return (
         f"{data.name}: {data.n_samples} samples x {data.n_features} features, scale {data.scale.method}; class +1 is "
         f"{data.positive_label} ({positives} samples){'' if data.weighting is None else f'; {data.weighting}'}"
-        f"{'' if data.imputing is None else f'; filled in {data.imputing}'}"
+        f"{'' if data.imputing is None else f'; imputed {data.imputing}'}"
     )
 
 
 def load(args: SimpleNamespace) -> tuple[Dataset, dict[str, Any], Embedding | None]:
-    """Return the data, the facts about them for the JSON file, and the embedding where they are bags.
+    """Return the data, their facts for the JSON file, and the embedding of bags.
 
-    Raises DataError, ParameterError: the file, or an option that does not go with it.
+    Raises DataError, ParameterError: the file, or an option that does not apply to it.
     """
     if args.sigma is not None and args.bags is None:
-        raise ParameterError("--sigma is the width of the similarity to an instance: give --bags COL with it.")
+        raise ParameterError("--sigma is the width of the similarity of a bag: give --bags COL with it.")
     path = source(args)
     if args.data == str(path) and args.data in _shipped(args):
-        warn(f'reading the file "{args.data}" here, not the shipped data set of that name.', DataWarning)
+        warn(f'reading the local file "{args.data}", not the shipped data set of that name.', DataWarning)
     if is_svmlight(path):
         if os.path.isfile(path):
-            _refuse(args, TABLE, f'is about tables, and "{path}" is in libsvm format: leave it out.')
+            _refuse(args, TABLE, f'is for tables, and "{path}" is in libsvm format: leave it out.')
             why = f'needs columns with names, and the libsvm-format file "{path}" has none: the label is first in each '
             _refuse(args, OF_NAMES, f"{why}line and features have numbers. Leave it out, or give a table.")
         data = Dataset.from_svmlight(path, args.positive)
@@ -192,23 +192,23 @@ def load(args: SimpleNamespace) -> tuple[Dataset, dict[str, Any], Embedding | No
     if args.keep_fair and not groups:
         raise ParameterError("--keep-fair keeps the columns of --fair as features: give --fair COL:LIMIT with it.")
     if args.bags is not None:
-        _refuse(args, OF_SAMPLES, "is about samples, and the rows are instances of --bags: leave one of them out.")
+        _refuse(args, OF_SAMPLES, "is for samples, and the rows are instances of --bags: leave one of them out.")
         rows = Dataset.from_csv(path, args.target, args.positive, args.drop, args.bags, **dialect(args))
         embedding = embed(rows.scaled(args.scale or DEFAULT_SCALING), args.sigma, bag=args.bags)
         return embedding.data, {**facts, "bag": args.bags, **embedding.facts()}, embedding
-    beside = [] if args.keep_fair else groups
+    aside = [] if args.keep_fair else groups
     made = {"one_hot": args.one_hot, "impute": args.impute}
-    data = Dataset.from_csv(path, args.target, args.positive, args.drop, beside, **dialect(args), **made)
+    data = Dataset.from_csv(path, args.target, args.positive, args.drop, aside, **dialect(args), **made)
     data = data.weighted(args.sample_weight, arguments.class_weight(args.class_weight))
     data = apply_scaling(arguments.with_interactions(data, args.interactions), args.scale)
     data = data.set_aside(*groups, keep=True) if args.keep_fair else data
     if BAG in data.features:
-        warn(f'"{BAG}" is taken as a feature: give --bags {BAG} if the rows are instances of bags.', DataWarning)
+        warn(f'"{BAG}" is used as a feature: give --bags {BAG} if the rows are instances of bags.', DataWarning)
     return data, facts, None
 
 
 def dialect(args: SimpleNamespace) -> dict[str, Any]:
-    """Return what the words say of how a table is read."""
+    """Return the options for reading a table."""
     return {name: getattr(args, name) for name in TABLE}
 
 
@@ -218,7 +218,7 @@ def _shipped(args: SimpleNamespace) -> set[str]:
 
 
 def source(args: SimpleNamespace) -> Path:
-    """Return the file that DATA names, here or shipped. Raises DataError if there is none."""
+    """Return the local or shipped file of DATA. Raises DataError: there is none."""
     path = Path(args.data)
     if os.path.isfile(path):
         return path
@@ -228,16 +228,16 @@ def source(args: SimpleNamespace) -> Path:
         return shipped_file(args.data, bags=args.bags is not None)
     except DataError as error:
         names = [f"{path}{suffix}{packed}" for suffix in (".csv", *LIBSVM) for packed in ("", ".gz")]
-        beside = [name for name in names if os.path.isfile(name)]
-        remedy = "Nor is there a file of that name: give the path of a CSV file."
-        if beside:
-            remedy = f'Did you mean the file "{beside[0]}" here?'
+        similar = [name for name in names if os.path.isfile(name)]
+        remedy = "There is no file of that name either: give the path of a CSV file."
+        if similar:
+            remedy = f'Did you mean the local file "{similar[0]}"?'
         reader = "A file of your own is read with Dataset.from_csv(path)."
         raise DataError(str(error).replace(reader, remedy)) from None
 
 
 def _refuse(args: SimpleNamespace, names: Sequence[str], why: str) -> None:
-    """Refuse the first of some options that was typed."""
+    """Raise ParameterError for the first of some options that is given."""
     for name in names:
         if name in args.given:
             raise ParameterError(f"{option_of(name, args)} {why}")

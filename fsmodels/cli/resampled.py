@@ -1,4 +1,4 @@
-"""Commands ``path``, ``stability`` and ``compare``: many solves, reported as a table, a sentence and a picture."""
+"""Commands ``path``, ``stability`` and ``compare``: several solves, reported by a table, a sentence and a picture."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(args: SimpleNamespace) -> None:
     """Solve, write, draw and report."""
     picture = _checked_picture(args)
     if args.command == "compare" and args.bags is not None:
-        raise ParameterError("--bags makes features of the instances of all bags, those held out too: leave it out.")
+        raise ParameterError("--bags derives features also from held-out bags: leave it out.")
     command = {"path": _path, "stability": _stability, "compare": _compare}[args.command]
     command(request.read(args), picture)
 
@@ -51,7 +51,7 @@ def _path(task: Task, picture: ResultFile | None) -> None:
     solved = any(point.has_solution for point in found.points)
     chosen = None
     if args.folds is not None and found.errors is None:
-        complain("Note", "stopped by Ctrl-C before the folds were done, so that there are no held-out errors.")
+        complain("Note", "stopped by Ctrl-C before the folds were finished, so there are no held-out errors.")
     if solved and args.choose is not None and (args.choose == "knee" or found.errors is not None):
         chosen = _chosen(found, args.choose)
     content = found.to_dict()
@@ -72,7 +72,7 @@ def _path(task: Task, picture: ResultFile | None) -> None:
 
 
 def _chosen(found: SelectionPath, rule: str) -> Selection | None:
-    """Return the point that a rule chooses; None, with a note, if it finds none."""
+    """Return the point that a rule chooses; None, with a note, if there is none."""
     try:
         return found.knee() if rule == "knee" else found.choose(rule)
     except (ModelError, ParameterError) as error:
@@ -81,7 +81,7 @@ def _chosen(found: SelectionPath, rule: str) -> Selection | None:
 
 
 def _ends(found: SelectionPath) -> str:
-    """Return a path in one line."""
+    """Return a path as one line."""
     return f"{found.title}: objective {report.number(found['objective'].iloc[0])} to " + report.number(
         found["objective"].iloc[-1]
     )
@@ -109,7 +109,7 @@ def _compare(task: Task, picture: ResultFile | None) -> None:
     models = [name.strip() for name in (args.models or COMPARED).split(",") if name.strip()]
     given = dict(task.given)
     if not any(find(name).runs_solver for name in models) and "time_limit" not in args.given:
-        given.pop("time_limit", None)  # the default; no model takes it
+        given.pop("time_limit", None)  # the default, which no model uses
     most, C = given.pop("max_features"), given.pop("C")
     task.announce("each fold of each model", f"{len(models)} models on {args.cv} folds")
     with progress.shown(task.shows):
@@ -128,14 +128,14 @@ def _compare(task: Task, picture: ResultFile | None) -> None:
 
 
 def _write(task: Task, content: dict[str, Any], picture: ResultFile | None, found: Any, solved: bool = True) -> None:
-    """Write the file, and the picture of solved models. Raises ParameterError: one of them cannot be written."""
+    """Write the file and, with a solution, the picture. Raises ParameterError: one of them cannot be written."""
     task.write(content | {"data_file": task.facts}, solved=solved)
     if picture is not None and solved:
         _draw(found, picture)
 
 
 def _draw(found: Any, file: ResultFile) -> None:
-    """Draw the objective and the errors of a path, frequencies, or a comparison, without a window."""
+    """Draw objective and errors of a path, frequencies of features, or a comparison to a file."""
     from matplotlib.figure import Figure
 
     if isinstance(found, SelectionPath):

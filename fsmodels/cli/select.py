@@ -1,6 +1,6 @@
-"""``fsmodels select``: a selection, its report, its held-out error, its file, and what to try next.
+"""``fsmodels select``: a selection with its report, held-out error and file, and proposals for the next run.
 
-``--test`` takes samples away before the selection, ``--cv`` selects again on folds.
+``--test`` holds out samples before the selection, ``--cv`` selects again on folds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fsmodels.evaluation.folds import MEASURES, Folds, HeldOut
 from fsmodels.insight.certify import Certified, certify
 from fsmodels.selection import report
 from fsmodels.selection.catalogue import MODELS, find
-from fsmodels.selection.report import weighs_kernel
+from fsmodels.selection.report import has_kernel_weights
 from fsmodels.selection.resampling import Resample, held_out_part
 from fsmodels.selection.rows import KEYWORDS
 from fsmodels.selection.select import select
@@ -27,9 +27,9 @@ from fsmodels.text import listed
 from solvers import SolutionStatus, StopReason, interrupt, progress
 from solvers.facts import facts_of
 
-COMPARED = "fsp_objective"  # what --certify proves something about
+COMPARED = "fsp_objective"  # the objective that --certify compares with its bound
 CONCEPTS = 20  # instances shown
-CLOSERS = ("branch-and-cut", "cutting-plane")  # of the models whose own they are
+CLOSERS = ("branch-and-cut", "cutting-plane")  # default drivers that close a gap faster than other solvers
 
 
 def run(args: SimpleNamespace) -> None:
@@ -90,15 +90,15 @@ def run(args: SimpleNamespace) -> None:
 
 
 def _check_certify(args: SimpleNamespace) -> None:
-    """Refuse --certify where the model has a bound of its own, or no C to be compared by."""
+    """Raise ParameterError for --certify and a model that has its own bound, or no C for the comparison."""
     spec = find(args.model)
     if COMPARED not in spec.comparison_objectives:
         able = [name for name, other in MODELS.items() if COMPARED in other.comparison_objectives]
         raise ParameterError(
-            f'--certify holds what {listed(able)} select against the best of fsp-m: leave it out for "{spec.name}".'
+            f'--certify compares selections of {listed(able)} with the best of fsp-m: leave it out for "{spec.name}".'
         )
     if not args.certify > 0:
-        raise ParameterError(f"--certify {args.certify:g} is no time: give seconds above 0.")
+        raise ParameterError(f"--certify {args.certify:g} is not allowed: give seconds above 0.")
 
 
 def _certificate_file(args: SimpleNamespace) -> ResultFile:
@@ -107,16 +107,14 @@ def _certificate_file(args: SimpleNamespace) -> ResultFile:
     if not certifies or args.signs or args.fair:
         what = "--sign and --fair" if certifies else f'model "{args.model}"'
         able = listed(name for name, spec in MODELS.items() if spec.certifies)
-        raise ParameterError(
-            f"--certificate is written for {able} with rows on features, not for {what}: leave it out."
-        )
+        raise ParameterError(f"--certificate is for {able} with rows on features, not for {what}: leave it out.")
     others = [request.source(args), *arguments.files(args)]
     others += [args.json] if args.json else []
     return ResultFile(args.certificate, others, option="--certificate")
 
 
 def _certified(task: Task, found: Selection) -> Certified:
-    """Hold a selection against the best of fsp-m under the same side constraints."""
+    """Compare a selection with the best of fsp-m under the same side constraints."""
     rows = {kind: task.given[kind] for kind in KEYWORDS if kind in task.given}
     return certify(
         task.data, found.selected, C=found.parameters["C"], time_limit=task.args.certify, progress=task.shows, **rows
@@ -131,7 +129,7 @@ def _held_out_error(task: Task, part: Resample | None, found: Selection) -> Cros
     if part is not None:
         return HeldOut.of(found, part)
     if interrupt.pressed():
-        complain("Note", "the folds were left out, as Ctrl-C was pressed before.")
+        complain("Note", "the folds were left out after Ctrl-C.")
         return None
     words = dict(task.given)
     if "time_limit" not in args.given and "time_limit" in words:
@@ -142,7 +140,7 @@ def _held_out_error(task: Task, part: Resample | None, found: Selection) -> Cros
     except ModelError as error:
         complain("Note", f"there is no held-out error. {error}")
     except KeyboardInterrupt:
-        complain("Note", "Ctrl-C came before a fold was done: there is no held-out error.")
+        complain("Note", "Ctrl-C came before a fold was finished: there is no held-out error.")
     return None
 
 
@@ -152,30 +150,30 @@ def _folds(args: SimpleNamespace) -> Folds:
 
 
 def _check_held_out(args: SimpleNamespace) -> None:
-    """Refuse words that do not go together, before anything is read."""
+    """Raise ParameterError for options that exclude each other, before data are read."""
     if args.cv is not None and args.test is not None:
-        raise ParameterError("--cv and --test are two ways to the same number: give one of them.")
+        raise ParameterError("--cv and --test both estimate the error: give one of them.")
     for word in ("repeats", "n_jobs", "memory"):
         if args.cv is None and getattr(args, word) is not None:
-            raise ParameterError(f"--{word.replace('_', '-')} is about the folds of --cv: give --cv 5 with it.")
+            raise ParameterError(f"--{word.replace('_', '-')} is for the folds of --cv: give --cv 5 with it.")
     if args.bags is not None and (args.cv is not None or args.test is not None):
         raise ParameterError(
-            "--bags makes features of the instances of all bags, those held out too, so that --cv and --test would say "
-            "too little: leave them out."
+            "--bags derives features also from held-out bags, so the errors of --cv and --test would be too small: "
+            "leave them out."
         )
     if args.test is not None and args.certificate is not None:
         raise ParameterError(
-            "--certificate is checked against all samples of the file, and --test selects on a part: give one of them."
+            "--certificate is checked with all samples of the file, and --test selects on a part: give one of them."
         )
 
 
 def _held_out(task: Task) -> Resample | None:
-    """Return the part of ``--test``, of which the task's data are the training part from now on."""
+    """Return the part of ``--test``, and replace the data of the task by its training samples."""
     args = task.args
-    judged_at_all = args.cv is not None or args.test is not None
-    if judged_at_all and not task.runs_solver and "seed" not in find(args.model).parameters:
-        task.given.pop("seed", None)  # it is of the samples alone
-    if args.cv is not None:  # refused before the selection, not after it
+    held_out = args.cv is not None or args.test is not None
+    if held_out and not task.runs_solver and "seed" not in find(args.model).parameters:
+        task.given.pop("seed", None)  # the seed is only for the folds
+    if args.cv is not None:  # errors come before the selection
         _folds(args).parts(task.data)
     if args.test is None:
         return None
@@ -200,21 +198,20 @@ def _error_lines(error: CrossValidated | HeldOut) -> list[str]:
 
 
 def next_steps(found: Selection, args: SimpleNamespace) -> list[str]:
-    """Return what to try next: a heading, then options that follow from how the run ended, each with its reason.
+    """Return proposals for the next run: a heading, and options with reasons, depending on how the run ended.
 
-    The models' own drivers close more of a gap in the same time than any other solver, in every run that was compared:
-    fsp-m in ``benchmarks/results/fsp_real.md`` and ``fsp_exact.md`` (18 of 18 proven, by SCIP 9; multi-tree, Gurobi's
-    tree), gmeb with rows in ``gmeb_rows.md`` (a quarter of SCIP's time and less); fs, fsl on wpbc24 and ionosphere
-    at penalty 0.05 in 15 s: gaps of 12% to 17%, by SCIP 100%. No other solver was found to help where these had
-    stopped.
-    Five times as long brought fsp-m on spambase with five features from a gap of 36% to 14%.
+    In all comparisons the default drivers closed more of the gap in the same time than any other solver: fsp-m in
+    ``benchmarks/results/fsp_real.md`` and ``fsp_exact.md`` (18 of 18 proven, by SCIP 9), gmeb with rows in
+    ``gmeb_rows.md`` (at most a quarter of SCIP's time), fs and fsl on wpbc24 and ionosphere at penalty 0.05 in 15 s
+    (gaps of 12% to 17%, by SCIP 100%). No other solver helped after these had stopped. Five times the time reduced the
+    gap of fsp-m on spambase with five features from 36% to 14%.
     """
     steps: list[str] = []
     spec, limit = MODELS[found.name], found.result.options.get("time_limit")
     if spec.runs_solver and found.status is not SolutionStatus.OPTIMAL:
         facts = facts_of(found.model)
         own = None if facts is None else facts.default_solver
-        left = found.stop_reason is not StopReason.INTERRUPTED  # where more time is what is missing
+        left = found.stop_reason is not StopReason.INTERRUPTED  # more time alone may help after Ctrl-C
         if own in CLOSERS and args.solver and found.result.solver != own and left:
             steps.append(f"no --solver: the model's own driver, {own}, proves more in the same time")
         if limit and found.stop_reason is StopReason.TIME_LIMIT:
@@ -223,7 +220,7 @@ def next_steps(found: Selection, args: SimpleNamespace) -> list[str]:
     if k is not None and k < found.data.n_features:
         steps.append(f"--max-features {k + 1}: one feature more")
     elif isinstance(price, float) and price > 0:
-        if weighs_kernel(found) and len(found.selected) == found.data.n_features:
+        if has_kernel_weights(found) and len(found.selected) == found.data.n_features:
             steps.append(f"--penalty {2 * price:g}: a higher price for fewer features")
         else:
             steps.append(f"--penalty {price / 2:g}: a lower price for more features")
@@ -232,7 +229,7 @@ def next_steps(found: Selection, args: SimpleNamespace) -> list[str]:
             steps.append("--model fs: the best trade of error for features, with a proof")
         else:
             best = max(1, min(len(found.selected), found.data.n_features, 5))
-            what = " of a linear classifier" if weighs_kernel(found) else ""
+            what = " of a linear classifier" if has_kernel_weights(found) else ""
             steps.append(f"--model fsp-m --max-features {best}: the best few features{what}, with a proof")
     if not args.json:
         steps.append("--json result.json: the result as a file")

@@ -145,7 +145,7 @@ class Dataset(Constructors):
 
     @property
     def multiplicity(self) -> FloatArray | None:
-        """Number of copies that each row stands for: the weights of samples without those of classes."""
+        """Weight of each row as a number of copies: the sample weights without the class weights."""
         return None if self.weighting is None else self.weighting.given
 
     @cached_property

@@ -26,6 +26,7 @@ from fsmodels.checks import number
 from fsmodels.datasets.dialect import options, quoted
 from fsmodels.datasets.scaling import counted
 from fsmodels.errors import DataWarning, ParameterError
+from fsmodels.text import listed
 from solvers.outside import warn
 
 FloatArray = NDArray[np.float64]
@@ -71,13 +72,11 @@ def _leaks(data: Any) -> str:
     if not found:
         return ""
     names = [data.features[j] for j in found[:SHOWN]]
-    areas = [f"{math.floor(area[j] * 1e4) / 1e4:.4g}" for j in found[:SHOWN]]
-    shown = ", ".join(f"{quoted(name)} (AUC {value})" for name, value in zip(names, areas, strict=True))
-    more = f", ... ({len(found)} in all)" if len(found) > SHOWN else ""
+    shown = listed((f"{quoted(data.features[j])} (AUC {math.floor(area[j] * 1e4) / 1e4:.4g})" for j in found), SHOWN)
     verb, they, them = ("alone separates", "it is", "it") if len(found) == 1 else ("each separate", "they are", "them")
     nearly = "" if area[found[-1]] == 1.0 else ", or nearly so"
     return (
-        f"{shown}{more} {verb} the classes{nearly}: if {they} known only after the label, leave {them} out "
+        f"{shown} {verb} the classes{nearly}: if {they} known only after the label, leave {them} out "
         f"with {options({'drop': names})}."
     )
 
@@ -114,11 +113,14 @@ def uninformative(X: Any, features: Sequence[str]) -> list[str]:
     limit = NAMED_SPARSE if sparse.issparse(X) else NAMED
     sentences = []
     if constant:
-        shown = [f'"{features[j]}" ({X[0, j] + 0.0:g} in every row)' for j in constant[:limit]]
-        sentences.append(f"Constant, so without information: {_some(shown, ', ', len(constant))}.")
+        shown = (f'"{features[j]}" ({X[0, j] + 0.0:g} in every row)' for j in constant)
+        sentences.append(f"Constant, so without information: {listed(shown, limit)}.")
     if equal:
-        shown = [_some([quoted(features[j]) for j in js[:SHOWN]], " = ", len(js)) for js in equal[:limit]]
-        sentences.append(f"Equal columns, of which one is enough: {_some(shown, ', ', len(equal))}.")
+        more = [f" = ... ({len(js)} in all)" if len(js) > SHOWN else "" for js in equal]
+        names = [
+            " = ".join(quoted(features[j]) for j in js[:SHOWN]) + rest for js, rest in zip(equal, more, strict=True)
+        ]
+        sentences.append(f"Equal columns, of which one is enough: {listed(names, limit)}.")
     return sentences
 
 
@@ -144,11 +146,6 @@ def correlated(
     members = np.bincount(group)
     named = zip(group.tolist(), varied.tolist(), strict=True)
     return {features[j]: first[g] for g, j in named if members[g] > 1}
-
-
-def _some(shown: list[str], mark: str, count: int) -> str:
-    """Join the first of ``count`` names."""
-    return mark.join(shown) + (f"{mark}... ({count} in all)" if count > len(shown) else "")
 
 
 def _repeats(X: Any) -> tuple[list[int], list[list[int]]]:

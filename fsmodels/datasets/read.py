@@ -245,7 +245,7 @@ class Constructors:
         kept = columns.taken(table, as_names(aside, "aside"), target, origin)
         table = table.drop(columns=list(kept))
         names = [str(column) for column in table.columns]
-        _check_names(names, origin)
+        check_names(names, origin)
         if target not in names:
             what = origin.headless or (
                 f" {_meant(table, target)}Its columns are {listed(names)}: name the column of labels with --target "
@@ -272,7 +272,7 @@ class Constructors:
         impute: str | None = None, **others: Any,
     ) -> Self:  # fmt: skip
         """Return the data of features and labels after checks; ``what``: the source of the labels, in messages."""
-        _check_names(features, origin)
+        check_names(features, origin)
         if X.shape[1] == 0:
             labels_of = what[:1].lower() + what[1:]
             raise DataError(f"There are no features in {origin.where}: add a numeric column to {labels_of}.")
@@ -310,7 +310,8 @@ def _meant(table: pd.DataFrame, target: str) -> str:
     return f"Columns with two values: {candidates}; for the first give {options({'target': few[0]})}. "
 
 
-def _check_names(names: list[str], origin: Origin) -> None:
+def check_names(names: list[str], origin: Origin) -> None:
+    """Raise DataError if two columns have the same name."""
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise DataError(
@@ -377,7 +378,7 @@ def _read_svmlight(
     if width > MOST_FEATURES:
         raise DataError(
             f'File "{path}" has index {largest} and so {width} features, above the {MOST_FEATURES} that are allowed: '
-            "number the features that occur anew."
+            "renumber the features that occur."
         )
     check_fits(path, FEATURE * width)
     names = [f"x{j}" for j in range(first, first + width)] if features is None else list(features)

@@ -1,10 +1,9 @@
-"""Choice of parameters by held-out errors, and the error of the whole procedure on samples held out from the choice.
+"""Choice of parameters by held-out errors, and the error of this procedure by nested cross-validation.
 
-For each point of a grid the inner folds give a held-out error; a rule takes a point, and the selection on all samples
-is made with it. The inner error of that point is no estimate: it is the least of many, and biased more the more points
-there are. So outer folds evaluate the procedure itself: inner folds choose again on the training samples of an outer
-fold, the selection is made with the result, and the held-out samples evaluate it. No sample evaluates a result that it
-contributed to, be it scaling, features or the choice.
+For each point of a grid the inner folds give a held-out error; a rule chooses a point, and the selection on all samples
+uses it. The inner error of the chosen point is biased, as it is the least of many errors. So outer folds evaluate the
+whole procedure: inner folds choose again on the training samples of an outer fold, the selection on these uses the
+result, and the held-out samples evaluate it. Held-out samples influence neither scaling nor features nor the choice.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fsmodels.checks import choice, renamed, switch
+from fsmodels.checks import choice, each_once, renamed, switch
 from fsmodels.datasets.checks import apply_scaling
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.evaluation.cross_validate import CrossValidated, cross_validated
-from fsmodels.evaluation.folds import FoldRun, Folds, Method, data_and_words, standard_error
+from fsmodels.evaluation.folds import FoldRun, Folds, Method, data_and_arguments, standard_error
 from fsmodels.selection.catalogue import find
 from fsmodels.selection.curve import RULES, point_of, point_text
 from fsmodels.selection.report import BaseAnswer
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 
 
 Point = dict[str, Any]
-Row = dict[str, Any] | None  # of a run; None if Ctrl-C came first
+Row = dict[str, Any] | None  # of a run; None after Ctrl-C
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -55,10 +54,10 @@ class Chosen(BaseAnswer):
     values : dict
         The chosen parameters.
     found : Selection
-        On all samples, with these values.
+        The selection on all samples with these values.
     inner : pandas.DataFrame
-        A row a point: ``error``, ``se``, ``n_selected`` over the inner folds of all samples, ``chosen``. The error of
-        the chosen row is too small an estimate.
+        A row for each point: ``error``, ``se``, ``n_selected`` over the inner folds of all samples, ``chosen``. The
+        error of the chosen point is biased.
     nested : CrossValidated or None
         The procedure on outer folds; the column ``chosen`` of its runs contains the choice of each fold.
     rule : str
@@ -82,11 +81,11 @@ class Chosen(BaseAnswer):
 
     @property
     def inner_error(self) -> float:
-        """The error by which the values were chosen: biased, as it is the least of many."""
+        """The error of the chosen point; biased, as it is the least of many."""
         return float(self.inner.loc[self.inner["chosen"], "error"].iloc[0])
 
     def table(self) -> pd.DataFrame:
-        """Return a frame with a row a point."""
+        """Return a frame with a row for each point."""
         return self.inner.copy()
 
     @property
@@ -96,16 +95,16 @@ class Chosen(BaseAnswer):
         values = point_text(self.values)
         text = f"{found.name} on {found.data.name}: {values}, by the rule {self.rule} among {count} points."
         if self.nested is None:
-            text += f" The error that chose it, {inner}, is the least of many and no estimate: "
-            return text + "nested=True gives one."
+            text += f" Its inner error, {inner}, is the least of many, so it is biased: "
+            return text + "nested=True estimates the error."
         counts = Counter(point_text(point) for point in self.nested.runs["chosen"] if point)
         often = "; ".join(f"{point} ({times})" for point, times in counts.most_common())
-        text += f" Held-out error of the procedure, choice included: {self.nested.in_words}, over "
-        text += f"{len(self.nested.runs)} folds; the error that chose it was {inner}, and is no estimate. "
+        text += f" Held-out error of the procedure, including the choice: {self.nested.in_words}, over "
+        text += f"{len(self.nested.runs)} folds; the inner error, {inner}, is biased. "
         return text + f"Chosen in the folds: {often}." + self.nested.reservations
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the inner errors over the first parameter, and the error of the procedure as a band."""
+        """Draw the inner errors against the first parameter, and the error of the procedure as a band."""
         from fsmodels.selection.pictures import draw_chosen
 
         return draw_chosen(self, ax)
@@ -143,7 +142,7 @@ def choose(
     n_jobs: int | None = None,
     memory: str | Path | joblib.Memory | None = None,
     progress: bool = False,
-    **words: Any,
+    **arguments: Any,
 ) -> Chosen:
     """Choose parameters by held-out errors, select with them, and estimate the error of this procedure.
 
@@ -153,20 +152,20 @@ def choose(
     model : str
         As in ``select``.
     over : mapping of parameters to values
-        ``{"max_features": [1, 2, 5], "C": [0.1, 1, 10]}``; their product is the grid. Any parameters of ``select``
-        whose values are numbers or text, such as R_plus and R_minus of gmeb.
+        ``{"max_features": [1, 2, 5], "C": [0.1, 1, 10]}``; the grid is their product. Any parameter of ``select`` whose
+        values are numbers or text.
     rule : {"one-se", "best"}
         "best": the least inner error; ties: the fewest features. "one-se": the fewest features among the points whose
         error is at most one standard error above the least; ties: the least error.
     nested : bool
-        Estimate the error of the procedure by outer folds, which takes about ``cv`` times as long as the choice.
+        Estimate the error of the procedure by outer folds, which takes about ``cv`` times the time of the choice.
     cv, repeats, seed
         The outer folds, as in ``cross_validate``.
     inner : int, splitter of scikit-learn, or None
         The inner folds; as many as ``cv`` by default if that is a number, else 5.
     n_jobs, memory, progress
         As in ``cross_validate``; the memory keeps each point of each fold.
-    **words
+    **arguments
         As in ``select``; ``time_limit`` is for each solve.
 
     Returns
@@ -177,7 +176,7 @@ def choose(
     Raises
     ------
     ParameterError
-        ``over`` has no grid, the folds, or a parameter.
+        ``over`` has no grid, or a parameter is not allowed.
     ModelError
         No point has a solution in every inner fold.
 
@@ -191,9 +190,9 @@ def choose(
     choice("rule", rule, list(RULES))
     switch("nested", nested, "the error of the procedure by outer folds")
     if not nested and (not isinstance(repeats, int | np.integer) or repeats != 1):
-        raise ParameterError("repeats: the outer folds are repeated, and nested=False has none. Leave repeats out.")
+        raise ParameterError("repeats: nested=False has no outer folds to repeat. Leave repeats out.")
     find(model)
-    raw, given = data_and_words("choose", data, words)
+    raw, given = data_and_arguments("choose", data, arguments)
     name = "inner"
     if inner is None:
         inner, name = (cv if isinstance(cv, int | np.integer) else 5), "cv"
@@ -203,7 +202,7 @@ def choose(
     outer = folds.parts(raw) if nested else []
     within = [
         [replace(part, methods=one.methods) for part in folds_of(one.learn, inner, seed, name)] for one in outer
-    ]  # an error here, and not after the choice, if folds are too small for their own
+    ]  # folds that are too small for inner folds raise an error before the choice, not after it
     with interrupt.run(), watching.shown(progress):
         rows = grid.rows(own)
         if None in rows:
@@ -221,7 +220,7 @@ def choose(
 
 @dataclass(frozen=True)
 class _Grid:
-    """The points of a grid, the method of each, and the folds on which they are compared."""
+    """Points of a grid, the method of each, and the folds on which they are compared."""
 
     points: list[Point]
     methods: list[Method]
@@ -251,7 +250,7 @@ class _Grid:
         return frame.assign(chosen=np.arange(count) == best)
 
     def nested(self, outer: list[Resample], within: list[list[Resample]], known: list[Row] | None) -> list[Row]:
-        """Return the row of each outer fold, with the choice made there; None if Ctrl-C came first.
+        """Return the row of each outer fold, with the choice made there; None for a fold after Ctrl-C.
 
         ``known``: rows of all points on the outer folds, if they were computed before.
         """
@@ -282,11 +281,11 @@ class _Grid:
 
 
 def _chosen(errors: pd.DataFrame) -> int:
-    """Return the place of the chosen point."""
+    """Return the index of the chosen point."""
     return int(np.flatnonzero(errors["chosen"])[0])
 
 
-def _points(over: Any, words: Mapping[str, Any]) -> list[Point]:
+def _points(over: Any, arguments: Mapping[str, Any]) -> list[Point]:
     """Return the points of the grid. Raises ParameterError: there is none, or a parameter is given twice."""
     example = 'over={"max_features": [1, 2, 5]}'
     if not isinstance(over, Mapping) or not over:
@@ -295,9 +294,7 @@ def _points(over: Any, words: Mapping[str, Any]) -> list[Point]:
     for name, values in over.items():
         if not iterable(values) or isinstance(values, str | Mapping):
             raise ParameterError(f"over: {name} is {short(repr(values))}: give several values, {example}.")
-        grid[str(name)] = list(values)
-        if not grid[str(name)] or any(grid[str(name)].count(value) > 1 for value in grid[str(name)]):
-            raise ParameterError(f"over: {name} is {short(repr(grid[str(name)]))}: give each value once, {example}.")
-    if twice := [name for name in grid if name in words]:
+        grid[str(name)] = each_once(f"over: {name}", list(values))
+    if twice := [name for name in grid if name in arguments]:
         raise ParameterError(f"{listed(twice)} is given twice, in over and as a parameter: keep one.")
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]

@@ -1,13 +1,12 @@
 """Comparison of methods on the same folds: errors with paired differences, and one objective for all selections.
 
-With d_i the error of a method less that of the best on fold i, the mean difference has the standard error
-s_d / sqrt(k), as in ``cross_validate``: what the folds have in common cancels, so the difference is more precise than
-two errors.
+With d_i the error of a method minus that of the best on fold i, the mean difference has the standard error
+s_d / sqrt(k), as in ``cross_validate``. The common variation of the folds cancels, so a difference is more precise than
+the errors.
 
-A model whose parameter decides how many features it selects gets the loosest value of a ladder, from loose to tight,
-with which it selects no more than the budget. The ladder is fixed beforehand. The bisection uses the training samples
-only, so it belongs inside the folds. Numbers of features need not fall along the whole ladder; the result meets the
-budget all the same.
+If a parameter of a model determines the number of features, each fold uses the loosest value of a fixed ladder with
+which the model selects at most ``max_features``. The bisection over the ladder uses training samples only. The result
+meets the budget even if the number of features does not fall along the whole ladder.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from fsmodels.evaluation.folds import (
     FoldRun,
     Folds,
     Method,
-    data_and_words,
+    data_and_arguments,
     incidence,
     standard_error,
 )
@@ -59,7 +58,7 @@ if TYPE_CHECKING:
 
 COMPARED = ("fsp-m", "fsv", "gmeb", "rfe", "one-norm-svm", "relief")
 BUDGET = 5  # features
-SOLVING = ("solver", "progress", "options")  # parameters of select that do not change the problem
+SOLVING = ("solver", "progress", "options")  # parameters of ``select`` that do not change the problem
 MEANS = ("training_error", "n_selected", "fsp_objective", "fsp_error", "seconds")  # columns with means, and measures
 COLUMNS = (
     *MEANS, "on_boundary", "selected", "objective", "bound", "gap", "status", "stop_reason", "message", "tuned", FAILED,
@@ -78,7 +77,7 @@ SHORT = {
 class Candidate(Method):
     """A method of a comparison.
 
-    ``tuned``: parameters that are changed, in each fold, until the ``budget`` is met. ``C``: for ``fsp_objective``.
+    ``tuned``: parameters that each fold adjusts to the ``budget`` of features. ``C``: for ``fsp_objective``.
     """
 
     tuned: tuple[str, ...]
@@ -90,16 +89,16 @@ class Candidate(Method):
     @property
     def settings(self) -> str:
         """The parameters as text."""
-        given = [f"{name}={short(str(value))}" for name, value in self.words.items() if name in PARAMETERS]
+        given = [f"{name}={short(str(value))}" for name, value in self.arguments.items() if name in PARAMETERS]
         if self.tuned:
             many = f"{self.budget} feature{'' if self.budget == 1 else 's'}"
             given.append(f"{' = '.join(self.tuned)} tuned in each fold until at most {many} are selected")
         return ", ".join(given) or "nothing"
 
     def select(self, part: Resample) -> tuple[Selection, dict[str, Any]]:
-        """Select within the budget; return the fsp-m objective of the features and the error of their SVM, too."""
+        """Select within the budget; return also the fsp-m objective of the features and the error of their SVM."""
         if self.tuned and self.budget is not None:
-            found, more = tune(part.train, self.model, self.words, self.budget)
+            found, more = tune(part.train, self.model, self.arguments, self.budget)
         else:
             found, more = super().select(part)
         names, held_out = found.selected, part.held_out
@@ -115,23 +114,23 @@ class Candidate(Method):
         return found, more
 
 
-def tune(data: Dataset, model: str, words: Mapping[str, Any], budget: int) -> tuple[Selection, dict[str, Any]]:
-    """Return the selection at the loosest value that meets the budget; that value, and the seconds of the search.
+def tune(data: Dataset, model: str, arguments: Mapping[str, Any], budget: int) -> tuple[Selection, dict[str, Any]]:
+    """Return the selection at the loosest value that meets the budget, with this value and the seconds of the search.
 
-    If no value meets it, the tightest is used. Each solve has an equal share of the time limit.
+    If no value meets the budget, the tightest is used. Each solve has an equal share of the time limit.
     """
     ladder = find(model).tuning_grid
     assert ladder is not None
     names, values_of = ladder
-    values = [float(f"{value:.4g}") for value in values_of(data, words.get("C", 1.0))]
-    limit = words.get("time_limit")
+    values = [float(f"{value:.4g}") for value in values_of(data, arguments.get("C", 1.0))]
+    limit = arguments.get("time_limit")
     share = {} if limit is None else {"time_limit": limit / (math.ceil(math.log2(GRID_SIZE)) + 1)}
     solved: dict[int, Selection] = {}
 
     def at(place: int) -> Selection:
         if place not in solved:
             with own_clock():
-                solved[place] = select(data, model, **{**words, **dict.fromkeys(names, values[place]), **share})
+                solved[place] = select(data, model, **{**arguments, **dict.fromkeys(names, values[place]), **share})
         return solved[place]
 
     low, high = 0, GRID_SIZE - 1
@@ -148,43 +147,43 @@ def tune(data: Dataset, model: str, words: Mapping[str, Any], budget: int) -> tu
 def candidates(
     models: Iterable[str] | Mapping[str, Mapping[str, Any]], common: Mapping[str, Any], budget: int | None, C: float
 ) -> dict[str, Candidate]:
-    """Return the candidates by name, with the common parameters that each model takes.
+    """Return the candidates by name, with the common parameters that each model uses.
 
-    Raises ParameterError: fewer than two models, an unknown one, a name twice, or a parameter that no model takes.
+    Raises ParameterError: fewer than two models, an unknown one, a name twice, or a parameter that no model uses.
     """
     if isinstance(models, str):
         models = [models]
     if not iterable(models):
         raise ParameterError(f"models={shown(models)} is not allowed: give names of models.")
     own: Mapping[str, Mapping[str, Any]] = models if isinstance(models, Mapping) else {}
-    if wrong := [name for name, words in own.items() if not isinstance(words, Mapping)]:
+    if wrong := [name for name, arguments in own.items() if not isinstance(arguments, Mapping)]:
         raise ParameterError(f"models: {shown(wrong[0])} has {shown(own[wrong[0]])}: give a mapping of its parameters.")
-    own = {str(name): words for name, words in own.items()}
+    own = {str(name): arguments for name, arguments in own.items()}
     names = [str(name) for name in models]
     if len(names) != len(set(names)):
         raise ParameterError(f"models names {listed(names)}: give each once, or a mapping of names to parameters.")
     if len(names) < 2:
-        raise ParameterError(f"compare needs two models or more, and got {listed(names) or 'none'}.")
+        raise ParameterError(f"compare needs at least two models and got {listed(names) or 'none'}.")
     made: dict[str, Candidate] = {}
     taken: set[str] = set()
     for name in names:
-        words = dict(own.get(name, {}))
-        spec = find(words.pop("model", name))
+        arguments = dict(own.get(name, {}))
+        spec = find(arguments.pop("model", name))
         given = {word: value for word, value in common.items() if _takes(spec, word)}
         taken |= set(given)
         ladder = spec.tuning_grid[0] if spec.tuning_grid is not None else ()
-        tuned = () if budget is None or words.keys() & {"max_features", *ladder} else ladder
+        tuned = () if budget is None or arguments.keys() & {"max_features", *ladder} else ladder
         if budget is not None and not tuned and "max_features" in spec.parameters:
             given["max_features"] = budget
         given = {word: value for word, value in given.items() if word not in tuned}
-        made[name] = Candidate(spec.name, given | words, tuned, budget, C)
+        made[name] = Candidate(spec.name, given | arguments, tuned, budget, C)
     if lost := [word for word in common if word not in taken]:
-        raise ParameterError(f"compare: none of {listed(names)} takes {listed(lost)}: leave it out.")
+        raise ParameterError(f"compare: none of {listed(names)} uses {listed(lost)}: leave it out.")
     return made
 
 
 def _takes(spec: ModelSpec, word: str) -> bool:
-    """Return True if a model takes a parameter: its own, or one of every selection."""
+    """Return True if a model uses a parameter of its builder or of ``select``."""
     if word in spec.parameters or word in PARAMETERS:
         return word in spec.parameters
     return spec.runs_solver or (word in inspect.signature(select).parameters and word not in SOLVING)
@@ -192,7 +191,7 @@ def _takes(spec: ModelSpec, word: str) -> bool:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison(BaseAnswer):
-    """Methods on the same folds.
+    """Results of several methods on the same folds.
 
     Attributes
     ----------
@@ -200,18 +199,18 @@ class Comparison(BaseAnswer):
     settings : dict of str to str
         Name -> parameters of the method, as text.
     runs : pandas.DataFrame
-        A row a method and fold, as in ``fs.cross_validate``; also ``method``; ``fsp_objective``, the objective of fsp-m
-        at the selected features on the training samples, with ``C``; ``fsp_error``, the held-out error of the linear
-        SVM on these features; ``tuned``, the parameter that was tuned to meet the budget; ``failed``, the error of a
-        run without a result.
+        A row for each method and fold, as in ``fs.cross_validate``; also ``method``; ``fsp_objective``, the objective
+        of fsp-m at the selected features on the training samples, with ``C``; ``fsp_error``, the held-out error of the
+        linear SVM on these features; ``tuned``, the parameter that was adjusted to the budget; ``failed``, the error of
+        a run without a result.
     max_features : int or None
         The budget of features.
     C : float
         Used to compare the selected features.
     folds, planned : int
-        Folds of one repeat, and runs of all; after Ctrl-C there are fewer.
+        Number of folds of one repeat, and of all runs; after Ctrl-C there are fewer.
     note : str
-        How many runs were read from ``memory``.
+        The number of runs that were read from ``memory``.
     """
 
     data: Dataset
@@ -224,14 +223,15 @@ class Comparison(BaseAnswer):
     note: str = ""
 
     def table(self) -> pd.DataFrame:
-        """Return a frame with a row a method, the least held-out error first.
+        """Return a frame with a row for each method, the least held-out error first.
 
         ``error``, ``se``: mean over the folds and its standard error. ``difference``, ``difference_se``: to the first
-        row, fold by fold. ``stability``: Nogueira's index. ``proven``: share of the folds that are proven optimal, each
-        for the method's own objective; ``gap``: the median. ``folds``: with a solution. ``reason``: of those without.
+        row, fold by fold. ``stability``: Nogueira's index. ``proven``: share of the folds that are proven optimal for
+        the objective of the method; ``gap``: the median. ``folds``: number with a solution; ``reason``: why others have
+        none.
         """
         frame = pd.DataFrame([self._row(name) for name in self.settings], index=pd.Index(self.settings, name="model"))
-        fewer = frame["folds"] < frame["folds"].max()  # compared on fewer folds, and after the others
+        fewer = frame["folds"] < frame["folds"].max()  # sorted after methods with all folds
         frame = frame.loc[frame.assign(fewer=fewer).sort_values(["fewer", "error", "n_selected"], kind="stable").index]
         best = frame.index[0] if frame["error"].notna().any() else None
         differences = [self._difference(name, best) for name in frame.index]
@@ -270,7 +270,7 @@ class Comparison(BaseAnswer):
         apart = (mine - other).dropna()
         mean = float(apart.mean()) if len(apart) else math.nan
         if apart.nunique() == 1 < len(apart):
-            return mean, 0.0  # the same difference in all folds, as of two methods that select the same
+            return mean, 0.0  # the same difference in all folds, such as 0 for equal selections
         spread = standard_error(apart, self.folds)
         return mean, math.nan if spread is None else spread
 
@@ -316,18 +316,18 @@ class Comparison(BaseAnswer):
         for name, row in frame.iterrows():
             count = int((self.runs["method"] == name).sum()) - int(row["folds"])
             if count:
-                texts.append(f"{name} has no answer on {count} fold{'' if count == 1 else 's'}: {row['reason']}")
+                texts.append(f"{name} has no result on {count} fold{'' if count == 1 else 's'}: {row['reason']}")
             if note := boundary_note(int(self._of(str(name))["on_boundary"].sum())):
                 texts.append(f"{name}: {note}")
         return " ".join([*texts, *([self.note] if self.note else [])])
 
     @property
     def given(self) -> list[str]:
-        """The parameters of each model, a line each."""
+        """The parameters of each model, one line per model."""
         return [f"{name}: {settings}" for name, settings in self.settings.items()]
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the held-out error, with one standard error, against the number of features; a point a model."""
+        """Draw the held-out error of each model, with one standard error, against the number of features."""
         from fsmodels.selection.pictures import draw_comparison
 
         return draw_comparison(self, ax)
@@ -368,7 +368,7 @@ def compare(
     n_jobs: int | None = None,
     memory: str | Path | joblib.Memory | None = None,
     progress: bool = False,
-    **words: Any,
+    **arguments: Any,
 ) -> Comparison:
     """Compare several models on the same folds, and evaluate all selected sets of features by one objective.
 
@@ -379,26 +379,26 @@ def compare(
         A mapping gives parameters of ``select``: ``{"mine": {"model": "fsp-m", "max_features": 3}, "rfe": {}}``; the
         name is the model if no other is given.
     max_features : int or None
-        The budget of features. Models with such a parameter get it. Of one-norm-svm C, of fs, fsl, fsv, fss, fsb, obd,
-        fsp-lambda and the kernels the penalty, of the gmeb family R+ = R- is tuned in each fold, on the training
-        samples, to the loosest value with no more features. svm and robust-lp use all. A model with such a parameter of
-        its own is not tuned; with None no model is.
+        The budget of features, passed to models with such a parameter. Others are tuned in each fold, on the training
+        samples, to the loosest value with no more features: C of one-norm-svm, the penalty of fs, fsl, fsv, fss, fsb,
+        obd, fsp-lambda and the kernel models, R+ = R- of the gmeb family. svm and robust-lp use all features. A model
+        for which this parameter is given is not tuned; with None no model is.
     C : float
-        Given to the models that use it, and used to compare the selected features.
+        Passed to the models that use it, and used to compare the selected features.
     cv, repeats, seed, n_jobs, memory, progress
         As in ``cross_validate``.
-    **words
-        As in ``select``, for each model that takes them; ``time_limit`` is for each fold of each model.
+    **arguments
+        As in ``select``, for each model that uses them; ``time_limit`` is for each fold of each model.
 
     Returns
     -------
     Comparison
-        A model that fails is a row with its reason. After Ctrl-C with the runs finished by then.
+        A model that fails is a row with a reason. After Ctrl-C with the runs finished by then.
 
     Raises
     ------
     ParameterError
-        The models, the folds, or a parameter that no model takes.
+        The models, the folds, or a parameter that no model uses.
 
     Examples
     --------
@@ -409,26 +409,26 @@ def compare(
     """
     with watching.shown(progress):
         folds = Folds(cv, repeats, seed, n_jobs, memory)
-        return compare_on(data, models, words, folds, max_features=max_features, C=C)
+        return compare_on(data, models, arguments, folds, max_features=max_features, C=C)
 
 
 def compare_on(
     data: Dataset,
     models: Iterable[str] | Mapping[str, Mapping[str, Any]],
-    words: Mapping[str, Any],
+    arguments: Mapping[str, Any],
     folds: Folds,
     *,
     max_features: int | None,
     C: float = 1.0,
 ) -> Comparison:
-    """Compare models on folds; ``words`` are parameters of ``select`` and may contain the seed of the solvers."""
-    raw, given = data_and_words("compare", data, words)
+    """Compare models on folds; ``arguments`` are parameters of ``select`` and may contain the seed of the solvers."""
+    raw, given = data_and_arguments("compare", data, arguments)
     if max_features is not None:
         max_features = feature_count(max_features, raw.n_features)
     C = positive("C", C, C_MEANING)
     methods = candidates(models, {"C": C, **given}, max_features, C)
     parts = folds.parts(raw)
-    # fold by fold, so that after Ctrl-C all models have about as many
+    # Fold by fold, so that after Ctrl-C all models have about the same number of folds.
     rows = folds.rows([FoldRun(method, part) for part in parts for method in methods.values()], "run")
     size = len(parts) // folds.repeats
     places = [(name, k // size + 1, k % size + 1) for k in range(len(parts)) for name in methods]

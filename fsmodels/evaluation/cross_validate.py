@@ -1,13 +1,13 @@
-r"""Error of a selection method on held-out samples, by folds, with every step inside the folds.
+r"""Held-out error of a selection method by cross-validation, with every step inside the folds.
 
 With e_1, ..., e_n the errors of the n folds (k of them a repeat), their mean estimates the error of the method trained
 on 1 - 1/k of the samples, and
 
 .. math:: se = \frac{s}{\sqrt k}, \qquad s^2 = \frac1{n-1} \sum_i (e_i - \bar e)^2,
 
-is its standard error. Repeats divide the same samples anew: they make the mean more stable, but add no samples, so k is
-the number of folds of one repeat. Folds share most of their training samples, so se is a guide and no guarantee: an
-unbiased estimate does not exist (Bengio, Grandvalet 2004, JMLR 5).
+is its standard error. Repeats divide the same samples again: they make the mean more stable, but add no samples, so k
+is the number of folds of one repeat. Folds share most of their training samples, so se is approximate: an unbiased
+estimate does not exist (Bengio, Grandvalet 2004, JMLR 5).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from fsmodels.evaluation.folds import (
     FoldRun,
     Folds,
     Method,
-    data_and_words,
+    data_and_arguments,
     incidence,
     limitations,
     standard_error,
@@ -53,23 +53,23 @@ class CrossValidated(BaseAnswer):
     ----------
     model : str
     data : Dataset
-        All samples, of which each fold holds some out.
+        All samples.
     words : dict
         The other parameters of ``select``.
     runs : pandas.DataFrame
-        A row a fold: ``repeat``, ``fold``, ``n_train``, ``n_held_out``, ``error``, ``balanced_error``, ``f1``, ``auc``,
-        ``on_boundary`` (held-out samples with a decision of 0, which count as class -1), ``confusion`` (held-out
-        samples by true class, rows, and predicted class, columns; class +1 first), ``training_error``,
+        A row for each fold: ``repeat``, ``fold``, ``n_train``, ``n_held_out``, ``error``, ``balanced_error``, ``f1``,
+        ``auc``, ``on_boundary`` (held-out samples with a decision of 0, which count as class -1), ``confusion``
+        (held-out samples by true class, rows, and predicted class, columns; class +1 first), ``training_error``,
         ``n_selected``, ``selected``, ``objective``, ``bound``, ``gap``, ``status``, ``stop_reason``, ``seconds``,
-        ``message``. Folds without a solution do not count below.
+        ``message``. Summaries ignore folds without a solution.
     index : float or None
         Nogueira's index of stability over the folds, as in ``fs.stability``; None if it is not defined.
     interval : (float, float) or None
         Of the index, at 95%.
     folds, planned : int
-        Folds of one repeat, and of all; after Ctrl-C there are fewer.
+        Number of folds of one repeat, and of all; after Ctrl-C there are fewer.
     note : str
-        How many folds were read from ``memory``.
+        The number of folds that were read from ``memory``.
     """
 
     model: str
@@ -89,7 +89,7 @@ class CrossValidated(BaseAnswer):
 
     @property
     def standard_error(self) -> float | None:
-        """Of ``error``: the deviation over the folds, divided by the root of their number in one repeat."""
+        """The standard deviation of ``error`` over the folds, divided by the root of their number in one repeat."""
         return standard_error(self._solved["error"], self.folds)
 
     @property
@@ -111,13 +111,13 @@ class CrossValidated(BaseAnswer):
         return pd.DataFrame(counts, index=pd.Index(labels, name="true class"), columns=columns)
 
     def table(self) -> pd.DataFrame:
-        """Return a frame with a row a fold."""
+        """Return a frame with a row for each fold."""
         if self.planned > self.folds:
             return self.runs.set_index(["repeat", "fold"])
         return self.runs.set_index("fold").drop(columns="repeat")
 
     def summary(self) -> pd.DataFrame:
-        """Return a frame with a row a measure: mean, standard error ``se``, least and most over the folds."""
+        """Return a frame with a row for each measure: mean, standard error ``se``, least and most over the folds."""
         names = [*MEASURES, "training_error", "gap", "n_selected", "seconds"]
         values = self._solved[names].apply(pd.to_numeric).astype(float)
         errors = [standard_error(values[name], self.folds) for name in names]
@@ -189,12 +189,12 @@ def cross_validate(
     n_jobs: int | None = None,
     memory: str | Path | joblib.Memory | None = None,
     progress: bool = False,
-    **words: Any,
+    **arguments: Any,
 ) -> CrossValidated:
-    """Select on folds, and report the errors on the samples that each fold holds out.
+    """Select on the training samples of each fold, and report the errors on the held-out samples.
 
     Scaling, products of features and every other step that uses samples are computed inside each fold. If you tried
-    several values of a parameter and kept the best, this error is too small: ``fs.choose`` includes the choice.
+    several values of a parameter and kept the best, this error is too small; ``fs.choose`` includes the choice.
 
     Parameters
     ----------
@@ -202,21 +202,21 @@ def cross_validate(
     model : str
         As in ``select``.
     cv : int, splitter of scikit-learn, or pairs of rows
-        A number of folds, drawn at random with the classes in proportion.
+        A number means random stratified folds.
     repeats : int
-        How often the samples are divided into ``cv`` folds anew, with the seeds ``seed``, ``seed + 1``, ...
+        The number of times that the samples are divided into ``cv`` folds, with the seeds ``seed``, ``seed + 1``, ...
     seed : int
         Of the folds.
     n_jobs : int, optional
-        Workers, by joblib; the answers do not depend on it. By default one, or those of ``joblib.parallel_config``,
+        Workers, by joblib; the results do not depend on it. By default one, or those of ``joblib.parallel_config``,
         such as a Dask or Ray cluster.
     memory : str, Path or joblib.Memory, optional
         A folder for the finished folds. The same call after an interruption reads them and computes the others. Folds
-        of other data, parameters or versions in the folder are not used. joblib unpickles the files of the folder: use
-        a folder of your own.
+        of other data, parameters or versions in the folder are not used. joblib unpickles the files of the folder, so
+        use a folder that only you can write to.
     progress : bool
         Show the current fold and its progress.
-    **words
+    **arguments
         As in ``select``; ``time_limit`` is for each fold.
 
     Returns
@@ -227,7 +227,7 @@ def cross_validate(
     Raises
     ------
     ParameterError
-        The folds, ``n_jobs`` or ``memory``; a parameter that has no meaning in many runs.
+        The folds, ``n_jobs`` or ``memory`` are not allowed, or a parameter has no meaning for several runs.
     ModelError
         No fold has a solution.
     DataError, SolverError, OptionError
@@ -241,20 +241,20 @@ def cross_validate(
     0.067, standard error 0.022
     """
     with watching.shown(progress):
-        return over_folds(data, model, words, Folds(cv, repeats, seed, n_jobs, memory))
+        return over_folds(data, model, arguments, Folds(cv, repeats, seed, n_jobs, memory))
 
 
-def over_folds(data: Dataset, model: str, words: Mapping[str, Any], folds: Folds) -> CrossValidated:
-    """Cross-validate a model; ``words`` are parameters of ``select`` and may contain the seed of the solver."""
+def over_folds(data: Dataset, model: str, arguments: Mapping[str, Any], folds: Folds) -> CrossValidated:
+    """Cross-validate a model; ``arguments`` are parameters of ``select`` and may contain the seed of the solver."""
     find(model)
-    raw, given = data_and_words("cross_validate", data, words)
+    raw, given = data_and_arguments("cross_validate", data, arguments)
     parts = folds.parts(raw)
     rows = folds.rows([FoldRun(Method(model, given), part) for part in parts])
     return cross_validated(model, raw, given, rows, folds)
 
 
 def cross_validated(
-    model: str, data: Dataset, words: dict[str, Any], rows: list[dict[str, Any] | None], folds: Folds
+    model: str, data: Dataset, arguments: dict[str, Any], rows: list[dict[str, Any] | None], folds: Folds
 ) -> CrossValidated:
     """Combine the rows of the folds, of which some may be missing. Raises ModelError: no fold has a solution."""
     size = len(rows) // folds.repeats
@@ -267,7 +267,7 @@ def cross_validated(
     index, interval = None, None
     if len(selected) > 1:
         index, interval = stability_index(incidence(selected, data.features))
-    return CrossValidated(model, data, words, runs, index, interval, size, len(rows), folds.note)
+    return CrossValidated(model, data, arguments, runs, index, interval, size, len(rows), folds.note)
 
 
 def error_in_words(error: float, se: float | None) -> str:

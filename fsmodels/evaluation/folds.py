@@ -1,11 +1,11 @@
-r"""Selections on parts of the samples, evaluated on the held-out samples, by workers and with a memory.
+r"""Selections on parts of the samples, evaluated on the held-out samples, with workers and a memory.
 
-From the labels y and the decisions d on the held-out samples, by scikit-learn: the share of wrong labels, the mean of
-that share over the two classes, F1 of class +1 (0 if no sample is predicted in that class), and the area under the ROC
+scikit-learn computes from the labels and decisions on the held-out samples: the share of wrong labels, the mean of that
+share over the two classes, F1 of class +1 (0 if no sample is predicted in that class), and the area under the ROC
 curve. If only one class was held out, the last three have no value.
 
 The share e of wrong labels among n held-out samples has the standard error :math:`\sqrt{e (1 - e) / n}`, that of n
-independent samples. It is 0 if no sample or every sample is wrong, so reports state Wilson's interval instead.
+independent samples. It is 0 if no sample or every sample is wrong, so reports contain Wilson's interval instead.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ MEASURES: dict[str, tuple[str, Callable[[Any, Any, Any, Any], Any]]] = {
     "auc": ("AUC", lambda metrics, y, predicted, decision: metrics.roc_auc_score(y, decision)),
 }
 COUNTS = ("on_boundary", "confusion")
-FAILED = "failed"  # why a run raised an error
-SINGLE = ("validation", "choose_by", "progress", "callback", "memory")  # parameters of select for a single run
+FAILED = "failed"  # the error of a run
+SINGLE = ("validation", "choose_by", "progress", "callback", "memory")  # parameters of ``select`` for a single run
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,14 @@ class Method:
     """A model and its parameters, which are applied to parts of the samples."""
 
     model: str
-    words: dict[str, Any]
+    arguments: dict[str, Any]
 
-    keeps_errors: ClassVar[bool] = False  # an error is a row of the table, and the other runs go on
+    keeps_errors: ClassVar[bool] = False  # an error is a row of the table, and the other runs continue
 
     def select(self, part: Resample) -> tuple[Selection, dict[str, Any]]:
-        """Select on the training samples of a part, which are scaled there; return further columns of its row, too."""
+        """Select on the training samples of a part, which are scaled; return the selection and further columns."""
         with own_clock():
-            return select(part.train, self.model, **self.words), {}
+            return select(part.train, self.model, **self.arguments), {}
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class FoldRun:
     part: Resample
 
     def run(self) -> dict[str, Any]:
-        """Return the row of the run in plain values, which workers send and a memory keeps."""
+        """Return the row of the run as plain values, for workers and the memory."""
         try:
             try:
                 found, more = self.method.select(self.part)
@@ -93,7 +93,7 @@ class FoldRun:
 
 
 def row_of(found: Selection, part: Resample) -> dict[str, Any]:
-    """Return the row of a run: measures, features, and what is proven."""
+    """Return the row of a run: measures, features, and the proven bound."""
     solved = found.has_solution
     return {
         "n_train": part.learn.n_samples,
@@ -132,22 +132,22 @@ def measured(found: Selection, held_out: Dataset | None) -> dict[str, Any]:
     }
 
 
-def data_and_words(function: str, data: Dataset, words: Mapping[str, Any]) -> tuple[Dataset, dict[str, Any]]:
+def data_and_arguments(function: str, data: Dataset, arguments: Mapping[str, Any]) -> tuple[Dataset, dict[str, Any]]:
     """Return the data with the groups of ``fair`` aside, and parameters of ``select`` that can be used repeatedly.
 
     Raises ParameterError: a parameter that has no meaning in many runs.
     """
     for word in SINGLE:
-        if word in words:
-            raise ParameterError(f"{function} does not take {word}: what a fold leaves out is its held-out data.")
-    data, kept = request.data_and_words(data, words)
+        if word in arguments:
+            raise ParameterError(f"{function} does not take {word}, a parameter of a single run: leave it out.")
+    data, kept = request.data_and_arguments(data, arguments)
     return data, {name: value for name, value in kept.items() if not request.is_default(name, value)}
 
 
 class Folds:
     """Folds of the samples, with the workers and the memory of their runs; parameters as of ``fs.cross_validate``.
 
-    Raises ParameterError: ``memory`` is no folder that can be written.
+    Raises ParameterError: ``memory`` is not a writable folder.
     """
 
     def __init__(
@@ -171,17 +171,17 @@ class Folds:
 
     def parts(self, data: Dataset) -> list[Resample]:
         """Return the folds, one repeat after another. Raises ParameterError: no folds, or repeats of a splitter."""
-        repeats = whole("repeats", self.repeats, 1, 10_000, "how often the samples are divided into folds anew")
+        repeats = whole("repeats", self.repeats, 1, 10_000, "the number of times that samples are divided into folds")
         if repeats > 1 and not isinstance(self.cv, int | np.integer):
             raise ParameterError(
-                f"repeats={repeats} goes with a number of folds, and cv is {type(self.cv).__name__}: a splitter such "
-                "as RepeatedStratifiedKFold repeats by itself."
+                f"repeats={repeats} needs a number of folds, and cv is {type(self.cv).__name__}: use a splitter that "
+                "repeats, such as RepeatedStratifiedKFold."
             )
         check_seed(self.seed)
         return [part for k in range(repeats) for part in folds_of(data, self.cv, self.seed + k, "cv")]
 
     def rows(self, runs: Sequence[FoldRun], what: str = "fold") -> list[dict[str, Any] | None]:
-        """Return the row of each run; None if Ctrl-C came first. ``what``: the word for a run in progress lines.
+        """Return the row of each run; None for a run after Ctrl-C. ``what``: the word for a run in progress lines.
 
         Raises KeyboardInterrupt if no run was finished.
         """
@@ -196,7 +196,7 @@ class Folds:
 
         def done(place: int, row: dict[str, Any]) -> None:
             k = missing[place]
-            if FAILED in row:  # not kept: another attempt may succeed
+            if FAILED in row:  # not stored: another attempt may succeed
                 rows[k] = row
             elif row.get("stop_reason") != StopReason.INTERRUPTED.value:
                 rows[k] = self._finished(keys[k], as_json(row))
@@ -208,14 +208,14 @@ class Folds:
 
     @property
     def note(self) -> str:
-        """How many runs were read from the memory; empty if none was."""
+        """Sentence on the runs that were read from the memory; empty if there are none."""
         if not self._read:
             return ""
         return f"{self._read} of {self._requested} runs were read from {Path(self.memory.location).name}."
 
 
 def _finished(key: str, row: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the row of a finished run. A ``joblib.Memory`` keeps it by its key. Raises LookupError: no row yet."""
+    """Return the row of a finished run, which a ``joblib.Memory`` stores by its key. Raises LookupError: no row yet."""
     if row is None:
         raise LookupError(key)
     return row
@@ -232,15 +232,15 @@ def _key(run: FoldRun) -> str:
         return str(joblib.hash((__version__, replace(run, part=part))))
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         raise ParameterError(
-            f"memory cannot recognise these parameters in a later run ({error}). Give plain values, such as a solver "
-            "by its name, or leave memory out."
+            f"memory cannot hash these parameters ({error}). Give plain values, such as the name of a solver, or leave "
+            "memory out."
         ) from None
 
 
 def standard_error(values: Any, folds: int) -> float | None:
-    """Return the standard error of a mean over folds of which ``folds`` are one repeat.
+    """Return the standard error of a mean over folds, ``folds`` per repeat.
 
-    None for fewer than two values, and if all are equal: a deviation of 0 is no estimate of the error.
+    None for fewer than two values, or if all are equal, as a deviation of 0 does not estimate the error.
     """
     numbers = pd.to_numeric(pd.Series(values)).dropna()
     if numbers.nunique() < 2:
@@ -255,7 +255,7 @@ def incidence(selected: Iterable[Iterable[str]], features: Sequence[str]) -> pd.
 
 
 def limitations(model: str, runs: pd.DataFrame, planned: int, what: str) -> str:
-    """Return sentences on runs that are missing, have no solution or no proof; empty if there are none.
+    """Return sentences on runs that are missing, have no solution or are not proven; empty if there are none.
 
     ``what``: the word for a run, "fold" or "run".
     """
@@ -263,8 +263,8 @@ def limitations(model: str, runs: pd.DataFrame, planned: int, what: str) -> str:
     lost = runs[runs["selected"].isna()]
     if len(lost):
         reasons = listed(dict.fromkeys(str(message) for message in lost["message"] if message), 2)
-        some = f"1 {what} without a solution does" if len(lost) == 1 else f"{len(lost)} {what}s without a solution do"
-        text += f" {some} not count: {reasons or 'no time was left.'}"
+        some = f"1 {what} has" if len(lost) == 1 else f"{len(lost)} {what}s have"
+        text += f" {some} no solution: {reasons or 'no time was left.'}"
     if find(model).runs_solver:
         unproven = runs[runs["selected"].notna() & (runs["status"] != SolutionStatus.OPTIMAL.value)]
         gaps = pd.to_numeric(unproven["gap"]).dropna()
@@ -276,7 +276,7 @@ def limitations(model: str, runs: pd.DataFrame, planned: int, what: str) -> str:
 
 @dataclass(frozen=True, repr=False)
 class HeldOut(BaseAnswer):
-    """Errors of a selection on samples that had no part in it.
+    """Errors of a selection on held-out samples.
 
     ``n_train``, ``n_held_out``: numbers of samples. ``values``: the measures of ``fs.cross_validate``, ``on_boundary``
     (held-out samples with a decision of 0, which count as class -1), and ``confusion`` (held-out samples by true class,

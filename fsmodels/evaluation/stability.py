@@ -1,4 +1,4 @@
-r"""Dependence of a selection on the samples: runs on resamples, frequencies of features, and a stability index.
+r"""Stability of a selection: runs on resampled data, frequencies of features, and a stability index.
 
 The index is that of Nogueira, Sechidis, Brown 2018, "On the stability of feature selection algorithms", JMLR 18(174).
 With Z of M runs (rows) and d features, z_if = 1 where run i selects f, p_f the mean of column f, k_i the sum of row i
@@ -16,8 +16,8 @@ and k the mean of these:
 
 which is the delta method: 2 (Phi_i - mean) is the influence of run i on Phi = 1 - A/B with A = (1/d) sum p_f (1 - p_f)
 and B = (k/d)(1 - k/d), as dA = (1/d) sum (1 - 2 p_f) z_if and dB = (1/d)(1 - 2 k/d) k_i up to constants. The index is
-not defined if every run selects all features or none. The interval assumes independent runs, which folds and bootstraps
-of the same samples are not quite: it describes this way of resampling these data.
+not defined if every run selects all features or none. The interval assumes independent runs. Folds and bootstraps of
+the same samples are not independent, so the interval describes only this kind of resampling of these data.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike
 from fsmodels.checks import share
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ModelError, ParameterError
-from fsmodels.evaluation.folds import FoldRun, Folds, Method, data_and_words, limitations
+from fsmodels.evaluation.folds import FoldRun, Folds, Method, data_and_arguments, limitations
 from fsmodels.selection.report import BaseAnswer
 from fsmodels.selection.resampling import Resample, bootstraps_of, folds_of
 from fsmodels.selection.select import select
@@ -57,26 +57,26 @@ GRADES = ((0.75, "excellent"), (0.4, "intermediate to good"), (-1.0, "poor"))  #
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Stability(BaseAnswer):
-    """Runs of one selection on resamples.
+    """Runs of a selection on resampled data.
 
     Attributes
     ----------
     found : Selection
-        On all data.
+        The selection on all data.
     runs : pandas.DataFrame
-        A row a run: ``selected``, ``n_selected``, ``objective``, ``bound``, ``gap``, ``status``, ``training_error``,
-        ``held_out_error``, ``seconds``, ``message``. Runs without a solution do not count below.
+        A row for each run: ``selected``, ``n_selected``, ``objective``, ``bound``, ``gap``, ``status``,
+        ``training_error``, ``held_out_error``, ``seconds``, ``message``. Summaries ignore runs without a solution.
     weights : pandas.DataFrame
-        A row a run with a solution, a column a feature: its weight on the data as scaled there, NaN if it is not
-        selected.
+        A row for each run with a solution, a column for each feature: its weight on the data as scaled in the run, NaN
+        if it is not selected.
     index : float or None
-        Nogueira's; None if it is not defined.
+        The index of Nogueira et al.; None if it is not defined.
     interval : (float, float) or None
-        Of the index, at ``level``.
+        Interval of the index at ``level``.
     way : str
-        What the runs are.
+        Description of the runs.
     planned : int
-        The number of runs requested; after Ctrl-C there are fewer.
+        The number of requested runs; after Ctrl-C there are fewer.
     """
 
     found: Selection
@@ -94,10 +94,10 @@ class Stability(BaseAnswer):
         return self.weights.notna().mean(axis=0).rename("frequency")
 
     def table(self) -> pd.DataFrame:
-        """Return a frame with a row a feature, the most frequent first.
+        """Return a frame with a row for each feature, the most frequent first.
 
-        ``frequency``: share of the runs that select it; ``positive``: share of these in which its weight is above 0;
-        ``selected``, ``weight``: on all data, as scaled.
+        ``frequency``: share of the runs that select it; ``positive``: share of these with a weight above 0;
+        ``selected``, ``weight``: of the selection on all data, as scaled.
         """
         on_all, chosen = self.found.weights, set(self.found.selected)
         names = list(self.weights)
@@ -113,7 +113,7 @@ class Stability(BaseAnswer):
         return frame.sort_values("frequency", ascending=False, kind="stable")
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the frequencies of the features that any run selects; return matplotlib's Axes."""
+        """Draw the frequencies of all features that a run selects; return the Axes."""
         from fsmodels.selection.pictures import draw_frequencies
 
         return draw_frequencies(self.table(), len(self.weights), ax)
@@ -131,7 +131,7 @@ class Stability(BaseAnswer):
         elif self.index is None or self.interval is None:
             text += "The stability index is not defined if every run selects all features or none."
         else:
-            grade = next(word for least, word in GRADES if self.index >= least)
+            grade = next(grade for least, grade in GRADES if self.index >= least)
             low, high = self.interval
             text += f"Stability {self.index:.2f} ({100 * self.level:g}% interval {low:.2f} to {high:.2f}): {grade}."
         return text + limitations(self.found.name, self.runs, self.planned, "run")
@@ -174,27 +174,27 @@ def stability(
     fair: Any = (),
     scale: str | None = None,
     progress: bool = False,
-    **words: Any,
+    **arguments: Any,
 ) -> Stability:
     """Select on folds or bootstrap samples, and measure how much the selection depends on the samples.
 
     Parameters
     ----------
     data : Dataset
-        Each run scales its own samples, by the scaling that the data carry, or by ``scale``.
+        Each run scales its samples by the scaling of the data, or by ``scale``.
     model : str
         As in ``select``.
     folds : int or splitter of scikit-learn, optional
-        Each run holds one fold out.
+        Each run holds out one fold.
     bootstraps : int, optional
-        The number of samples of the rows with replacement, class by class; 20 if neither is given.
+        The number of stratified bootstrap samples; 20 if neither is given.
     seed : int
         Of folds and bootstraps.
     n_jobs : int
         Workers, by joblib; the results do not depend on it.
     level : float
-        Of the interval of the index.
-    fair, scale, **words
+        Confidence level of the interval of the index.
+    fair, scale, **arguments
         As in ``select``; ``time_limit`` is for each run.
     progress : bool
         Show the current run and its progress.
@@ -202,12 +202,12 @@ def stability(
     Returns
     -------
     Stability
-        After Ctrl-C with the finished runs, or none; with fewer than two, ``index`` is None.
+        After Ctrl-C with the finished runs; with fewer than two, ``index`` is None.
 
     Raises
     ------
     ParameterError
-        Both folds and bootstraps, or a number of them that is not allowed.
+        Both folds and bootstraps are given, or a number of them is not allowed.
     ModelError
         Fewer than two runs have a solution.
     DataError, SolverError, OptionError
@@ -223,18 +223,20 @@ def stability(
     if folds is not None and bootstraps is not None:
         raise ParameterError("stability: give folds or bootstraps, not both.")
     level = share("level", level, "the level of the interval, such as 0.95", open_below=True)
-    data, words = data_and_words("stability", data, {"fair": fair, "scale": scale, **words})
+    data, arguments = data_and_arguments("stability", data, {"fair": fair, "scale": scale, **arguments})
     if folds is not None:
         parts, way = folds_of(data, folds, seed), "runs that each leave a fold out"
     else:
         parts, way = bootstraps_of(data, BOOTSTRAPS if bootstraps is None else bootstraps, seed), "bootstrap samples"
     with watching.shown(progress):
         with own_clock(), watching.doing("all samples"):
-            found = select(data, model, **words)
+            found = select(data, model, **arguments)
         rows: list[dict[str, Any] | None] = []
         if found.stop_reason is not StopReason.INTERRUPTED:
             with suppress(KeyboardInterrupt) if found.has_solution else nullcontext():  # no run was finished
-                rows = Folds(n_jobs=n_jobs).rows([FoldRun(_WithWeights(model, words), part) for part in parts], "run")
+                rows = Folds(n_jobs=n_jobs).rows(
+                    [FoldRun(_WithWeights(model, arguments), part) for part in parts], "run"
+                )
         elif not found.has_solution:
             raise KeyboardInterrupt
     finished = [row for row in rows if row is not None]
@@ -242,7 +244,7 @@ def stability(
     weights = pd.DataFrame(solved, columns=list(data.features), dtype=float)
     if len(weights) < 2 and len(finished) == len(parts):
         raise ModelError(
-            f"stability needs two runs with a solution, and there are {len(weights)} of {len(parts)}: give more time "
+            f"stability needs two runs with a solution, and {len(weights)} of {len(parts)} have one: give more time "
             "(time_limit=)."
         )
     index, interval = (None, None) if len(weights) < 2 else stability_index(weights.notna(), level)
@@ -251,7 +253,7 @@ def stability(
 
 
 def stability_index(chosen: ArrayLike, level: float = 0.95) -> tuple[float | None, tuple[float, float] | None]:
-    """Return the index of Nogueira, Sechidis, Brown 2018 and its interval, of a 0/1 matrix of runs and features.
+    """Return the index of Nogueira, Sechidis, Brown 2018 and its interval for a 0/1 matrix of runs and features.
 
     None if it is not defined: every run selects all features or none.
 
@@ -266,7 +268,7 @@ def stability_index(chosen: ArrayLike, level: float = 0.95) -> tuple[float | Non
     except (TypeError, ValueError):
         Z = np.empty(0)
     if Z.ndim != 2 or Z.shape[0] < 2 or not np.isin(Z, (0.0, 1.0)).all():
-        raise DataError("stability_index needs a matrix of 0 and 1, with a row for each of two or more runs.")
+        raise DataError("stability_index needs a matrix of 0 and 1, with a row for each of at least two runs.")
     M, d = Z.shape
     p, sizes = Z.mean(axis=0), Z.sum(axis=1)
     k = float(sizes.mean())

@@ -14,8 +14,8 @@ from fsmodels.errors import DataError, ParameterError
 from fsmodels.insight.what_if import ProvenAnswer, about, bounded, clock_of, share_of
 from fsmodels.selection.catalogue import find
 from fsmodels.selection.report import number
-from fsmodels.selection.request import data_and_words, driver_options
-from fsmodels.selection.rows import able
+from fsmodels.selection.request import data_and_arguments, driver_options
+from fsmodels.selection.rows import accepts_rows
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.text import as_names, check_known_features, listed
@@ -28,7 +28,7 @@ SAME = 1e-6  # relative: objectives that are taken as equal
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certified(ProvenAnswer):
-    """A selection from elsewhere, compared with the best.
+    """Comparison of a given selection with the best one.
 
     Attributes
     ----------
@@ -38,11 +38,11 @@ class Certified(ProvenAnswer):
     own : Selection
         The best classifier on exactly these features.
     best : Selection
-        The best selection that was found under the same limits, with its proven bound.
+        The best selection found under the same limits, with its proven bound.
     objective, bound : float
-        Of the model, at ``features``; and the proven bound on all selections under the same limits.
+        The objective of the model at ``features``, and the proven bound on all selections under the same limits.
     within : float or None
-        The question: is the selection at most this share above the best?
+        The share in the question "is the selection at most this share above the best?".
     """
 
     question = "certify"
@@ -57,7 +57,7 @@ class Certified(ProvenAnswer):
 
     @property
     def gap(self) -> float:
-        """``(objective - bound) / |objective|``, as of every result."""
+        """``(objective - bound) / |objective|``, as in other results."""
         return max(0.0, self.objective - self.bound) / (abs(self.objective) or 1.0)
 
     @property
@@ -68,12 +68,12 @@ class Certified(ProvenAnswer):
     @property
     def worse(self) -> float:
         """The share above the best selection that was found; 0 if that is no better."""
-        met = self.best.objective
-        return 0.0 if met is None else max(0.0, share_of(self.objective, met))
+        best = self.best.objective
+        return 0.0 if best is None else max(0.0, share_of(self.objective, best))
 
     @property
     def answer(self) -> bool | None:
-        """Whether the selection is within ``within`` of the best; None if this is open, or ``within`` was not given."""
+        """True if the selection is within ``within`` of the best; None if this is not proven or was not asked for."""
         if self.within is None:
             return None
         return _answer(self.objective, self.bound, self.best.objective, self.within)
@@ -85,21 +85,21 @@ class Certified(ProvenAnswer):
 
     @property
     def sentence(self) -> str:
-        """The answer for a reader who does not know duality."""
+        """The answer without terms of duality."""
         most = self.best.parameters.get("max_features")
         those = f"model of at most {most} features" if most is not None else "model under the same limits"
-        words = f"The {len(self.features)} given features reach {number(self.objective)}; no {those} comes below "
-        words += f"{number(self.bound)}: they are at most {about(self.above)} above the best possible."
+        text = f"The {len(self.features)} given features reach {number(self.objective)}; no {those} comes below "
+        text += f"{number(self.bound)}: they are at most {about(self.above)} above the best possible."
         if self.worse > SAME:
-            words += f" {listed(self.best.selected)} reach {number(self.best.objective)}, and the given are "
-            words += f"{about(self.worse)} above that."
+            text += f" {listed(self.best.selected)} reach {number(self.best.objective)}, and the given are "
+            text += f"{about(self.worse)} above that."
         if self.within is None:
-            return words
+            return text
         share = about(self.within)
         return {
-            True: f"Yes, within {share} of the best. {words}",
-            False: f"No, not within {share} of the best. {words}",
-            None: f"Whether they are within {share} of the best is open: more time would tell. {words}",
+            True: f"Yes, within {share} of the best. {text}",
+            False: f"No, not within {share} of the best. {text}",
+            None: f"It is not decided yet whether they are within {share} of the best: give more time. {text}",
         }[self.answer]
 
     def _content(self) -> dict[str, Any]:
@@ -130,26 +130,27 @@ def certify(
     progress: bool = False,
     **given: Any,
 ) -> Certified:
-    """Prove how far a selection from elsewhere can be from the best under the same limits.
+    """Prove how far a given selection can be from the best under the same limits.
 
     Parameters
     ----------
     data : Dataset
-        Scaled here as by ``select``.
+        Scaled as by ``select``.
     features : names
-        The selection: a clinician's, last year's, that of RFE.
+        The selection, for example of an expert or of RFE.
     model : str
-        One with a proven bound: fsp-m, fsp-lambda, fs, fsl, gmeb, fsmulti.
+        A model with a proven bound: fsp-m, fsp-lambda, fs, fsl, gmeb, fsmulti.
     within : float, optional
-        The question "is it at most this share above the best?", 0.05 for 5%. The run stops as soon as it is answered.
+        Decide whether the selection is at most this share above the best, 0.05 for 5%, and stop as soon as it is
+        decided.
     max_features : int, optional
-        The largest number of features of the models that it is compared with; by default the number of ``features``,
-        if the model has such a limit.
+        The largest number of features of the other selections; by default the number of ``features``, if the model has
+        such a limit.
     force_in, force_out, scale, **given
         As in ``select``: parameters of the model, side constraints, ``solver``, options. The selection must meet the
         side constraints too.
     time_limit : float, optional
-        Seconds for both solves. At the limit the bound that is proven by then is reported.
+        Seconds for both solves. The bound at the time limit is reported.
     progress : bool
         Show the current solve and its progress.
 
@@ -160,15 +161,15 @@ def certify(
     Raises
     ------
     ParameterError
-        The model proves no bound; ``within`` is not above 0; the selection breaks a side constraint.
+        The model proves no bound; ``within`` is not above 0; the selection violates a side constraint.
     DataError
         A name is no feature, or is repeated.
 
     Examples
     --------
     >>> import fsmodels as fs
-    >>> asked = fs.certify(fs.load_dataset("bupa"), ["mcv", "sgot"], C=1.0)
-    >>> print(f"{asked.objective:.1f} {asked.bound:.1f}: at most {100 * asked.above:.1f}% above the best")
+    >>> answer = fs.certify(fs.load_dataset("bupa"), ["mcv", "sgot"], C=1.0)
+    >>> print(f"{answer.objective:.1f} {answer.bound:.1f}: at most {100 * answer.above:.1f}% above the best")
     290.0 275.8: at most 5.1% above the best
     """
     spec = find(bounded(model))
@@ -176,22 +177,22 @@ def certify(
     if within is not None:
         within = positive("within", within, "a share of the objective, 0.05 for 5%")
     if "callback" in given:
-        raise ParameterError("callback is taken by certify itself: leave it out.")
+        raise ParameterError("callback is used by certify itself: leave it out.")
     with interrupt.run(), one_clock(), watching.shown(progress):
-        data, given = data_and_words(data, given)
+        data, given = data_and_arguments(data, given)
         data = apply_scaling(data, scale)
         check_known_features(names, data.features, "features")
         if len(set(names)) < len(names):
             raise DataError(f"features names {listed(names)}: give each once.")
         inside, outside = as_names(force_in, "force_in"), as_names(force_out, "force_out")
-        if max_features is None and spec.name != "fsp-lambda" and given.get("penalty") is None and able(spec):
+        if max_features is None and spec.name != "fsp-lambda" and given.get("penalty") is None and accepts_rows(spec):
             max_features = max(len(names), len(inside), 1)
         wrong = [name for name in inside if name not in names] + [name for name in outside if name in names]
         if wrong:
-            held, why = ("lacks", "force_in demands") if wrong[0] in inside else ("has", "force_out forbids")
+            verb, why = ("lacks", "force_in requires") if wrong[0] in inside else ("has", "force_out forbids")
             raise ParameterError(
-                f'The selection {listed(names)} breaks what the models are held to: it {held} "{wrong[0]}", which '
-                f"{why}. Change one of them."
+                f'The selection {listed(names)} violates a side constraint: it {verb} "{wrong[0]}", which {why}. '
+                "Change one of them."
             )
         clock = clock_of(time_limit)
 
@@ -199,32 +200,32 @@ def certify(
             with watching.doing(what):
                 return select(data, spec.name, max_features=max_features, time_limit=clock.left, **given, **more)
 
-        outsiders = [name for name in data.features if name not in set(names)]
-        own = solve("the given selection", force_in=names, force_out=list(dict.fromkeys([*outsiders, *outside])))
+        others = [name for name in data.features if name not in set(names)]
+        own = solve("the given selection", force_in=names, force_out=list(dict.fromkeys([*others, *outside])))
         if own.objective is None:
             if own.stop_reason in (StopReason.TIME_LIMIT, StopReason.INTERRUPTED):
                 raise ParameterError(f"time_limit={time_limit} is too short to evaluate the selection: give more.")
             raise ParameterError(
-                f"The selection {listed(names)} breaks what the models are held to: {own.message or 'no solution'}"
+                f"The selection {listed(names)} violates the side constraints: {own.message or 'no solution'}"
             )
 
         early: dict[str, Any] = {}
         if within is not None and "callback" in driver_options(own.model, given.get("solver")):
             share = within
 
-            def settled(row: dict[str, Any]) -> bool:
+            def is_decided(row: dict[str, Any]) -> bool:
                 return _answer(own.objective, row["Bound"], row["Incumbent"], share) is not None
 
-            early["callback"] = settled
+            early["callback"] = is_decided
         best = solve("the best selection", force_in=inside, force_out=outside, **early)
         bound = -math.inf if best.bound is None else min(best.bound, own.objective)
         return Certified(spec.name, tuple(names), own, best, own.objective, bound, within)
 
 
-def _answer(own: float | None, bound: float | None, met: float | None, within: float) -> bool | None:
-    """Return whether the selection is at most this share above the best: by the bound, or by a better selection."""
+def _answer(own: float | None, bound: float | None, best: float | None, within: float) -> bool | None:
+    """Return True or False if the bound or a better selection decides that ``own`` is within the share of the best."""
     if own is None:
         return None
     if bound is not None and own - bound <= within * abs(bound):
         return True
-    return False if met is not None and own - met > within * abs(met) else None
+    return False if best is not None and own - best > within * abs(best) else None

@@ -17,7 +17,7 @@ from fsmodels.insight.what_if import about, bounded, share_of
 from fsmodels.selection.path import set_parameter
 from fsmodels.selection.report import BaseAnswer, headline, number
 from fsmodels.selection.request import Request, driver_options
-from fsmodels.selection.rows import KEYWORDS, beside, read_rows, state, state_most
+from fsmodels.selection.rows import KEYWORDS, read_rows, set_groups_aside, state, state_most
 from fsmodels.selection.selection import Selection
 from fsmodels.text import lasting, listed, short
 from solvers import SolutionStatus, html, interrupt
@@ -32,31 +32,29 @@ WEIGHTS = ("C", "penalty")  # of terms of the objective: of other values, it is 
 
 @dataclass(frozen=True, repr=False)
 class Explored(BaseAnswer):
-    """One answer: the question in words, the selection with its bound, the way it was found, and seconds."""
+    """Answer to a question: its text, the selection with its bound, how it was found, and seconds."""
 
     question: str
     found: Selection
     how: str
     seconds: float
     before: float | None = None  # objective of the question before
-    rescaled: str = ""  # what was changed that the objective is measured by
+    rescaled: str = ""  # changed weights of terms of the objective
 
     @property
     def sentence(self) -> str:
         """The answer in one line."""
-        words = f"{self.question}: {headline(self.found)}"
+        text = f"{self.question}: {headline(self.found)}"
         now = self.found.objective
         if self.rescaled:
-            words += (
-                f" With another {self.rescaled} the objective is another one: it is not held against the one before."
-            )
+            text += f" {self.rescaled} changed, so the objective cannot be compared with the answer before."
         elif now is not None and self.before is not None:
             change = share_of(now, self.before)
             moved = (
                 f"{about(abs(change))} {'above' if change > 0 else 'below'}" if abs(change) > 1e-6 else "the same as"
             )
-            words += f" That is {moved} the answer before ({number(self.before)})."
-        return f"{words} {self.how} {self.seconds:.2f} s."
+            text += f" That is {moved} the answer before ({number(self.before)})."
+        return f"{text} {self.how} {self.seconds:.2f} s."
 
     def _content(self) -> dict[str, Any]:
         found = self.found
@@ -77,7 +75,7 @@ class Explored(BaseAnswer):
 
 @dataclass(repr=False)
 class Session:
-    """Questions about one model: ``ask`` changes it, and ``answers`` has all answers. Threads take turns.
+    """Sequence of questions about one model: ``ask`` changes it, and ``answers`` contains all answers. Thread-safe.
 
     Attributes
     ----------
@@ -117,44 +115,44 @@ class Session:
         progress: bool = False,
         **changes: Any,
     ) -> Explored:
-        """Change the question and answer it; what is not named stays as it was.
+        """Change the question and answer it; everything else remains as in the question before.
 
         Parameters
         ----------
         add : mapping name -> function of the model, optional
             Rows of your own: ``{"odd": lambda m: m.sigma["a"] + m.sigma["b"] == 1}``.
         drop : names
-            Rows of your own to leave out again.
+            Rows of your own to remove.
         progress : bool
             Show the progress of the solve.
         **changes
-            ``max_features``, ``C``, ``penalty`` and the side constraints of ``select``, by kind: a kind that is given
-            replaces what was there, None or () takes it back. ``time_limit`` and other options of the driver.
+            ``max_features``, ``C``, ``penalty`` and side constraints as in ``select``, which replace the former ones of
+            the same kind; None or () removes them. ``time_limit`` and other options of the driver.
 
         Raises
         ------
         ParameterError, DataError, ModelError
             As ``select``; the question before remains.
         """
-        with self._turn.lock:  # another thread waits
+        with self._turn.lock:  # other threads wait
             return self._ask(add or {}, drop, progress, changes)
 
     def _ask(
         self, add: Mapping[str, Callable[[Any], Any]], drop: Iterable[str], progress: bool, changes: dict[str, Any]
     ) -> Explored:
-        start, held, own = time.perf_counter(), self.task.parameters, dict(self._own)
-        task, words = self._changed({name: lasting(value) for name, value in changes.items()})
+        start, former, own = time.perf_counter(), self.task.parameters, dict(self._own)
+        task, texts = self._changed({name: lasting(value) for name, value in changes.items()})
         for name in [drop] if isinstance(drop, str) else drop:
             if name not in own:
                 raise ParameterError(f'drop: there is no row "{name}" of your own: {listed(own) or "none was added"}.')
             del own[name]
-            words.append(f'without "{name}"')
+            texts.append(f'without "{name}"')
         for name, row in add.items():
             if self.model.component(name) is not None and name not in own:
                 raise ParameterError(f'add: the model has a component "{name}": give the row another name.')
             own[name] = row
-            words.append(f'with "{name}"')
-        question = ", ".join(words) or ("as it is" if self.answers else "to begin with")
+            texts.append(f'with "{name}"')
+        question = ", ".join(texts) or ("as it is" if self.answers else "to begin with")
         with interrupt.run(), one_clock(), watching.shown(progress):
             try:
                 self.task, self._own = self._stated(task, own), own
@@ -169,7 +167,7 @@ class Session:
                 if self.answers and "memory" in self.task.options:
                     how = "Solved with the memory of earlier solves."
         before = self.answers[-1].found.objective if self.answers else None
-        rescaled = listed(k for k in WEIGHTS if self.answers and self.task.parameters.get(k) != held.get(k))
+        rescaled = listed(k for k in WEIGHTS if self.answers and self.task.parameters.get(k) != former.get(k))
         answer = Explored(question, found, how, time.perf_counter() - start, before, rescaled)
         self.answers.append(answer)
         if found.status in (SolutionStatus.OPTIMAL, SolutionStatus.INFEASIBLE):
@@ -177,14 +175,14 @@ class Session:
         return answer
 
     def history(self) -> pd.DataFrame:
-        """Return a frame with a row a question: objective, bound, gap, status, features, origin, seconds."""
+        """Return a frame with a row for each question: objective, bound, gap, status, features, origin, seconds."""
         lines = [answer.to_dict() for answer in self.answers]
         columns = ["question", "objective", "bound", "gap", "status", "selected", "how", "seconds"]
         return pd.DataFrame(lines, columns=columns).set_index("question")
 
     def _changed(self, changes: Mapping[str, Any]) -> tuple[Request, list[str]]:
-        """Return the request with changes, and the changes in words."""
-        spec, data, words = self.task.spec, self.task.data, []
+        """Return the request with changes, and a text for each change."""
+        spec, data, texts = self.task.spec, self.task.data, []
         parameters, rows, options = dict(self.task.parameters), dict(self.task.rows), dict(self.task.options)
         known = driver_options(self.model, self.task.solver) or Config.__dataclass_fields__
         for name, value in changes.items():
@@ -196,25 +194,25 @@ class Session:
                 if name != "max_features":
                     spec.check_value(name, value, data)
                 parameters[name] = value
-                words.append(f"{name} = {value}")
+                texts.append(f"{name} = {value}")
             elif name == "fair":
-                data, rows[name] = beside(data, value or ())
-                words.append(f"{name} = {value}")
+                data, rows[name] = set_groups_aside(data, value or ())
+                texts.append(f"{name} = {value}")
             elif name in KEYWORDS:
                 rows[name] = value.tolist() if isinstance(value, np.ndarray) else value  # an array has no truth value
-                words.append(f"{name} {_shortly(name, rows[name])}" if rows[name] else f"without {name}")
+                texts.append(f"{name} {_shortly(name, rows[name])}" if rows[name] else f"without {name}")
             elif name in known and name not in ("memory", "callback"):
                 options[name] = value
             else:
                 raise ParameterError(
-                    f"ask got {name}={value!r}, which a session does not change: give {listed(MUTABLE)}, side "
+                    f"ask got {name}={value!r}, which a session cannot change: give {listed(MUTABLE)}, side "
                     "constraints, add, drop, or an option of the solver such as time_limit; for another model, loss or "
                     "scale open another session."
                 )
-        return replace(self.task, data=data, parameters=parameters, rows=rows, options=options), words
+        return replace(self.task, data=data, parameters=parameters, rows=rows, options=options), texts
 
     def _stated(self, task: Request, own: Mapping[str, Callable[[Any], Any]]) -> Request:
-        """Replace the rows and values on the model by those of a question; return it with its rows for reports."""
+        """Replace the rows and parameters of the model by those of a question; return it with its reported rows."""
         model, rows = self.model, read_rows(task.spec, task.rows, task.data)
         for row in list(model.component_objects(pyo.Constraint)):
             if row.name not in self._built and row.name != "cardinality":
@@ -228,7 +226,7 @@ class Session:
         return replace(task, stated=stated)
 
     def _set(self, name: str, value: Any) -> None:
-        """Set a parameter on the model; a limit on the number of features that the builder lacks comes and goes."""
+        """Set a parameter of the model; add or remove a limit on the number of features that is a row."""
         model = self.model
         if model.component(name) is not None and (value is not None or name != "max_features"):
             set_parameter(model, name, value, self.data)
@@ -240,7 +238,7 @@ class Session:
 
     @property
     def _key(self) -> Any:
-        """The current question, equal for questions with the same answer."""
+        """A key of the current question, equal for questions with the same answer."""
         task = self.task
         values = [task.parameters.get(name) for name in MUTABLE]
         return repr((values, task.stated, task.options.get("gap"))), frozenset(self._own.items())
@@ -266,14 +264,14 @@ def explore(
     Parameters
     ----------
     data, model, scale, solver, **given
-        As in ``select``, for a model with a proven bound; the first question.
+        The first question, as in ``select``, for a model with a proven bound.
     progress : bool
-        Show the progress of the first solve; ``ask`` has its own parameter.
+        Show the progress of the first solve.
 
     Returns
     -------
     Session
-        ``session.ask(max_features=6)``, ``session.ask(force_in=["age"])``, ``session.ask(add={...})`` are the next.
+        The next questions are ``session.ask(max_features=6)``, ``session.ask(force_in=["age"])``, and so on.
 
     Raises
     ------
@@ -295,7 +293,7 @@ def explore(
     request = Request.of(data, name, scale=scale, solver=solver, **given)
     task = replace(request, rows={}).build()
     if not task.spec.reuses_model or task.model is None or task.model.component("sigma") is None:
-        raise ParameterError(f'explore needs a model whose sigma stays while rows change: "{name}" has none.')
+        raise ParameterError(f'explore needs a model with sigma that is built once: "{name}" is not.')
     built = frozenset(c.name for c in task.model.component_objects(pyo.Constraint))
     session = Session(task if "memory" in task.options else task.with_memory(), _built=built)
     session.ask(progress=progress, **request.rows)

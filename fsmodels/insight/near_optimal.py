@@ -1,11 +1,10 @@
-"""The near-optimal set: every selection within a share of the best, and proof that there is no other.
+"""The near-optimal set: every selection within a share of the best, with a proof that there is no other.
 
-One tree search finds them: it continues after the best, and prunes a node only if no selection in it is near enough
-(``within`` of ``branch-and-cut``).
+One tree search finds all of them: it continues after the optimum, and prunes a node only if no selection in it is near
+enough (``within`` of ``branch-and-cut``).
 
-A selection represents the model that uses all its features. A selection that contains another one is listed too, if its
-own classifier uses every feature. With a weight of 0 it has the model of the smaller selection, and is left out if that
-is listed.
+A selection that contains another one is listed too if its classifier uses every feature. If a weight is 0, its
+classifier is that of the smaller selection, and it is left out if the smaller one is listed.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ MOST_DRAWN = 60  # models in a picture
 
 @dataclass(frozen=True)
 class NearModel:
-    """One selection near to the best: features, objective and proven bound, and its classifier on the scaled data."""
+    """Near-optimal selection: features, objective, proven bound, and its classifier on the scaled data."""
 
     features: tuple[str, ...]
     objective: float
@@ -56,12 +55,12 @@ class NearOptimal(ProvenAnswer, Sequence[NearModel]):
     within : float
     models : tuple of NearModel
     complete : bool
-        Whether there is no other. Otherwise all selections with an objective below ``below`` are listed.
+        True if there is no other. Otherwise all selections with an objective below ``below`` are listed.
     below : float
     open : int
-        Open nodes of the search, in which there may be more selections.
+        Open nodes of the search, which may contain further selections.
     idle : int
-        Selections left out because a smaller one that is listed has the same classifier.
+        Selections that were left out because a smaller one has the same classifier.
     seconds : float
     """
 
@@ -83,7 +82,7 @@ class NearOptimal(ProvenAnswer, Sequence[NearModel]):
         return self.models[k]
 
     def table(self) -> pd.DataFrame:
-        """Return a frame with a row a model: objective, the share above the best, and the features."""
+        """Return a frame with a row for each model: objective, the share above the best, and the features."""
         base = self.models[0].objective
         lines = [
             {
@@ -98,9 +97,9 @@ class NearOptimal(ProvenAnswer, Sequence[NearModel]):
         return pd.DataFrame(lines, index=pd.RangeIndex(1, len(lines) + 1, name="model"))
 
     def importance(self) -> pd.DataFrame:
-        r"""Return a frame with a row a feature that is in some model: number of models, and range of its weight.
+        r"""Return a frame with a row for each feature of some model: number of models, and range of its weight.
 
-        ``share``: of the models. ``least``, ``most``: of \|w_j\| on the scaled data, over the models with the feature.
+        ``share``: of the models with the feature. ``least``, ``most``: range of \|w_j\| on the scaled data in these.
         ``sign``: of w_j if all models agree, otherwise 0.
         """
         count = len(self.models)
@@ -122,7 +121,7 @@ class NearOptimal(ProvenAnswer, Sequence[NearModel]):
         return frame.sort_values(["models", "most"], ascending=False, kind="stable")
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw features against models, the best on the left: the colour is the weight. Return the Axes."""
+        """Draw the weights of features (rows) in models (columns, the best on the left); return the Axes."""
         models, names = self.models[:MOST_DRAWN], list(self.importance().index)[:MOST_BARS]
         cut = len(models) < len(self.models)
         weights = np.array([[m.weights.get(name, math.nan) for m in models] for name in names]).reshape(-1, len(models))
@@ -135,28 +134,27 @@ class NearOptimal(ProvenAnswer, Sequence[NearModel]):
 
     @property
     def sentence(self) -> str:
-        """The answer for a reader who does not know duality."""
+        """The answer without terms of duality."""
         most = self.best.parameters.get("max_features")
         count, share = len(self.models), about(self.within)
-        what = "model" if count == 1 else "models"
+        what, lie = ("model", "lies") if count == 1 else ("models", "lie")
         of = "" if most is None else f" of at most {most} features"
-        lie = "lies" if count == 1 else "lie"
         best = self.models[0].objective if self.models else self.best.objective
-        words = f"{count} {what}{of} {lie} within {share} of the best" + (
+        text = f"{count} {what}{of} {lie} within {share} of the best" + (
             f" ({number(best)})" if best is not None else ""
         )
         if self.complete:
-            words += "; there is no other."
+            text += "; there is no other."
         elif self.open:
-            words += f" so far; from {number(self.below)} on there may be more, in {self.open} parts of the search."
+            text += f" so far; there may be more with objectives from {number(self.below)}, in {self.open} open nodes."
         else:
-            words += f"; there are more, from {number(self.below)} on."
+            text += f"; there are more with objectives from {number(self.below)}."
         roles = self.importance()
         every = [name for name in roles.index if roles.loc[name, "models"] == count]
         if every and count > 1:
-            words += f" {listed(every)} {'is' if len(every) == 1 else 'are'} in all of them"
-            words += f", {len(roles) - len(every)} more in some." if len(roles) > len(every) else "."
-        return words
+            text += f" {listed(every)} {'is' if len(every) == 1 else 'are'} in all of them"
+            text += f", {len(roles) - len(every)} more in some." if len(roles) > len(every) else "."
+        return text
 
     def _shown(self) -> pd.DataFrame:
         return self.table()
@@ -182,21 +180,21 @@ def near_optimal(
     progress: bool = False,
     **given: Any,
 ) -> NearOptimal:
-    """Find every selection within a share of the best, with proof that there is no other.
+    """Find every selection within a share of the best, with a proof that there is no other.
 
     Parameters
     ----------
     data : Dataset
-        Scaled here as by ``select``.
+        Scaled as by ``select``.
     model : str
-        One that ``branch-and-cut`` solves: fsp-m, fsp-lambda, fs.
+        A model that ``branch-and-cut`` solves: fsp-m, fsp-lambda, fs.
     within : float
         The share, 0.01 for 1%.
     limit : int
-        Most selections to keep, the best.
+        The largest number of selections to keep; the best are kept.
     scale, **given
         As in ``select``: parameters of the model, side constraints, ``time_limit``, options. At the time limit the
-        selections that are found by then are returned, and the objective from which there may be more.
+        selections found by then are returned, with the objective from which there may be more.
     progress : bool
         Show the current solve and its progress.
 
@@ -237,7 +235,7 @@ def near_optimal(
 
 
 def _read(task: Request, best: Selection, within: float) -> NearOptimal:
-    """Read the classifier of each choice, and leave the best on the model."""
+    """Return the answer with the classifier of each choice; the model then has the values of the best one."""
     near = best.result.details["near"]
     found: list[NearModel] = []
     for choice in near.choices:
@@ -245,10 +243,10 @@ def _read(task: Request, best: Selection, within: float) -> NearOptimal:
         found.append(_model(task, best, choice))
     if near.choices:
         near.choices[0].load()
-    elif best.machine is not None and best.objective is not None:  # the run has ended before the list began
-        used_weights = {name: best.machine.weights[name] for name in best.selected}
+    elif best.classifier is not None and best.objective is not None:  # the run ended before the list began
+        used_weights = {name: best.classifier.weights[name] for name in best.selected}
         bound = -math.inf if best.bound is None else best.bound
-        found.append(NearModel(best.selected, best.objective, bound, used_weights, float(best.machine.b)))
+        found.append(NearModel(best.selected, best.objective, bound, used_weights, float(best.classifier.b)))
     kept, known, sizes = [], {frozenset(m.features) for m in found}, column_sizes(task.data.X)
     for m in found:
         weights = np.array([m.weights.get(name, 0.0) for name in task.data.features])
@@ -263,15 +261,15 @@ def _read(task: Request, best: Selection, within: float) -> NearOptimal:
 
 
 def _model(task: Request, best: Selection, choice: Any) -> NearModel:
-    """Return the classifier whose values the model has now."""
+    """Return the selection and classifier of the current values of the model."""
     assert task.model is not None
     features = [name for name, x in zip(task.data.features, choice.choice, strict=True) if x > 0.5]
     held = replace(best.result, objective=choice.objective, bound=choice.bound, selected=features)
     solution = task.spec.read(task.model, task.data, {**task.parameters, **task.spec.reported_values(task.model)}, held)
-    machine = solution.classifier
-    weights = dict(zip(task.data.features, np.asarray(machine.w).tolist(), strict=True))
+    classifier = solution.classifier
+    weights = dict(zip(task.data.features, np.asarray(classifier.w).tolist(), strict=True))
     objective = choice.objective if solution.objective is None else solution.objective
     return NearModel(
         tuple(features), objective, min(choice.bound, objective), {name: weights[name] for name in features},
-        float(machine.b),
+        float(classifier.b),
     )  # fmt: skip

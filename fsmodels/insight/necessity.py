@@ -8,7 +8,7 @@ With v the best objective that was found, b <= optimum <= v, and a share eps:
 
 The best model remains the best without a feature that it does not use, and with a feature that it uses. If the driver
 can list all selections within eps of the best (``near_optimal``), the list determines most roles at once. Each other
-feature needs one solve, which stops as soon as the role is known and reuses the memory of the driver.
+feature needs one solve, which stops as soon as the role is proven and reuses the memory of the driver.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Role:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Necessity(ProvenAnswer):
-    """Roles of all features, with the best selection and the share of the question."""
+    """Roles of all features, with the best selection; ``within``: the share in the question."""
 
     question = "necessity"
 
@@ -72,11 +72,11 @@ class Necessity(ProvenAnswer):
 
     @property
     def forced(self) -> tuple[str, ...]:
-        """The features that ``force_in`` puts into every model."""
+        """The features of ``force_in``."""
         return tuple(self.best.parameters.get("force_in", ()))
 
     def features(self, role: str) -> list[str]:
-        """Return the features of a role: "in every", "in some", "in none", "open"."""
+        """Return the features with a role: "in every", "in some", "in none", "open"."""
         return [r.feature for r in self.roles if r.role == role]
 
     def price(self, feature: str) -> tuple[float, float]:
@@ -87,9 +87,9 @@ class Necessity(ProvenAnswer):
         return low, max(low, objective - (self.best.bound if self.best.bound is not None else -math.inf))
 
     def table(self) -> pd.DataFrame:
-        """Return a frame with a row a feature: role, bounds and objectives without and with it, and the price.
+        """Return a frame with a row for each feature: role, bounds and objectives without and with it, and the price.
 
-        Shares are of the best objective.
+        Shares are relative to the best objective.
         """
         base = self.best.objective
         lines = []
@@ -111,7 +111,7 @@ class Necessity(ProvenAnswer):
         return pd.DataFrame(lines, index=pd.Index([r.feature for r in self.roles], name="feature"))
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the price of each feature as a share of the best; pale parts are not proven. Return the Axes."""
+        """Draw the price of each feature relative to the best objective, the unproven part pale; return the Axes."""
         base = abs(self.best.objective or 1.0)
         order = sorted(self.roles, key=lambda r: -self.price(r.feature)[0])[:MOST_BARS]
         ax = axes(ax, 1 + 0.25 * len(order))
@@ -124,12 +124,12 @@ class Necessity(ProvenAnswer):
         ax.set_yticks(range(len(order)), [f"{clipped(r.feature)} ({r.role})" for r in order])
         ax.invert_yaxis()
         ax.margins(y=0.02)
-        ax.set_xlabel(f"price of leaving it out, in the best objective\n(dotted: {about(self.within)} of it)")
+        ax.set_xlabel(f"price of leaving it out, relative to the best objective\n(dotted: {about(self.within)})")
         return ax
 
     @property
     def sentence(self) -> str:
-        """The answer for a reader who does not know duality."""
+        """The answer without terms of duality."""
         most = self.best.parameters.get("max_features")
         what = "model" if most is None else f"model of at most {most} features"
         share = about(self.within)
@@ -144,16 +144,16 @@ class Necessity(ProvenAnswer):
         if none := self.features(NONE):
             parts.append(f"{len(none)} {'is' if len(none) == 1 else 'are'} in none")
         if left := self.features(OPEN):
-            parts.append(f"of {listed(left)} it is open")
+            parts.append(f"{listed(left)} {'is' if len(left) == 1 else 'are'} open")
         if forced:
             parts.append(f"{listed(forced)} {'is' if len(forced) == 1 else 'are'} forced in (force_in)")
-        words = "; ".join(parts) + "."
-        words = words[0].upper() + words[1:] if not every else words
+        text = "; ".join(parts) + "."
+        text = text[0].upper() + text[1:] if not every else text
         if every:
             dearest = max(every, key=lambda name: self.price(name)[0])
             short = share_of(self[dearest].without[0], self.best.objective or 0.0)
-            words += f" Without {dearest} no {what} comes within {about(short)} of the best."
-        return words if not self.stopped else f"{words} {self.stopped}"
+            text += f" Without {dearest} no {what} comes within {about(short)} of the best."
+        return text if not self.stopped else f"{text} {self.stopped}"
 
     def _shown(self) -> pd.DataFrame:
         return self.table()
@@ -194,20 +194,20 @@ def necessity(
     Parameters
     ----------
     data : Dataset
-        Scaled here as by ``select``.
+        Scaled as by ``select``.
     model : str
-        One with a proven bound.
+        A model with a proven bound.
     within : float
         The share, 0.01 for 1%.
     features : names, optional
         The features whose roles are proven; by default all.
     prices : bool
-        Whether the price of a feature of the best model is solved to the gap. If not, a solve stops as soon as the
-        role is known.
+        Solve for the price of each feature of the best model to the gap. If False, a solve stops as soon as the role
+        is proven.
     scale, **given
         As in ``select``: parameters of the model, side constraints, ``solver``, options.
     time_limit : float, optional
-        Seconds for all solves together; the other features are "open" then, with the bounds that are proven.
+        Seconds for all solves together; the remaining features are "open", with the proven bounds.
     progress : bool
         Show the current solve and its progress.
 
@@ -225,14 +225,14 @@ def necessity(
     Examples
     --------
     >>> import fsmodels as fs
-    >>> asked = fs.necessity(fs.load_dataset("bupa"), max_features=3, within=0.01)
-    >>> asked.features("in every")
+    >>> answer = fs.necessity(fs.load_dataset("bupa"), max_features=3, within=0.01)
+    >>> answer.features("in every")
     ['sgpt', 'sgot']
     """
     name, within = bounded(model), positive("within", within, "a share of the objective, 0.01 for 1%")
     prices = switch("prices", prices, "the prices of the features of the best model")
     if "callback" in given:
-        raise ParameterError("callback is taken by necessity itself: leave it out.")
+        raise ParameterError("callback is used by necessity itself: leave it out.")
     with interrupt.run(), one_clock(), watching.shown(progress):
         task = Request.of(data, name, scale=scale, **given)
         names = task.data.features
@@ -259,14 +259,15 @@ def necessity(
         search = _Search(task, best, within, clock, prices)
         roles: dict[str, Role] = {}
         try:
-            # First the features of the best: the selections found without them contain others.
+            # The features of the best come first: the selections without them contain other features.
             order = sorted(requested, key=lambda name: name not in best.selected)
             for feature in watching.each(order, "feature", str):
                 roles[feature] = search.role(feature)
         except KeyboardInterrupt:
             pass
-        stopped = "Stopped early: of the rest nothing more is known." if len(roles) < len(requested) else ""
-        known = tuple(roles[f] if f in roles else search.unexamined(f) for f in requested)
+        stopped = "Stopped early: the other roles are not known." if len(roles) < len(requested) else ""
+        open_role = (search.known[0], math.inf)
+        known = tuple(roles[f] if f in roles else search.role_of(f, OPEN, open_role) for f in requested)
         return Necessity(best, within, known, clock.elapsed, stopped)
 
 
@@ -274,8 +275,8 @@ def necessity(
 class _Search:
     """Search for the roles, one feature after another.
 
-    ``known``: (bound, objective) of the best. ``limits``: objective up to which a model is certainly within the share,
-    and from which it certainly is not.
+    ``known``: (bound, objective) of the best. ``limits``: the objective up to which a model is proven to be within the
+    share, and the one from which it is proven not to be.
     """
 
     task: Request
@@ -283,7 +284,7 @@ class _Search:
     within: float
     clock: Clock
     prices: bool
-    met: list[Level] = field(default_factory=list)
+    solves: list[Level] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         assert self.best.objective is not None
@@ -305,40 +306,36 @@ class _Search:
             return None
         else:
             role, other = EVERY if selected else NONE, (bound, math.inf)
-        return self._of(feature, role, other)
+        return self.role_of(feature, role, other)
 
     def role(self, feature: str) -> Role:
-        """Return the role of a feature: solve without it if the best model has it, otherwise with it."""
+        """Return the role of a feature; solve without it if the best model has it, otherwise with it."""
         if (known := self.listed(feature)) is not None:
             return known
         selected = feature in self.best.selected
         near, far = self.limits
-        has = next((one for one in self.met if feature in one.selected and one.objective <= near), None)
+        has = next((one for one in self.solves if feature in one.selected and one.objective <= near), None)
         if has is not None and not selected:
-            return self._of(feature, SOME, (self.known[0], has.objective))
+            return self.role_of(feature, SOME, (self.known[0], has.objective))
         if self.clock.over or interrupt.pressed():
             raise KeyboardInterrupt
 
-        def settled(row: dict[str, Any]) -> bool:
-            bound, met = row["Bound"], row["Incumbent"]
-            return (bound is not None and bound > far) or (met is not None and met <= near)
+        def is_decided(row: dict[str, Any]) -> bool:
+            bound, incumbent = row["Bound"], row["Incumbent"]
+            return (bound is not None and bound > far) or (incumbent is not None and incumbent <= near)
 
         assert self.task.model is not None
-        stop = None if self.prices and selected else settled
+        stop = None if self.prices and selected else is_decided
         with fixed(self.task.model.sigma[feature], 0 if selected else 1):
             found = Level.of(self.task.changed(callback=stop, time_limit=self.clock.left).solve())
-        self.met.append(found)
-        other = max(self.known[0], found.bound), found.objective  # a row more can only cost: the best bound holds too
+        self.solves.append(found)
+        other = max(self.known[0], found.bound), found.objective  # the bound of the best holds with a further row too
         out = EVERY if selected else NONE
         role = out if other[0] > far else SOME if max(other[1], self.known[1]) <= near else OPEN
-        return self._of(feature, role, other)
+        return self.role_of(feature, role, other)
 
-    def unexamined(self, feature: str) -> Role:
-        """Return the role that follows from the best selection alone."""
-        return self._of(feature, OPEN, (self.known[0], math.inf))
-
-    def _of(self, feature: str, role: str, other: tuple[float, float]) -> Role:
-        """Return a role; ``other``: (bound, objective) with the choice that the best selection does not make."""
+    def role_of(self, feature: str, role: str, other: tuple[float, float]) -> Role:
+        """Return a role; ``other``: (bound, objective) of the models that differ from the best in this feature."""
         selected = feature in self.best.selected
         return Role(feature, role, selected, *((other, self.known) if selected else (self.known, other)))
 

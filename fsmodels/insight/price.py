@@ -26,7 +26,7 @@ from solvers.facts.base import built_of
 from solvers.pictures import clipped
 from solvers.values import inactive
 
-TELLING = 100.0  # times the best: a larger share is that of a best near 0, and is not shown
+LARGEST_SHARE = 100.0  # larger shares belong to a best objective near 0 and are not shown
 TIGHT = 1e-6  # relative to the size of a row: the tolerance of a tight row
 
 
@@ -34,8 +34,8 @@ TIGHT = 1e-6  # relative to the size of a row: the tolerance of a tight row
 class Price:
     """Price of one side constraint, which is proven to lie between ``least`` and ``most``.
 
-    ``binding``: whether the best selection with the row reaches one of its sides. ``along``: the objective at other
-    limits of the row, (limit, point), if they were given.
+    ``kept``, ``dropped``: the solve with the row and without it. ``binding``: True if the row is tight at the best
+    selection. ``along``: the solves at other limits of the row, (limit, solve).
     """
 
     row: str
@@ -58,7 +58,7 @@ class Price:
 
     @property
     def sentence(self) -> str:
-        """The price for a reader who does not know duality, and the objective at the other limits."""
+        """The price without terms of duality, and the objective at the other limits."""
         levels = "; ".join(
             f"at {limit:g}: {_between(at.bound, at.objective)}"
             if math.isfinite(at.objective)
@@ -70,20 +70,20 @@ class Price:
     @property
     def _priced(self) -> str:
         if self.kept.status is SolutionStatus.INFEASIBLE:
-            return f'With "{self.row}" no selection is possible; without it the best reaches {self._dropped}.'
+            return f'With "{self.row}" no selection is possible; without it the best objective is {self._dropped}.'
         base = self.dropped.bound
         low, high = share_of(base + self.least, base), share_of(base + self.most, base)
         if self.most <= 1e-6 * abs(self.kept.objective):
             return f'"{self.row}" costs nothing: the best without it is no better.'
         shares = about(high) if about(low) == about(high) else f"{about(low)} to {about(high)}"
-        is_telling = high <= TELLING
         if not math.isfinite(self.most):
             least = f": at least {number(self.least)} is proven" if self.least > 0 else ""
-            return f'What "{self.row}" costs is not known in this time{least}.'
+            return f'The price of "{self.row}" is not known within this time{least}.'
         if self.least <= 0:
-            share = f" ({about(high)})" if is_telling else ""
+            share = f" ({about(high)})" if high <= LARGEST_SHARE else ""
             return f'"{self.row}" costs at most {number(self.most)}{share}; perhaps nothing.'
-        best = f"{shares} of the best without it, {self._dropped}" if is_telling else f"without it {self._dropped}"
+        best = f"{shares} of the best without it, " if high <= LARGEST_SHARE else "without it "
+        best += self._dropped
         return f'"{self.row}" costs {_between(self.least, self.most)} ({best}).'
 
     @property
@@ -93,7 +93,7 @@ class Price:
 
 @dataclass(frozen=True, repr=False)
 class Prices(BaseAnswer, Sequence[Price]):
-    """Prices of side constraints, the dearest first."""
+    """Prices of side constraints, the highest first."""
 
     prices: tuple[Price, ...]
 
@@ -104,7 +104,7 @@ class Prices(BaseAnswer, Sequence[Price]):
         return len(self.prices)
 
     def table(self) -> pd.DataFrame:
-        """Return a frame with a row a side constraint: objective and bound with and without it, price, binding."""
+        """Return a frame with a row for each side constraint: objectives and bounds with and without it, its price."""
         return pd.DataFrame(
             {
                 "with": [p.kept.objective for p in self],
@@ -119,7 +119,7 @@ class Prices(BaseAnswer, Sequence[Price]):
         )
 
     def along(self) -> pd.DataFrame:
-        """Return the objective at the limits that were asked for, by row and limit."""
+        """Return a frame with the objective at other limits, by row and limit."""
         lines = [
             {"row": p.row, "limit": limit, "objective": at.objective, "bound": at.bound, "selected": list(at.selected)}
             for p in self
@@ -130,7 +130,7 @@ class Prices(BaseAnswer, Sequence[Price]):
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw each price's interval, or of one row the objective over its limit; return the Axes."""
+        """Draw the interval of each price, or the objective over the limit of a single row; return the Axes."""
         ax = axes(ax)
         if len(self) == 1 and self[0].along:
             limits = [limit for limit, _ in self[0].along]
@@ -147,10 +147,10 @@ class Prices(BaseAnswer, Sequence[Price]):
         ax.barh(places, [high - low for low, high in zip(least, most, strict=True)], left=least, alpha=0.3)
         for place, p in enumerate(self):
             if not math.isfinite(p.most):
-                ax.text(cap, place, "no end ", ha="right", va="center")
+                ax.text(cap, place, "no bound ", ha="right", va="center")
         ax.set_yticks(places, [clipped(p.row) for p in self])
         ax.invert_yaxis()
-        ax.set_xlabel("price in the objective; pale: not settled")
+        ax.set_xlabel("price in the objective (pale: not proven)")
         return ax
 
     @property
@@ -192,7 +192,7 @@ def price_of(
     progress: bool = False,
     **options: Any,
 ) -> Prices:
-    """Prove the prices of side constraints: solve the model with all of them, and without each.
+    """Prove the prices of side constraints: solve the model with all of them, and without each one.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def price_of(
         Constraints of the model; an indexed constraint counts as one. By default all constraints on ``model.sigma``
         alone, and those that were added to the model of a builder.
     at : numbers, or mapping row -> numbers
-        Other limits of a row ``... <= limit`` at which the model is solved too, such as other budgets.
+        Other limits of a row ``... <= limit`` for which the model is solved too, such as other budgets.
     solver, **options
         As for ``fs.solve``. A driver with a memory reuses it in each solve.
     time_limit : float, optional
@@ -218,7 +218,7 @@ def price_of(
     Raises
     ------
     ParameterError
-        A name is no active constraint; ``at`` for a row without an upper side; the model maximises.
+        A name is no active constraint; ``at`` for a row without an upper limit; the model maximises.
     ModelError
         There is no row on ``model.sigma`` alone.
     SolverError
@@ -234,12 +234,12 @@ def price_of(
     """
     if not isinstance(model, BlockData):
         raise ParameterError(
-            f"price_of asks about the rows of a model and got {type(model).__name__}: give found.model, or what "
-            "fs.fsp.fsp_m and the other builders return."
+            f"price_of needs a model and got {type(model).__name__}: give found.model, or the model of fs.fsp.fsp_m or "
+            "another builder."
         )
     objectives = list(model.component_data_objects(pyo.Objective, active=True))
     if len(objectives) == 1 and not objectives[0].is_minimizing():
-        raise ParameterError("price_of needs a model that minimises: turn the sign of its objective.")
+        raise ParameterError("price_of needs a model that minimises: change the sign of its objective.")
     named = [_row(model, name) for name in ([rows] if isinstance(rows, str) else rows or _side_rows(model))]
     limits = _limits(at, named)
     if "memory" in driver_options(model, solver):
@@ -295,7 +295,7 @@ def _row(model: pyo.ConcreteModel, name: str) -> Any:
 
 
 def _side_rows(model: pyo.ConcreteModel) -> list[str]:
-    """Return the names of the constraints on sigma alone, and of those that the builder did not add."""
+    """Return the names of the constraints on sigma alone, and of those that were added to a builder's model."""
     sigma = {id(v) for v in model.sigma.values()} if model.component("sigma") is not None else set()
     facts = facts_of(model)
     proven = facts is not None and facts.certificate is not None and facts.certificate.built is not None
@@ -310,7 +310,7 @@ def _side_rows(model: pyo.ConcreteModel) -> list[str]:
         )
     ]
     if not found:
-        raise ModelError("The model has no active constraint on sigma alone: name the constraints whose price you ask.")
+        raise ModelError("The model has no active constraint on sigma alone: name the constraints to price.")
     return found
 
 
@@ -318,19 +318,19 @@ def _limits(at: Any, rows: list[Any]) -> dict[str, list[float]]:
     """Return the given limits by row."""
     given = dict(at) if isinstance(at, Mapping) else {rows[0].name: list(at)} if list(at) else {}
     if not isinstance(at, Mapping) and given and len(rows) > 1:
-        raise ParameterError("at: several rows are asked about: give a mapping from row to limits.")
+        raise ParameterError("at: there are several rows: give a mapping from rows to limits.")
     by_name = {row.name: row for row in rows}
     if unknown := [name for name in given if name not in by_name]:
-        raise ParameterError(f"at names {listed(unknown)}: give rows that are asked about, {listed(by_name)}.")
+        raise ParameterError(f"at names {listed(unknown)}: give priced rows, {listed(by_name)}.")
     for name in given:
         row = by_name[name]
         if row.is_indexed() or row.upper is None or row.lower is not None:
-            raise ParameterError(f'at: "{name}" has no upper side alone, so no limit to move: leave it out.')
+            raise ParameterError(f'at: "{name}" is not a single row with an upper limit only: leave it out.')
     return {name: sorted(float(x) for x in values) for name, values in given.items()}
 
 
 def _reached(row: Any) -> bool:
-    """Return True if the values on the model reach a side of the row."""
+    """Return True if a side of the row is tight at the values of the model."""
     for part in active(row):
         body = pyo.value(part.body)
         for side in (part.lower, part.upper):

@@ -1,4 +1,4 @@
-"""Solves of one model under temporary edits: the record of a solve, the edits, and the base class of their answers."""
+"""Repeated solves of one model under temporary edits: their records, the edits, and the base class of answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CLOSE = 5e-4  # smaller shares are not printed as numbers
 
 @dataclass(frozen=True)
 class Level:
-    """A solve: ``objective`` that is attained, ``bound`` that is proven, ``status``, ``selected``, ``seconds``.
+    """Record of a solve: best ``objective``, proven ``bound``, ``status``, ``selected``, ``seconds``.
 
     ``objective`` is infinite if no selection was found; ``bound`` too if none is possible.
     """
@@ -54,7 +54,7 @@ class Level:
 
 
 class ProvenAnswer(BaseAnswer):
-    """Base class of answers about the best selection of a model; ``within`` is the share that the question is about."""
+    """Base class of answers about the best selection of a model; ``within``: the relative distance in the question."""
 
     question: ClassVar[str]
     best: Selection
@@ -76,7 +76,7 @@ class ProvenAnswer(BaseAnswer):
 
 @contextmanager
 def fixed(variable: Any, value: float) -> Iterator[None]:
-    """Fix a variable by its bounds, which a driver treats as a bound of a node."""
+    """Fix a variable by its bounds, which drivers handle like the bounds of a node."""
     before = variable.bounds
     variable.bounds = (value, value)
     try:
@@ -114,14 +114,14 @@ def bounded(model: str) -> str:
     if not spec.proves_bound:
         able = listed(name for name, other in MODELS.items() if other.proves_bound)
         raise ParameterError(
-            f'Model "{spec.name}" proves no bound, so nothing can be held against it: use one of {able}; '
-            f'"{spec.exact_model}" is exact for what it seeks.'
+            f'Model "{spec.name}" proves no bound, so there is no best selection to compare with: use one of {able}; '
+            f'"{spec.exact_model}" is its exact model.'
         )
     return spec.name
 
 
 def share_of(more: float, base: float) -> float:
-    """Return how much ``more`` is above ``base``, as a share of the size of ``base``; 0 where both are nearly 0."""
+    """Return the increase from ``base`` to ``more`` relative to the size of ``base``; 0 if both are nearly 0."""
     if abs(more - base) <= 1e-12 * max(abs(more), abs(base)):
         return 0.0
     return (more - base) / abs(base) if base else math.copysign(math.inf, more - base)
@@ -130,5 +130,5 @@ def share_of(more: float, base: float) -> float:
 def about(share: float) -> str:
     """Return a share as text: "7.2%", "0%"."""
     if not math.isfinite(share):
-        return "any number of times"
+        return "an unlimited share"
     return f"{100 * share:.3g}%" if abs(share) >= CLOSE else "0%" if abs(share) < 5e-7 else "less than 0.05%"

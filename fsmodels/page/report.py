@@ -1,4 +1,4 @@
-"""``fs.report``: a selection with its errors, its proof and the origin of its data on one self-contained page."""
+"""``fs.report``: a self-contained page with a selection, its errors, its proof and the origin of its data."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from fsmodels.datasets.diagnose import remarks
 from fsmodels.errors import ParameterError
 from fsmodels.page.stages import TITLES, Findings, Plan, work
 from fsmodels.selection.catalogue import find
-from fsmodels.selection.report import INTERNAL, facts, number, percent, rows_of_weights, versions, word_for_weights
+from fsmodels.selection.report import INTERNAL, facts, number, percent, rows_of_weights, versions, weight_label
 from fsmodels.selection.request import Request
-from fsmodels.selection.rows import as_words
+from fsmodels.selection.rows import with_keywords
 from fsmodels.selection.selection import Selection, write_text
 from fsmodels.text import listed
 from fsmodels.version import __version__
@@ -44,16 +44,16 @@ TIME_LIMIT = 30.0  # s, of each solve
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Page:
-    """A page about a selection.
+    """HTML page about a selection.
 
     Attributes
     ----------
     found : Selection
     html : str
-        The page, self-contained.
+        The self-contained page.
     findings : Findings
-        The answers: ``errors``, ``rivals``, ``path``, ``necessity``, ``prices``, ``certified``; ``missing`` has the
-        reason of each part that is not there.
+        The results: ``errors``, ``rivals``, ``path``, ``necessity``, ``prices``, ``certified``; ``missing`` has the
+        reason for each missing part.
     """
 
     found: Selection
@@ -61,7 +61,7 @@ class Page:
     findings: Findings
 
     def save(self, path: str | Path) -> None:
-        """Write the page; an old file is replaced completely or not at all.
+        """Write the page; an existing file is replaced completely or not at all.
 
         Raises
         ------
@@ -91,7 +91,7 @@ def report(
     progress: bool = False,
     **given: Any,
 ) -> Page:
-    """Select, and write one page: features, held-out errors, the proof, other numbers of features, what-ifs.
+    """Select, and write one page: features, held-out errors, proof, other numbers of features, what-if questions.
 
     The page is one HTML file without scripts and without links to other files. The run takes at most ``time_limit``
     for the selection, for each fold of each of two cross-validations, and for each path over the numbers of features.
@@ -102,13 +102,12 @@ def report(
     model : str
         As in ``select``.
     cv : int
-        Folds for the errors on samples held out, of the model, of the SVM on all features and of recursive
-        elimination; 0 leaves them out.
+        Folds for the held-out errors of the model, of the SVM on all features and of recursive elimination; 0 for no
+        errors.
     max_path : int, optional
-        The largest number of features of the path; by default twice ``max_features``, 10 at most. 0 leaves the path
-        out.
+        The largest number of features of the path; by default twice ``max_features``, at most 10. 0 for no path.
     what_ifs : float, optional
-        Seconds for the costs of features and side constraints; by default ``time_limit``. 0 leaves them out.
+        Seconds for the costs of features and side constraints; by default ``time_limit``. 0 for no costs.
     n_jobs : int
         Workers for the folds.
     time_limit : float, optional
@@ -118,14 +117,14 @@ def report(
     source : str or Path, optional
         The file of the data, whose hash is on the page; by default the hash is that of the values.
     progress : bool
-        Show which part is running.
+        Show the current part.
     **given
         As in ``select``: parameters of the model, side constraints, ``solver``, options, ``seed``.
 
     Returns
     -------
     Page
-        After Ctrl-C with the parts that were finished.
+        After Ctrl-C with the parts finished by then.
 
     Raises
     ------
@@ -157,7 +156,7 @@ def report(
 
 
 def reported(plan: Plan, origin: Provenance) -> Page:
-    """Run all parts and fill the template."""
+    """Compute all parts and render the page."""
     with interrupt.run():
         done = work(plan)
         with interrupt.finishing():
@@ -172,14 +171,14 @@ def _call(model: str, words: dict[str, Any]) -> str:
 
 
 SHOWN = 60  # rows of a table
-SIZE = 4.3, 3.1  # inches of a figure: text of 10 points is legible on a telephone
-VISIBLE = "\n\t\u200c\u200d"  # control characters that stay: the last two join letters
+SIZE = 4.3, 3.1  # inches of a figure, so that text is legible on a telephone
+VISIBLE = "\n\t\u200c\u200d"  # control characters that are kept: the last two join letters
 FACTS = ["fact", "value"]  # columns
 
 
 @dataclass
 class Section:
-    """A section of the page. ``tables``: captions and frames; ``figures``: descriptions and sources of images."""
+    """Section of the page. ``tables``: captions and frames; ``figures``: descriptions and sources of images."""
 
     key: str
     title: str
@@ -207,7 +206,7 @@ def render(done: Findings, origin: Provenance) -> str:
 
 
 def legible(text: str) -> str:
-    """Return text without control characters and without those that change the direction of what follows."""
+    """Return text without control characters, including those that change the direction of text."""
     hidden = {c for c in set(text) - set(VISIBLE) if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co")}
     return text.translate(dict.fromkeys(map(ord, hidden), "\ufffd"))
 
@@ -246,7 +245,7 @@ def _frame(rows: Iterable[Iterable[Any]], columns: list[str]) -> pd.DataFrame:
 
 
 def _features(done: Findings, origin: Provenance) -> Section:
-    found, word = done.found, word_for_weights(done.found)
+    found, word = done.found, weight_label(done.found)
     rows = rows_of_weights(found)
     rows = rows if len(rows) <= SHOWN else [*rows[: SHOWN - 1], rows[-1]]
     caption = "The largest weights first" if len(rows) < SHOWN else f"The {SHOWN - 1} largest weights"
@@ -322,7 +321,7 @@ def _what_ifs(done: Findings) -> Section:
         costs.columns = ["role", "cost, at least", "cost, at most", "share of the objective, at least"]
         section.tables.append(("What leaving out each feature costs in the objective", costs))
     if done.prices is not None:
-        section.sentences += [as_words(price.sentence, done.found.parameters) for price in done.prices]
+        section.sentences += [with_keywords(price.sentence, done.found.parameters) for price in done.prices]
     return section
 
 
@@ -330,7 +329,7 @@ def _data(done: Findings, origin: Provenance) -> Section:
     found, data = done.found, done.found.data
     rows = {
         "data": repr(data), "target": origin.target, "columns left out": origin.dropped,
-        "columns aside": tuple(data.aside), "categories": tuple(data.categories), "products": tuple(data.products),
+        "columns set aside": tuple(data.aside), "categories": tuple(data.categories), "products": tuple(data.products),
         "model": f"{found.name}: {find(found.name).title}", **found.parameters,
     }  # fmt: skip
     known = [(name, value) for name, value in rows.items() if value is not None and value != ()]
@@ -358,12 +357,11 @@ ALWAYS = ("scipy", "pandas", "scikit-learn", "matplotlib")  # packages that ever
 
 @dataclass(frozen=True)
 class Provenance:
-    """The origin of a report, apart from the data themselves.
+    """Origin of a report.
 
     ``command``: the command or call that makes the same report again. ``files``: path, size in bytes and SHA-256 of
-    the data file and of others that were read; without any, ``values`` is the hash of the data in memory.
-    ``target``, ``dropped``: columns. ``notes``: remarks on the data. ``concepts``: returns the selected
-    instances if samples are bags.
+    the files that were read; without files, ``values`` is the hash of the data in memory. ``target``, ``dropped``:
+    columns. ``notes``: remarks on the data. ``concepts``: returns the selected instances if samples are bags.
     """
 
     command: str
@@ -376,7 +374,7 @@ class Provenance:
 
     @classmethod
     def read(cls, command: str, paths: Iterable[str | Path], **facts: Any) -> Provenance:
-        """Return the origin of files that are read now. Raises ParameterError: a file cannot be read."""
+        """Return the origin with the hashes of files. Raises ParameterError: a file cannot be read."""
         return cls(command, files=tuple(map(_hashed, dict.fromkeys(paths))), **facts)
 
 
@@ -390,7 +388,7 @@ def _hashed(path: str | Path) -> tuple[str, int, str]:
 
 
 def values_hash(data: Dataset) -> str:
-    """Return the hash of values and labels, as in certificates; of sparse data as CSR."""
+    """Return the hash of values and labels, as in certificates; for sparse data that of the CSR arrays."""
     if not data.is_sparse:
         return str(described(data)["sha256"])
     hashed = hashlib.sha256()
@@ -400,7 +398,7 @@ def values_hash(data: Dataset) -> str:
 
 
 def software(found: Selection) -> dict[str, str]:
-    """Return versions by name, and the system."""
+    """Return the versions of packages and solvers, and the system."""
     known = {name: version for name, version in versions(found).items() if version}
     for name in ALWAYS:
         known.setdefault(name, importlib.metadata.version(name))

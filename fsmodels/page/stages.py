@@ -1,4 +1,4 @@
-"""The parts of a report in order: each has its share of the time, and Ctrl-C keeps those that are done."""
+"""Computation of the parts of a report in order, with time limits; Ctrl-C keeps the finished parts."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from solvers.clock import Clock, own_clock
 
 TITLES = {"errors": "Errors on new samples", "path": "Other numbers of features", "what_ifs": "What if"}
 POINTS = 10  # of a path, at most, by default
-SLOW = 300, 20_000  # features, samples: above them recursive elimination takes minutes
-MOST_FEATURES = 12  # that are left out one by one
+SLOW = 300, 20_000  # features, samples: above these recursive elimination takes minutes
+MOST_FEATURES = 12  # features that are left out one by one
 FEW = 10  # samples of a class, below which errors are rough
-OTHERS = ("validation", "choose_by", "callback", "memory")  # parameters of select that a report cannot take
+OTHERS = ("validation", "choose_by", "callback", "memory")  # parameters of ``select`` that a report does not take
 STOPPED = "Not measured: the report was stopped before."
 
 
@@ -41,9 +41,9 @@ STOPPED = "Not measured: the report was stopped before."
 class Plan:
     """A request, with the further parts of a report.
 
-    ``cv``: folds, 0 for none. ``most``: the largest number of features of the path, 0 for none. ``what_ifs``: seconds
-    for these questions, 0 for none; None without a limit. ``time_limit``: seconds of each solve, None without.
-    ``seed``: of the folds.
+    ``cv``: folds, 0 for none. ``most``: the largest number of features of the path, 0 for no path. ``what_ifs``:
+    seconds for what-if questions, 0 for none; None without a limit. ``time_limit``: seconds of each solve, None without
+    a limit. ``seed``: of the folds.
     """
 
     request: Request
@@ -65,22 +65,22 @@ class Plan:
         time_limit: float | None,
         n_jobs: int,
     ) -> Plan:
-        """Return the plan, checked before anything takes time. Raises ParameterError, DataError."""
+        """Return the plan after checks of all parameters. Raises ParameterError, DataError."""
         spec, data = request.spec, request.data
         for word in OTHERS:
             if request.options.get(word) is not None:
                 raise ParameterError(f"report does not take {word}, a parameter of one solve: leave it out.")
         if spec.runs_solver and time_limit is not None and not 0 < number(time_limit) < math.inf:
             raise ParameterError(f"time_limit={time_limit!r} is not allowed: give seconds above 0, or None.")
-        seed = request.words.get("seed")
+        seed = request.arguments.get("seed")
         if not spec.runs_solver and "seed" not in spec.parameters:
             options = {name: value for name, value in request.options.items() if name != "seed"}
-            request = replace(request, options=options)  # the seed is of the folds alone
+            request = replace(request, options=options)  # the seed is only for the folds
         if cv != 0:
             try:
                 fold_rows(data.y, cv, seed or 0, "cv")
             except ParameterError as error:
-                raise ParameterError(f"{error} Or leave the held-out error out with cv=0.") from None
+                raise ParameterError(f"{error} Or omit the held-out error with cv=0.") from None
         if what_ifs is not None and not 0 <= number(what_ifs) < math.inf:
             raise ParameterError(f"what_ifs={what_ifs!r} is not allowed: give seconds, 0 for none.")
         request = request.scaled()
@@ -95,7 +95,7 @@ class Plan:
 
     @property
     def sizes(self) -> list[int]:
-        """The numbers of features of the path, with the number requested."""
+        """The numbers of features of the path, including the requested number."""
         every = max(1, math.ceil(self.most / POINTS))
         allowed = int(self.request.parameters["max_features"])
         sizes = {*range(1, self.most + 1, every), self.most, allowed}
@@ -103,7 +103,7 @@ class Plan:
 
     @property
     def longest(self) -> float | None:
-        """Seconds that all solves may take together; None without a limit."""
+        """The largest total time of all solves in seconds; None without a limit."""
         if self.time_limit is None or self.what_ifs is None or not self.request.spec.runs_solver:
             return None
         rounds = math.ceil(self.cv / max(1, self.n_jobs))
@@ -117,11 +117,11 @@ class Plan:
 
 @dataclass
 class Findings:
-    """The answers of a report.
+    """The results of a report.
 
-    ``errors``: held-out errors of the model; ``rivals``: of others. ``path``: objective and errors by number of
-    features. ``necessity``, ``prices``: what a feature and a side constraint cost. ``certified``: how far the selection
-    of a heuristic is from the best. ``missing``: why a part is missing.
+    ``errors``: held-out errors of the model; ``rivals``: of other models. ``path``: objective and errors by number of
+    features. ``necessity``, ``prices``: costs of features and side constraints. ``certified``: distance of a heuristic
+    selection from the best. ``missing``: the reason for each missing part.
     """
 
     plan: Plan
@@ -137,7 +137,7 @@ class Findings:
 
     @property
     def summary(self) -> list[str]:
-        """The selection, its held-out error with warnings, and the parts that are missing, a sentence each."""
+        """Sentences on the selection, its held-out error with warnings, and the missing parts."""
         found, held = self.found, self.errors
         lines = [report.headline(found), f"Selected: {listed(found.table().index) or 'none'}."]
         if held is not None:
@@ -156,7 +156,7 @@ class Findings:
 
 
 def work(plan: Plan) -> Findings:
-    """Run all parts. Raises NoSelection: nothing was selected; and as ``select``."""
+    """Compute all parts. Raises NoSelection: there is no selection; and as ``select``."""
     with interrupt.run():
         with progress.doing("selecting"):
             task, found = _selected(plan)
@@ -183,7 +183,7 @@ def work(plan: Plan) -> Findings:
 
 
 def _selected(plan: Plan) -> tuple[Request, Selection]:
-    """Solve; return the task too, whose memory later solves use."""
+    """Solve; return the request, whose memory later solves use, and the selection."""
     with own_clock():
         with interrupt.raising():
             task = plan.request.changed(**plan.limited(plan.time_limit)).build().with_memory()
@@ -191,31 +191,31 @@ def _selected(plan: Plan) -> tuple[Request, Selection]:
 
 
 def _errors(done: Findings) -> None:
-    """Measure the model, the SVM on all features and recursive elimination."""
+    """Compute held-out errors of the model, of the SVM on all features and of recursive elimination."""
     plan = done.plan
     if not plan.cv:
         done.missing["errors"] = "Not measured: cv = 0."
         return
     request = plan.request
-    done.errors = _judged(plan, request.spec.name, {**request.words, **plan.limited(plan.time_limit)})
-    for name, words in _rivals(done):
+    done.errors = _held_out_errors(plan, request.spec.name, {**request.arguments, **plan.limited(plan.time_limit)})
+    for name, arguments in _rivals(done):
         try:
-            done.rivals.append(_judged(plan, name, words))
+            done.rivals.append(_held_out_errors(plan, name, arguments))
         except Error as error:
             done.missing[name] = str(error)
 
 
-def _judged(plan: Plan, model: str, words: Mapping[str, Any]) -> CrossValidated:
+def _held_out_errors(plan: Plan, model: str, arguments: Mapping[str, Any]) -> CrossValidated:
     """Cross-validate a model. Raises KeyboardInterrupt if Ctrl-C left folds out."""
     with progress.doing(model):
-        held = over_folds(plan.request.data, model, words, Folds(plan.cv, seed=plan.seed, n_jobs=plan.n_jobs))
+        held = over_folds(plan.request.data, model, arguments, Folds(plan.cv, seed=plan.seed, n_jobs=plan.n_jobs))
     if len(held.runs) < held.planned:
         raise KeyboardInterrupt
     return held
 
 
 def _rivals(done: Findings) -> list[tuple[str, dict[str, Any]]]:
-    """Return models to compare with, and their parameters: with the same C if they have one."""
+    """Return the models to compare with, and their parameters, with the same C."""
     plan, request, given = done.plan, done.plan.request, done.found.parameters
     C, data = {"C": given["C"]} if "C" in given else {}, request.data
     rivals: list[tuple[str, dict[str, Any]]] = []
@@ -234,13 +234,13 @@ def _path(done: Findings) -> None:
         done.missing["path"] = f"Not measured: {'max_path = 0' if known else 'there is no max_features'}."
         return
     limit = None if plan.time_limit is None else plan.time_limit / len(plan.sizes)
-    words = {**request.words, "max_features": plan.sizes, **plan.limited(limit)}
+    arguments = {**request.arguments, "max_features": plan.sizes, **plan.limited(limit)}
     folds = fold_rows(request.data.y, plan.cv, plan.seed) if plan.cv else None
-    done.path = path(request.data, request.spec.name, folds=folds, n_jobs=plan.n_jobs, **words)
+    done.path = path(request.data, request.spec.name, folds=folds, n_jobs=plan.n_jobs, **arguments)
 
 
 def _what_ifs(done: Findings, task: Request) -> None:
-    """Prove what each selected feature and each side constraint costs, or how far a heuristic is from the best."""
+    """Prove the costs of selected features and side constraints, or the distance of a heuristic from the best."""
     plan, found, request = done.plan, done.found, done.plan.request
     if plan.what_ifs == 0:
         done.missing["what_ifs"] = "Not measured: what_ifs = 0."
@@ -256,7 +256,7 @@ def _what_ifs(done: Findings, task: Request) -> None:
         if free:
             done.necessity = necessity(
                 request.data, request.spec.name, features=free[:MOST_FEATURES],
-                time_limit=clock.left / 2 if rows and clock.left else clock.left, **memory, **request.words,
+                time_limit=clock.left / 2 if rows and clock.left else clock.left, **memory, **request.arguments,
             )  # fmt: skip
         if rows and not interrupt.pressed():
             options = {name: value for name, value in task.options.items() if name != "time_limit"}

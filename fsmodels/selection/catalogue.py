@@ -1,4 +1,4 @@
-"""The models by name, from the folders that declare them: ``MODELS`` is the only table of names.
+"""The table of models by name, ``MODELS``, from the folders that declare them.
 
 The signature of a builder defines the parameters of its model, and the structure that the builder attaches defines the
 default solver. A new formulation needs one new specification in its folder.
@@ -48,8 +48,8 @@ def find(name: str) -> ModelSpec:
 def used_parameters(spec: ModelSpec, given: Mapping[str, Any], others: Iterable[str] = ()) -> dict[str, Any]:
     """Return the parameters for the builder; None counts as not given.
 
-    ``others``: further keywords, among which a misspelt parameter is searched. Raises ParameterError: a parameter that
-    the model does not use, or a missing one.
+    ``others``: further keywords, one of which may be a misspelt parameter. Raises ParameterError: a parameter that the
+    model does not use, or a missing one.
     """
     known = spec.parameters
     for name, value in given.items():
@@ -84,9 +84,9 @@ def meaning(spec: ModelSpec, parameter: str) -> str:
 
 
 def documented(function: Callable[..., Any], name: str) -> tuple[str, str]:
-    """Return the type and the description of a parameter from a function's docstring; "" for what it does not have.
+    """Return the type and the description of a parameter from the docstring of a function; "" if there is none.
 
-    The description is in the numpydoc section, after ``name``: in a sentence, or in the docstring of a function to
+    The description is in the numpydoc section, in a sentence after ``name``:, or in the docstring of a function to
     which "as for" or "as in" refers.
     """
     text = inspect.getdoc(function) or ""

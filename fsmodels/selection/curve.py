@@ -1,4 +1,4 @@
-"""What ``fs.path`` returns: a table of points with intervals, rules that choose one, and a picture."""
+"""``SelectionPath``: the table of ``fs.path``, with proven intervals, rules that choose a point, and pictures."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ RULES = ("one-se", "best")  # by held-out errors
 
 SIZES = ("max_features", "budget")  # parameters of a grid that are numbers of features
 SHOWN = 48  # characters of a list of features
-KNEE = 2.0  # times what a feature before a knee lowers the objective, of what one after it does
+KNEE = 2.0  # ratio of the mean decreases of the objective per feature before and after a knee
 INSTEAD = 'Choose by held-out errors, folds=5 and choose("one-se"), or give more values.'
 
 
 def point_of(error: Any, spread: Any, sizes: Any, rule: str) -> int | None:
-    """Return the place of the point that a rule takes, see ``SelectionPath.choose``; None where no error is finite."""
+    """Return the index of the point that a rule of ``SelectionPath.choose`` chooses; None if no error is finite."""
     usable = np.flatnonzero(np.isfinite(error))
     if not len(usable):
         return None
@@ -47,20 +47,20 @@ def point_text(point: Mapping[str, Any]) -> str:
 
 
 class SelectionPath(pd.DataFrame):
-    """The table of ``fs.path``, with the methods of a path; its slices are plain frames.
+    """Table of ``fs.path``; its slices are plain frames.
 
     Attributes
     ----------
     points : list of Selection
-        One a row, without the live model, which all share.
+        The selection of each row, without the live model, which all points share.
     errors : pandas.DataFrame or None
-        With ``folds``: held-out errors, a row a point and a column a fold.
+        With ``folds``: held-out errors by point (rows) and fold (columns).
     frequencies : pandas.DataFrame or None
-        With ``folds``: the share of the folds that select a feature, a row a point and a column a feature.
+        With ``folds``: the share of the folds that select a feature, by point (rows) and feature (columns).
     intervals : pandas.DataFrame
-        ``lower`` and ``upper``: what is certified of the optimum of each point.
+        ``lower`` and ``upper``: the proven interval of the optimum of each point.
     title : str
-        What it is a path of.
+        Model, data and parameters of the path.
     """
 
     _metadata: ClassVar[list[str]] = ["points", "errors", "frequencies", "intervals", "title"]
@@ -80,7 +80,7 @@ class SelectionPath(pd.DataFrame):
     ) -> SelectionPath:
         """Return the path of points.
 
-        ``not_less``: whether the optimum of the second point (columns) cannot be lower than that of the first.
+        ``not_less``: True if the optimum of the second point (columns) is at least that of the first (rows).
         ``folds``: error and features of each fold at each point.
         """
         made = cls(pd.DataFrame(rows).set_index(list(grid)))
@@ -105,11 +105,11 @@ class SelectionPath(pd.DataFrame):
         return made
 
     def table(self) -> pd.DataFrame:
-        """Return the points as a plain frame, with the certified interval of each optimum (``intervals``)."""
+        """Return the points as a plain frame, with the proven interval of each optimum (``intervals``)."""
         return pd.DataFrame(self).assign(lower=self.intervals["lower"], upper=self.intervals["upper"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of a JSON file: a row a point, with its parameters and its interval."""
+        """Return the content of a JSON file: each point with its parameters and its interval."""
         rows = self.table().reset_index().astype(object)
         content = {"path": self.title, "parameters": list(self.index.names), "points": rows.to_dict("records")}
         if self.errors is not None:
@@ -118,21 +118,20 @@ class SelectionPath(pd.DataFrame):
         return plain
 
     def choose(self, rule: str = "one-se") -> Selection:
-        """Return the selection of one point, by error on data that it has not seen.
+        """Return the selection of the point that a rule chooses by held-out errors.
 
         Parameters
         ----------
         rule : {"one-se", "best"}
-            "best": the least held-out error, that of ``folds`` where there are any, else that of ``validation``; of
-            equals the one with fewest features. "one-se": the fewest features among the points whose error is at most
-            one standard error (over the folds, the deviation divided by the root of their number) above the least; of
-            equals the least error. What both leave open is decided by the order of the table.
+            "best": the least held-out error, by ``folds`` if the path has them, else by ``validation``; ties: the
+            fewest features. "one-se": the fewest features among the points whose error is at most one standard error
+            (the deviation over the folds divided by the root of their number) above the least; ties: the least error.
+            Further ties: the first point of the table.
 
         Raises
         ------
         ParameterError
-            Another rule, or no held-out errors: the path was made without ``folds`` (for "best" also without
-            ``validation``).
+            The rule is unknown, or the path has no ``folds`` (for "best" also no ``validation``).
 
         Examples
         --------
@@ -146,7 +145,7 @@ class SelectionPath(pd.DataFrame):
         if not by_folds and (rule == "one-se" or "validation_error" not in self.columns):
             also = ", or validation= for its error on other data" if rule == "best" else ""
             raise ParameterError(
-                f'choose("{rule}") goes by held-out errors, and this path has none: give folds=5 to fs.path{also}.'
+                f'choose("{rule}") needs held-out errors, and this path has none: give folds=5 to fs.path{also}.'
             )
         error = pd.to_numeric(self["cv_error" if by_folds else "validation_error"]).to_numpy(dtype=float)
         spread = self["cv_se"].to_numpy(dtype=float) if by_folds else np.zeros(len(self))
@@ -156,23 +155,23 @@ class SelectionPath(pd.DataFrame):
         return self.points[best]
 
     def knee(self, **fixed: Any) -> Selection:
-        """Return the selection after which more features lower the objective by less.
+        """Return the selection at the knee of the objective as a function of the number of features.
 
-        With the first and last number of features of the path at (0, 1) and (1, 0), the point that is farthest below
-        the straight line between these two; of equals the one with fewest features. It is a knee where a feature up to
-        it lowers the objective at least twice as much as one after it, on the average.
+        With the first and last number of features of the path at (0, 1) and (1, 0), the knee is the point farthest
+        below the straight line between these two; ties: the fewest features. On average, a feature before it must lower
+        the objective at least twice as much as a feature after it.
 
         Parameters
         ----------
         **fixed
-            Of a grid of several parameters, the values of those besides the number of features: ``knee(C=1.0)``.
+            Values of the other parameters of a grid: ``knee(C=1.0)``.
 
         Raises
         ------
         ParameterError
             The grid has no number of features, another parameter is not fixed, or there are fewer than three points.
         ModelError
-            The curve has no knee: it does not fall, or falls too evenly.
+            The curve has no knee: it does not fall, or is nearly straight.
 
         Examples
         --------
@@ -205,8 +204,8 @@ class SelectionPath(pd.DataFrame):
         k = int(np.argmax(down - right))
         if down[k] * (1.0 - right[k]) < KNEE * right[k] * (1.0 - down[k]) or right[k] in (0.0, 1.0):
             raise ModelError(
-                f"knee: the objective falls too evenly {span} to have one: nowhere does a feature before lower it "
-                f"{KNEE:g} times as much as one after. {INSTEAD}"
+                f"knee: the objective falls too evenly {span} to have one: at no point is the mean decrease per "
+                f"feature before it {KNEE:g} times that after it. {INSTEAD}"
             )
         return self.points[kept[k]]
 
@@ -216,11 +215,11 @@ class SelectionPath(pd.DataFrame):
         Parameters
         ----------
         y : {"objective", "error", "features"}
-            The objective with the certified interval of the optimum as a band; or errors in percent: on training data,
-            held out with one standard error where there are ``folds``, and on ``validation``; or features against
-            points: their weights, with ``folds`` the share of the folds that select them.
+            The objective with the proven interval of the optimum as a band; or errors in percent: on training data,
+            held out with one standard error (with ``folds``), and on ``validation``; or features against points: their
+            weights, or with ``folds`` the share of the folds that select them.
         ax : matplotlib.axes.Axes, optional
-            Where to draw; by default on a new figure.
+            By default a new figure.
 
         Returns
         -------

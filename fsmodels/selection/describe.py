@@ -26,7 +26,7 @@ TRIED = {"max_features": 1, "penalty": 0.5, "C": 1.0, "R_plus": 1.0, "R_minus": 
 
 @dataclass(frozen=True)
 class ParameterDescription:
-    """A parameter: its option on the command line ("" for none), values or type, default as text, and its meaning."""
+    """Parameter: its option on the command line ("" for none), values or type, default as text, and description."""
 
     name: str
     flag: str
@@ -47,13 +47,13 @@ class Description:
     parameters : list of ParameterDescription
         ``name``, ``flag``, ``kind``, ``default`` and ``text`` of each.
     solvers : Takers or None
-        Solvers and drivers of the model; None where the method runs no solver.
+        Solvers and drivers of the model; None if the method runs no solver.
     weights : str
-        Whether ``class_weight`` and ``sample_weight`` of ``select`` are honoured, or refused.
+        Whether ``class_weight`` and ``sample_weight`` of ``select`` are used or rejected.
     classes, certificate, source : str
-        Of the formulation's page: its class, what can be proven of an answer, and the paper.
+        The class of the formulation, the possible proof, and the paper.
     page : str
-        The module whose docstring is that page.
+        The module whose docstring describes the formulation.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Description:
 
     def _solver_lines(self) -> list[str]:
         if self.solvers is None:
-            return ["a method of its own, which runs no solver"]
+            return ["its own method, which runs no solver"]
         found = self.solvers
         others = [name for name in found.drivers if name != found.default]
         whole = [name for name in found.whole if name != found.default]
@@ -137,7 +137,7 @@ class Description:
 
 @dataclass(frozen=True, repr=False)
 class Descriptions:
-    """All models by name, a line each; ``[name]`` describes one."""
+    """Titles of all models by name; ``[name]`` describes one model."""
 
     def __getitem__(self, name: str) -> Description:
         return describe(name)
@@ -158,12 +158,12 @@ class Descriptions:
 
 
 def describe(model: str | None = None) -> Any:
-    """Describe a model by name: its problem, parameters, solvers, what can be proven, and where to read.
+    """Describe a model by name: its problem, parameters, solvers, proof, and source.
 
     Parameters
     ----------
     model : str, optional
-        One of ``catalogue.MODELS``; by default all of them, a line each.
+        One of ``catalogue.MODELS``; by default the titles of all models.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def describe(model: str | None = None) -> Any:
     Raises
     ------
     ParameterError
-        If the model is not known, with the nearest name and the list.
+        The model is unknown.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def describe(model: str | None = None) -> Any:
     >>> found = fs.describe("svm")
     >>> found.equations[0]
     "min over w, b, xi:  1/2 w'w + C sum_i xi_i   (1)"
-    >>> [told.name for told in found.parameters]
+    >>> [parameter.name for parameter in found.parameters]
     ['C', 'loss', 'sigma']
     """
     if model is None:
@@ -206,7 +206,7 @@ def describe(model: str | None = None) -> Any:
 
 
 def _in_words(problem: str, words: tuple[str, ...]) -> list[str]:
-    """Return the lines of the paragraphs with these words, for a problem without a formula."""
+    """Return the lines of the paragraphs that contain these words, for a problem without a formula."""
     own = [part for part in re.split(r"\n\s*\n", problem) if all(word in part for word in words)]
     lines = [line for part in own for line in part.splitlines()]
     return [re.sub(r":math:`([^`]*)`", lambda m: plain(m[1]), line).replace("``", "") for line in lines]
@@ -231,7 +231,7 @@ def _wrapped(text: str, indent: int) -> list[str]:
 
 
 def sections(text: str) -> dict[str, str]:
-    r"""Return heading -> text below it, of a page whose headings are lines of their own with indented text below.
+    r"""Return heading -> text of a page whose headings are separate lines with indented text below.
 
     >>> sections("A model.\n\nProblem\n    min x\n\n    x >= 0\nClass\n    LP.\n")
     {'Problem': 'min x\n\nx >= 0', 'Class': 'LP.'}
@@ -262,7 +262,7 @@ _NEXT = re.compile(r"\\([a-zA-Z]+)")
 def formulas(text: str, tags: tuple[str, ...]) -> list[str]:
     """Return the rows of LaTeX with one of these tags, and those up to the next problem of the same display.
 
-    ``text``: the section Problem of a page. ``tags``: as they stand after ``&&``, the first one's rows first.
+    ``text``: the section Problem of a page. ``tags``: texts after ``&&``, in the order of the result.
     """
     blocks = [part for block in _ROWS.findall(text + "\n") for part in re.split(r"\n\s*\n", block)]
     found: list[str] = []
@@ -278,7 +278,7 @@ def formulas(text: str, tags: tuple[str, ...]) -> list[str]:
 
 
 def _tag(row: str) -> str:
-    """Return a row's tag, "" for none."""
+    """Return the tag of a row, "" for none."""
     tag = _TAG.search(row)
     return tag.group(1).strip() if tag else ""
 

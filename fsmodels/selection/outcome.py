@@ -1,7 +1,8 @@
-"""Decisions of a classifier on samples, and what a selection contains; ``Selection`` adds how it is displayed."""
+"""Base classes of ``Selection``: decisions of its classifier on samples, and its fields."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,41 +34,47 @@ FSP_SECONDS = 30.0
 
 
 class FittedSelection:
-    """Base class of selections, fresh or loaded: decisions, labels, errors and weights of ``machine`` on ``data``."""
+    """Base class of new and loaded selections: decisions, labels, errors and weights of ``classifier``."""
 
     data: Dataset
     selected: tuple[str, ...]
-    machine: LinearClassifier | KernelClassifier | None
+    classifier: LinearClassifier | KernelClassifier | None
+
+    @property
+    def machine(self) -> LinearClassifier | KernelClassifier | None:
+        """Former name of ``classifier``."""
+        warnings.warn("machine is called classifier now.", DeprecationWarning, stacklevel=2)
+        return self.classifier
 
     def _reason(self) -> str:
-        """Return why there is no classifier, as the end of a message."""
+        """Return the reason for a missing classifier, as the end of a message."""
         raise NotImplementedError
 
     @property
     def has_solution(self) -> bool:
-        """Whether there is a classifier."""
-        return self.machine is not None
+        """True if there is a classifier."""
+        return self.classifier is not None
 
     @property
     def weights(self) -> dict[str, float]:
-        """Feature -> weight on ``data`` as scaled: every selected feature, and any other whose weight is not 0.
+        """Feature -> weight on ``data`` as scaled, for selected features and others with a weight that is not 0.
 
-        Of a kernel z, the weights inside it.
+        For a kernel, the weights z inside it.
         """
-        return {} if self.machine is None else self.machine.weights
+        return {} if self.classifier is None else self.classifier.weights
 
     @property
     def bias(self) -> float | None:
         """The offset of the classifier on ``data`` as scaled."""
-        return None if self.machine is None else self.machine.bias
+        return None if self.classifier is None else self.classifier.bias
 
     @cached_property
     def _original(self) -> tuple[dict[str, float] | None, float | None]:
-        return ({}, None) if self.machine is None else self.machine.original()
+        return ({}, None) if self.classifier is None else self.classifier.original()
 
     @property
     def weights_original(self) -> dict[str, float] | None:
-        """The weights for data in original units; None where a kernel does not allow it."""
+        """The weights for data in original units; None for a kernel without such weights."""
         return self._original[0]
 
     @property
@@ -91,47 +98,46 @@ class FittedSelection:
         return frame.loc[order].rename_axis("feature")
 
     def decision(self, data: Any, unseen: str = "refuse") -> FloatArray:
-        """Return w.x + b, or the kernel's sum, for each row: above 0 means class +1.
+        """Return w.x + b, or the sum of a kernel classifier, for each row: above 0 means class +1.
 
-        A sample on the decision boundary gets exactly 0, although rounding may give its sum another sign: see
-        ``on_boundary``.
+        A sample on the decision boundary has exactly 0, independent of rounding; see ``on_boundary``.
 
         Parameters
         ----------
         data : Dataset, DataFrame, array or list
-            A Dataset under any scaling; or samples in original units. Columns of a table, or of a list of mappings, are
-            found by name; an array or a list of rows has those of all features, in the order of the data. Blanks are
-            filled in if those of the data were (``impute=``), and refused otherwise.
+            A Dataset with any scaling, or samples in original units. Columns of a table, or of a list of mappings, are
+            found by name; an array or a list of rows has all features in the order of the data. Blanks are filled in if
+            those of the data were (``impute=``), and are errors otherwise.
         unseen : {"refuse", "zeros"}
-            What becomes of a level of a category that the data did not have: "zeros" decides as of no level.
+            How to handle a level of a category that the data did not have; "zeros": as a row without a level.
 
         Raises
         ------
         ModelError
-            If there is no solution.
+            There is no solution.
         DataError
-            If a feature is missing, or a cell is no number.
+            A feature is missing, or a cell is no number.
         """
         choice("unseen", unseen, list(UNSEEN))
-        if self.machine is None:
+        if self.classifier is None:
             raise ModelError(f"There is no classifier{self._reason()}")
-        names = list(self.machine.weights)
+        names = list(self.classifier.weights)
         own = self.data.select_features(names) if names else None
         if isinstance(data, Dataset):
-            return self.machine.scores(np.empty((len(data), 0)) if own is None else own.apply_scale_to(data).X)
+            return self.classifier.scores(np.empty((len(data), 0)) if own is None else own.apply_scale_to(data).X)
         table = self._table(data)
         if own is None:
-            return self.machine.scores(np.empty((len(table), 0)))
+            return self.classifier.scores(np.empty((len(table), 0)))
         X, plain = prepare.raw(own, table, unseen)
-        return self.machine.scores(own.apply_scale_to(Dataset(X, np.ones(len(X)), plain)).X)
+        return self.classifier.scores(own.apply_scale_to(Dataset(X, np.ones(len(X)), plain)).X)
 
     decision_function = decision
 
     def predict(self, data: Any, unseen: str = "refuse") -> NDArray[Any]:
         """Return the class of each row; a decision of 0 counts as the negative class.
 
-        Of a Dataset -1.0 or +1.0, as its ``y`` has them; of any other samples (``decision``) the labels that the data
-        had before: where several were merged into class -1, ``"not <positive label>"``.
+        For a Dataset the classes are -1.0 and +1.0 as in ``y``, for other samples (see ``decision``) the original
+        labels; ``"not <positive label>"`` if several labels became class -1.
 
         Examples
         --------
@@ -154,8 +160,8 @@ class FittedSelection:
     def on_boundary(self, data: Any, unseen: str = "refuse") -> int:
         """Return the number of samples on the decision boundary, which count as the negative class.
 
-        Their decision is 0 within 1e-6, and within 1e-6 of the terms that it is the sum of. Solvers leave errors of
-        that size in the weights, so that its sign would depend on the solver.
+        Their decision is 0 within 1e-6, absolutely and relative to its terms. The weights have errors of this size, so
+        that the sign would depend on the solver.
         """
         return int(np.count_nonzero(self.decision(data, unseen) == 0))
 
@@ -192,25 +198,25 @@ class FittedSelection:
         try:
             X = given.toarray() if sparse.issparse(given) else np.asarray(given)
         except ValueError as error:
-            raise DataError(f"The rows are no matrix ({error}): give every row the same number of values.") from None
+            raise DataError(f"The rows are not a matrix ({error}): give every row the same number of values.") from None
         plain = [name for name in self.data.features if name not in self.data.products]
         if X.ndim != 2 or X.shape[1] != len(plain):
             raise DataError(
-                f"The samples have shape {X.shape}: give rows of {len(plain)} values, the features in their order "
-                f"({listed(plain, 5)}); or a DataFrame, whose columns are found by name."
+                f"The samples have shape {X.shape}: give rows of {len(plain)} values, the features in this order: "
+                f"{listed(plain, 5)}; or a DataFrame, whose columns are found by name."
             )
         return pd.DataFrame(X, columns=plain)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Outcome(FittedSelection):
-    """Features, classifier, and what is proven about them; ``Selection`` explains the fields."""
+    """Fields of ``Selection``, where they are described."""
 
     name: str
     data: Dataset
     parameters: dict[str, Any]
     selected: tuple[str, ...]
-    machine: LinearClassifier | KernelClassifier | None
+    classifier: LinearClassifier | KernelClassifier | None
     objective: float | None
     bound: float | None
     status: SolutionStatus
@@ -232,10 +238,10 @@ class Outcome(FittedSelection):
 
     @cached_property
     def fsp_objective(self) -> float | None:
-        """What fsp-m would pay for the selected features: the optimum of the soft-margin SVM on them, with the same C.
+        """The objective of fsp-m at the selected features: the optimum of the soft-margin SVM on them, with the same C.
 
-        Of models that select for an SVM by other means, so that they can be compared; None where it cannot be certified
-        within half a minute. Not the objective of ``machine``, whose weights may have another origin.
+        It compares models that select for an SVM by other means; None if it cannot be certified within 30 seconds. The
+        weights of ``classifier`` may have another objective.
         """
         if not (self.has_solution and "fsp_objective" in find(self.name).comparison_objectives):
             return None
@@ -248,12 +254,12 @@ class Outcome(FittedSelection):
 
     @property
     def training_error(self) -> float | None:
-        """Share of wrong labels on the data that the model was built from."""
+        """Share of wrong labels on ``data``."""
         return self.error(self.data) if self.has_solution else None
 
     @property
     def training_on_boundary(self) -> int | None:
-        """Number of samples of these data on the decision boundary, which count as class -1 (``on_boundary``)."""
+        """Number of samples of ``data`` on the decision boundary, which count as class -1 (``on_boundary``)."""
         return self.on_boundary(self.data) if self.has_solution else None
 
     def _reason(self) -> str:

@@ -24,23 +24,23 @@ class Parameter:
 
     @property
     def flag(self) -> str:
-        """Its option."""
+        """The option."""
         return self.declaration.partition(" ")[0]
 
     @property
     def name(self) -> str:
-        """Its name among the options of a command."""
+        """The name of the option in a command."""
         return self.flag.lstrip("-").replace("-", "_")
 
     @property
     def is_switch(self) -> bool:
-        """Whether the option has no value."""
+        """True if the option has no value."""
         return self.flag == self.declaration
 
 
 PARAMETERS = {
-    "max_features": Parameter("--max-features K", "the most features to select", {"type": int}),
-    "C": Parameter("-C X", "weight of the sum of slacks (default 1; the kernel models ask for it)", {"type": float}),
+    "max_features": Parameter("--max-features K", "the largest number of features to select", {"type": int}),
+    "C": Parameter("-C X", "weight of the sum of slacks (default 1; required for kernel models)", {"type": float}),
     "penalty": Parameter(
         "--penalty X",
         "price of a feature in the objective, or of a unit of its kernel weight (mu): a number; for fsp-lambda "
@@ -59,5 +59,5 @@ PARAMETERS = {
         "the sum of shares that more features may have (fsmulti), instead of --max-features",
         {"type": int},
     ),
-    "offset": Parameter("--offset", "a column of ones takes part, its weight the bias (fsmulti)", {"default": None}),
+    "offset": Parameter("--offset", "add a column of ones, whose weight is the bias (fsmulti)", {"default": None}),
 }

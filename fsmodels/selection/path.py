@@ -44,15 +44,14 @@ def path(
     folds: Any = None,
     n_jobs: int = 1,
     progress: bool = False,
-    **words: Any,
+    **arguments: Any,
 ) -> SelectionPath:
     """Solve a model for each combination of values, and report them as one table.
 
-    The model is built once; a kernel model for each point, always with the same start. ``branch-and-cut`` reuses cuts,
-    values of supports, pseudo-costs and incumbents of earlier points: none of them depends on ``max_features`` or
-    ``penalty``; for another C only the supports are tried again. If a point stopped at a limit, the table also uses
-    the bounds of other points: the optimal objective never rises with ``max_features``, and never falls with C or a
-    penalty.
+    The model is built once; a kernel model is built for each point, with the same start. ``branch-and-cut`` reuses
+    cuts, values of supports, pseudo-costs and incumbents of earlier points, which do not depend on ``max_features`` or
+    ``penalty``; for another C it reuses the supports. If a point stopped at a limit, the table uses bounds of other
+    points: the optimal objective never rises with ``max_features``, and never falls with C or a penalty.
 
     Parameters
     ----------
@@ -60,19 +59,19 @@ def path(
     model : str
         As in ``select``.
     max_features, C, penalty : a value, or several
-        At least one of them is a sequence; the grid is their product. For fsmulti ``budget`` may be one too.
+        At least one of them is a sequence; the grid is their product. For fsmulti ``budget`` may be a sequence too.
     budget, scale
         As in ``select``.
     validation : Dataset, optional
-        Other data, for the error of each optimum. They do not change the selections.
+        Other data for the error of each selection. They do not change the selections.
     folds : int or splitter of scikit-learn, optional
-        Solve the path on each fold too, scaled there, and report the error on the held-out samples: ``cv_error`` and
-        its standard error ``cv_se``, which ``choose`` uses. A number means stratified folds drawn with ``seed``.
+        Solve the path also on each fold, with its own scaling, and report the held-out error ``cv_error`` and its
+        standard error ``cv_se`` for ``choose``. A number means stratified folds drawn with ``seed``.
     n_jobs : int
         Workers for the folds, by joblib; the results do not depend on it.
     progress : bool
-        Show the point that is being solved, and its state.
-    **words
+        Show the current point and its progress.
+    **arguments
         As in ``select``: the side constraints, ``sample_weight``, ``class_weight``, ``solver``, options; ``time_limit``
         is for each point.
 
@@ -83,8 +82,8 @@ def path(
         of the grid; columns ``objective``, ``bound``, ``gap``, ``status``, ``n_selected``, ``selected``,
         ``training_error``, ``validation_error`` (with ``validation``), ``cv_error`` and ``cv_se`` (with ``folds``),
         ``seconds``; for rfe, filters and one-norm-svm also ``fsp_objective``; for the family of FS ``fs_objective``
-        and, where there is a refit, ``refit_training_error`` and ``refit_validation_error``. After Ctrl-C, the points
-        that are finished.
+        and, with a refit, ``refit_training_error`` and ``refit_validation_error``. After Ctrl-C with the finished
+        points.
 
     Raises
     ------
@@ -100,18 +99,18 @@ def path(
     >>> table["n_selected"].tolist()
     [2, 3]
     """
-    if "choose_by" in words:
-        raise ParameterError("choose_by is a rule of select: path reports optima, and validation= their errors.")
+    if "choose_by" in arguments:
+        raise ParameterError("choose_by is a rule of select: path reports optima and, with validation=, their errors.")
     spec = find(model)
     given = {"max_features": max_features, "C": C, "penalty": penalty}
     budget = lasting(budget)
     if "budget" in spec.parameters and not prices(budget):
         given["budget"] = None if budget == () else budget
     else:
-        words["budget"] = budget
+        arguments["budget"] = budget
     grids = {name: value for name, value in given.items() if _is_grid(value)}
-    words |= {name: value for name, value in given.items() if name not in grids}
-    request = Request.of(data, model, scale=scale, **words)
+    arguments |= {name: value for name, value in given.items() if name not in grids}
+    request = Request.of(data, model, scale=scale, **arguments)
     grid = {name: _values(name, value, request.data, spec) for name, value in grids.items()}
     if not grid:
         raise ParameterError(
@@ -119,13 +118,13 @@ def path(
             "C=[0.1, 1, 10] or penalty=[0.5, 1, 2]. For a single point use select, for R_plus and R_minus gmeb.path."
         )
     points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
-    parts = [] if folds is None else folds_of(request.data, folds, words.get("seed") or 0)
+    parts = [] if folds is None else folds_of(request.data, folds, arguments.get("seed") or 0)
     with interrupt.run(), watching.shown(progress):
         found = _selections(request, points, validation)
         rows = [_label(point) | _row(one, validation) for point, one in zip(points, found, strict=False)]
         runs: dict[int, list[Any]] = {}
         if parts and len(found) == len(points) and found[-1].stop_reason is not StopReason.INTERRUPTED:
-            bare = request.on(request.data.take([]))  # workers get the data of their fold only
+            bare = request.on(request.data.take([]))  # workers get only the data of their fold
             each(partial(_of_fold, bare, points), parts, n_jobs, runs.__setitem__, "fold")
     ordered = spec.runs_solver and not any(isinstance(value, Mapping) for values in grid.values() for value in values)
     direction = {name: spec.objective_direction.get(name) for name in grid} if ordered else {}
@@ -167,9 +166,9 @@ def _selections(request: Request, points: list[dict[str, Any]], validation: Data
 def _of_fold(
     request: Request, points: list[dict[str, Any]], part: Resample
 ) -> list[tuple[float | None, tuple[str, ...]]]:
-    """Return held-out error and features at each point of one fold; None and none without a solution.
+    """Return held-out error and features at each point of a fold; (None, ()) without a solution.
 
-    Raises KeyboardInterrupt if Ctrl-C stopped it before the last point.
+    Raises KeyboardInterrupt if Ctrl-C came before the last point.
     """
     found = _selections(request.on(part.train), points, part.held_out)
     if len(found) < len(points) or found[-1].stop_reason is StopReason.INTERRUPTED:
@@ -182,7 +181,7 @@ def _is_grid(value: Any) -> bool:
 
 
 def _values(name: str, given: Any, data: Dataset, spec: ModelSpec) -> list[Any]:
-    """Return the values in ascending order, so that incumbents remain feasible; mappings in the order given."""
+    """Return the checked values in ascending order, so that incumbents remain feasible; mappings in the given order."""
     values = [v.item() if isinstance(v, np.generic) else v for v in given]
     for value in values:
         spec.check_value(name, value, data)
@@ -191,9 +190,9 @@ def _values(name: str, given: Any, data: Dataset, spec: ModelSpec) -> list[Any]:
 
 
 def set_parameter(model: pyo.ConcreteModel, name: str, value: Any, data: Dataset) -> None:
-    """Set a parameter on a built model, if the model has it."""
+    """Set a parameter of a built model, if the model has it."""
     parameter = model.component(name)
-    if parameter is None:  # only the report needs it
+    if parameter is None:  # a parameter of the report only
         return
     if parameter.is_indexed():
         parameter.store_values(penalties(data, value))
@@ -202,7 +201,7 @@ def set_parameter(model: pyo.ConcreteModel, name: str, value: Any, data: Dataset
 
 
 def _label(point: dict[str, Any]) -> dict[str, Any]:
-    """Return the point with values for an index."""
+    """Return the point with mappings as text, for an index."""
     return {name: str(value) if isinstance(value, Mapping) else value for name, value in point.items()}
 
 
@@ -227,9 +226,10 @@ def _row(found: Selection, validation: Dataset | None) -> dict[str, Any]:
 
 
 def _not_less(rows: list[dict[str, Any]], direction: Mapping[str, int | None]) -> NDArray[np.bool_]:
-    """Return a matrix of points: whether the optimum of the second cannot be lower than that of the first.
+    """Return a matrix over pairs of points: True if the optimum of the second is at least that of the first.
 
-    ``direction``: how the optimum moves with each parameter. Without it a point is comparable with itself only.
+    ``direction``: sign of the change of the optimum with each parameter. Without it a point is comparable only with
+    itself.
     """
     if not direction or None in direction.values():
         return np.eye(len(rows), dtype=bool)
@@ -245,8 +245,8 @@ def _share_bounds(rows: list[dict[str, Any]], not_less: NDArray[np.bool_]) -> No
         if row["objective"] is None or not below:
             continue
         if row["bound"] is None or max(below) > row["bound"]:
-            judged = verdict(row["objective"], min(max(below), row["objective"]), gap=0.0)
-            row["bound"] = judged.bound
+            proof = verdict(row["objective"], min(max(below), row["objective"]), gap=0.0)
+            row["bound"] = proof.bound
             row["gap"] = relative_gap(row["objective"], row["bound"])
             if row["gap"] == 0.0:
-                row["status"] = judged.status.value
+                row["status"] = proof.status.value

@@ -1,6 +1,6 @@
-"""Pictures of selections, paths, stability and held-out errors, by matplotlib, which is imported when one is drawn.
+"""Pictures of selections, paths, stability and held-out errors by matplotlib, which is imported on demand.
 
-Each draws on the Axes given, or on a new figure's, and returns them.
+Each function draws on the given Axes, or on those of a new figure, and returns them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pandas as pd
 import solvers.pictures
 from fsmodels.errors import ParameterError
 from fsmodels.selection.outcome import Outcome
-from fsmodels.selection.report import headline, number, percent, weighs_kernel, word_for_weights
+from fsmodels.selection.report import has_kernel_weights, headline, number, percent, weight_label
 from solvers.pictures import clipped, numbers
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ NAMES = {"max_features": "features allowed", "budget": "sum of shares", "C": "C"
 
 
 def axes(ax: Axes | None, height: float = 3.4) -> Axes:
-    """Return the axes to draw on, a new figure's where none are given."""
+    """Return the given axes, or those of a new figure."""
     return solvers.pictures.axes(ax, height, ParameterError)
 
 
@@ -44,7 +44,7 @@ def draw_weights(found: Outcome, ax: Axes | None) -> Axes:
         label = headline(found) if not found.has_solution else "No feature is selected."
         ax.text(0.0, 0.9, textwrap.fill(clipped(label, 400), 68), transform=ax.transAxes, va="top")
         return ax
-    scaled, inside = table["weight"].to_numpy(), weighs_kernel(found)
+    scaled, inside = table["weight"].to_numpy(), has_kernel_weights(found)
     bars = ax.barh(range(len(table)), scaled, color=["C0" if w >= 0 else "C3" for w in scaled], height=0.7)
     ax.set_yticks(range(len(table)), [clipped(name) for name in table.index], fontsize="small")
     if found.data.scale.is_none:
@@ -59,8 +59,8 @@ def draw_weights(found: Outcome, ax: Axes | None) -> Axes:
     ax.set_ylim(-0.7, len(table) - 0.3)
     under = [
         *_units(found),
-        *([] if inside else _speaks(found)),
-        *([f"{left_out} smaller left out"] if left_out else []),
+        *([] if inside else _colour_legend(found)),
+        *([f"{left_out} smaller weights not shown"] if left_out else []),
     ]
     ax.set_xlabel("\n".join(under), fontsize="small")
     return ax
@@ -77,18 +77,18 @@ def proof(found: Outcome) -> str:
 
 def _units(found: Outcome) -> list[str]:
     """Return the units of the weights."""
-    word, method = word_for_weights(found), found.data.scale.method
+    word, method = weight_label(found), found.data.scale.method
     if found.data.scale.is_none:
         return [f"{word} per unit of the feature"]
     per = {"standard": "standard deviation", "minmax": "range"}.get(method, f"unit of the {method} scale")
     return [f"{word} per {per}", "(in brackets: per unit of the feature)"]
 
 
-def _speaks(found: Outcome) -> list[str]:
+def _colour_legend(found: Outcome) -> list[str]:
     """Return the meaning of the colours."""
     other = found.data.negative_label
     other = f"one of {len(other)} others" if isinstance(other, tuple) else other
-    return [f"blue: more of it speaks for class {clipped(found.data.positive_label)}", f"red: for {clipped(other)}"]
+    return [f"blue: larger values favour class {clipped(found.data.positive_label)}", f"red: {clipped(other)}"]
 
 
 def draw_path(path: Any, y: str, ax: Axes | None) -> Axes:
@@ -117,7 +117,7 @@ def draw_path(path: Any, y: str, ax: Axes | None) -> Axes:
 
 
 def _placed(ax: Axes, frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Prepare the axis of a parameter, and return the table with the column ``place``: where its values are on it."""
+    """Prepare the axis of a parameter, and return the table with the positions of its values in column ``place``."""
     values = frame[name]
     ax.set_xlabel(NAMES.get(name, name))
     if not pd.api.types.is_numeric_dtype(values):
@@ -134,7 +134,7 @@ def _placed(ax: Axes, frame: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def _groups(frame: pd.DataFrame, names: list[str]) -> list[tuple[str, pd.DataFrame]]:
-    """Return the rows for each combination of values of parameters, with these as text for a legend."""
+    """Return the rows for each combination of parameter values, with a text for the legend."""
     if not names:
         return [("", frame)]
     groups = frame.groupby(names, sort=False)
@@ -147,12 +147,12 @@ def _groups(frame: pd.DataFrame, names: list[str]) -> list[tuple[str, pd.DataFra
 def legend(ax: Axes) -> None:
     """Add a legend, next to the picture if it has many lines."""
     many = len(ax.get_legend_handles_labels()[1]) > 5
-    beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if many else {}
-    ax.legend(fontsize="small", **beside)
+    outside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if many else {}
+    ax.legend(fontsize="small", **outside)
 
 
 def draw_features(path: Any, ax: Axes | None) -> Axes:
-    """Draw features against the points of a path: weights, or how many of the folds select them."""
+    """Draw features against the points of a path: weights, or the share of the folds that select them."""
     weights = pd.DataFrame([{n: one.weights.get(n, 0.0) for n in one.selected} for one in path.points])
     by_folds = path.frequencies is not None
     shown = path.frequencies.reset_index(drop=True) if by_folds else weights
@@ -172,7 +172,7 @@ def draw_features(path: Any, ax: Axes | None) -> Axes:
 
 
 def heat_map(ax: Axes, values: np.ndarray, names: list[str], label: str, *, share: bool = False) -> None:
-    """Draw values by feature (rows): shares from 0 to 100, or weights of both signs."""
+    """Draw values by feature (rows): shares from 0 to 100, or signed weights."""
     largest = 100.0 if share else float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
     colors: dict[str, Any] = {"cmap": "Blues" if share else "RdBu", "vmin": 0.0 if share else -largest, "vmax": largest}
     drawn = ax.imshow(values, aspect="auto", interpolation="nearest", **colors)
@@ -181,7 +181,7 @@ def heat_map(ax: Axes, values: np.ndarray, names: list[str], label: str, *, shar
 
 
 def _name_points(ax: Axes, index: pd.Index) -> None:
-    """Write the points of a path below a heat map, at most 20 of them."""
+    """Label at most 20 points of a path below a heat map."""
     labels = [", ".join(_value(v) for v in (at if isinstance(at, tuple) else (at,))) for at in index]
     step = -(-len(labels) // MOST_POINTS)
     turned: dict[str, Any] = (
@@ -198,7 +198,7 @@ def _value(value: Any) -> str:
 
 
 def draw_frequencies(table: pd.DataFrame, runs: int, ax: Axes | None) -> Axes:
-    """Draw how often each feature is selected, the most frequent on top."""
+    """Draw the frequency of each feature, the most frequent on top."""
     shown = table[table["frequency"] > 0].sort_values("frequency", ascending=False, kind="stable")[:MOST_BARS][::-1]
     ax = axes(ax, height=max(1.6, 0.22 * len(shown) + 0.9))
     colors = ["C0" if chosen else "C7" for chosen in shown["selected"]]
@@ -210,7 +210,7 @@ def draw_frequencies(table: pd.DataFrame, runs: int, ax: Axes | None) -> Axes:
 
 
 MARKERS = "osD^v"
-DODGE = 0.02  # of the width
+DODGE = 0.02  # of the width, between models with the same number of features
 
 
 def draw_folds(found: Any, ax: Axes | None) -> Axes:
@@ -239,10 +239,10 @@ def draw_comparison(found: Any, ax: Axes | None) -> Axes:
     frame = found.table()
     frame = frame[frame["error"].notna()]
     room = DODGE * float(np.ptp(frame["n_selected"]) or 1.0) if len(frame) else 0.0
-    beside: dict[float, int] = {}  # models with as many features stand side by side
+    counts: dict[float, int] = {}  # of models with the same number of features, which are drawn side by side
     for k, (name, row) in enumerate(frame.iterrows()):
         size = float(row["n_selected"])
-        place = beside[size] = beside.get(size, -1) + 1
+        place = counts[size] = counts.get(size, -1) + 1
         x = size + room * (place - (int((frame["n_selected"] == size).sum()) - 1) / 2)
         spread = 100 * (0.0 if row["se"] != row["se"] else row["se"])
         at: dict[str, Any] = {"fmt": MARKERS[k // 10 % len(MARKERS)], "color": f"C{k % 10}", "label": name}
@@ -271,7 +271,7 @@ def draw_chosen(found: Any, ax: Axes | None) -> Axes:
     if found.error is not None:
         spread, middle = 100 * (found.standard_error or 0.0), 100 * found.error
         ax.axhspan(middle - spread, middle + spread, color="C7", alpha=0.25, linewidth=0)
-        ax.axhline(middle, color="C7", linestyle="--", label="the procedure, held out")
+        ax.axhline(middle, color="C7", linestyle="--", label="procedure, held out")
     ax.set_ylabel("held-out error, %")
     ax.set_ylim(bottom=0)
     legend(ax)

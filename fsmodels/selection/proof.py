@@ -1,19 +1,17 @@
-r"""The certificate of an exact selection: a tree of its own, closed against the objective that was found.
+r"""The certificate of an exact selection: a separate tree search that proves the objective that was found.
 
 Problem
     f(sigma) = p.sigma + q(sigma) over A sigma <= b and boxes of {0, 1}^n, as in ``certificates.verify``; the objective
-    v is known, and every leaf is to prove v - gap |v|.
+    v is known, and every leaf must prove v - gap |v|.
 Method
-    Depth first, each entry as ``certificates.verify`` reads it. Of each box, once rows have fixed what they can:
+    Depth-first search, with entries as in ``certificates.verify``. For each box, after the rows have fixed values:
 
-    1. The pool: if the multipliers of one of the last parts prove enough here, they close it.
-    2. The joint relaxation gives alpha and theta. They close the box, or give up the choices whose reduced cost is too
+    1. The pool: if multipliers of one of the last parts prove the cutoff here, they close the box.
+    2. The joint relaxation gives alpha and theta. They close the box, or exclude the values whose reduced cost is too
        large.
-    3. Branch on the choice with the largest min(sigma_j, 1 - sigma_j) v_j^2. With nothing left to choose SUB gives
-       alpha.
+    3. Branch on the column with the largest min(sigma_j, 1 - sigma_j) v_j^2. If all are fixed, SUB gives alpha.
 
-    Independent of the driver's tree: whatever ended that run with this objective and gap, what is written here is
-    proven here, and again by ``certificates.verify``.
+    The proof does not depend on the tree of the driver, and ``certificates.verify`` checks it again.
 """
 
 from __future__ import annotations
@@ -39,9 +37,9 @@ from solvers.facts import LinearRows, facts_of
 from solvers.facts.base import built_of
 from solvers.result import DEFAULT_GAP, is_closed
 
-USED = 0.9  # of the gap: what the file's digits and the check's rounding may take of a bound is left to them
+USED = 0.9  # share of the gap; the rest is for the rounding of the file and of the check
 POOL = 64  # multipliers of the last leaves
-WHOLE = 1e-6  # nearer to 0 or 1 a choice is not branched on
+WHOLE = 1e-6  # distance from 0 or 1 below which a value is integral
 TIGHT = 1e-8  # relative gap of SUB
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -49,14 +47,14 @@ Array = np.ndarray[Any, np.dtype[Any]]
 def prove(found: Outcome) -> CertificateFile:
     """Return the certificate of a selection by fsp-m or fsp-lambda with rows on sigma.
 
-    Raises ModelError: another model, an edit of its subproblem or costs, no selection, or none that is proven.
+    Raises ModelError: another model, an edit of its subproblem or costs, no selection, or one that is not proven.
     """
     model, data = found.model, found.data
     if not MODELS[found.name].certifies or model is None:
         able = listed(name for name, spec in MODELS.items() if spec.certifies)
-        raise ModelError(f'A certificate is written for {able}, and this is "{found.name}".')
-    if found.machine is None or found.objective is None:
-        raise ModelError("There is no selection to write a certificate of.")
+        raise ModelError(f'A certificate exists for {able}, and this is "{found.name}".')
+    if found.classifier is None or found.objective is None:
+        raise ModelError("There is no selection, so there is no certificate.")
     gap = found.result.options.get("gap")
     gap = DEFAULT_GAP if gap is None else float(gap)
     if not is_closed(found.objective, found.bound, gap + 1e-6, found.result.resolution):
@@ -67,8 +65,8 @@ def prove(found: Outcome) -> CertificateFile:
     chosen = np.isin(data.features, found.selected).astype(float)
     if not narrow(chosen.copy(), chosen.copy(), OneSided.of(rows.matrix, rows.lower, rows.upper)):
         raise ModelError(
-            "The model's rows have changed since, or hold within a solver's tolerance only: the selection breaks them. "
-            "Solve it again."
+            "The selection violates rows of the model: they have changed, or hold only within the tolerance of a "
+            "solver. Solve the model again."
         )
     price = np.zeros(data.n_features)
     if found.name == "fsp-lambda":
@@ -112,7 +110,7 @@ def prove(found: Outcome) -> CertificateFile:
 
 
 def _of_all(alpha: Array, weights: Array) -> Array:
-    """Return multipliers of all samples, 0 where a sample does not count."""
+    """Return multipliers of all samples, 0 for excluded samples."""
     if alpha.size == weights.size:
         return alpha
     whole = np.zeros(weights.size)
@@ -129,7 +127,7 @@ class _SigmaRows:
 
 
 def _rows_on_sigma(model: pyo.ConcreteModel) -> _SigmaRows:
-    """Return the rows and bounds on sigma. Raises ModelError where anything else was edited."""
+    """Return the rows and bounds on sigma. Raises ModelError: other parts of the model were edited."""
     facts, sigma = facts_of(model), list(model.sigma.values())
     assert facts is not None
     built, own = built_of(model), {id(v) for v in sigma}
@@ -147,7 +145,7 @@ def _rows_on_sigma(model: pyo.ConcreteModel) -> _SigmaRows:
     ]
     if edits or not built.same_cost() or len(built.same_named()) < len(built.named):
         what = listed(edits) or "the objective"
-        raise ModelError(f"A certificate is written for rows on sigma, and {what} was added, changed or switched off.")
+        raise ModelError(f"A certificate needs edits on sigma only, and {what} was added, changed or deactivated.")
     linear = LinearRows.of(on_sigma, sigma, [], 1.0)
     names, matrix = [row.name for row in on_sigma], linear.matrix.toarray()
     lower, upper = linear.lower, linear.upper
@@ -163,7 +161,7 @@ def _rows_on_sigma(model: pyo.ConcreteModel) -> _SigmaRows:
 
 @dataclass
 class _Proof:
-    """Closes boxes against ``cutoff``; ``tree`` and ``alphas`` are what is written."""
+    """Search that closes boxes at ``cutoff``; ``tree`` and ``alphas`` are the content of the certificate."""
 
     oracle: SvmOracle
     price: Array
@@ -188,7 +186,7 @@ class _Proof:
         self._theta, self._kept = np.zeros((POOL, len(sides))), 0
 
     def close(self) -> None:
-        """Close all boxes. Raises ModelError where one cannot be."""
+        """Close all boxes. Raises ModelError: a box cannot be closed."""
         n = self.price.size
         todo = [(np.zeros(n), np.ones(n))]
         while todo:
@@ -196,15 +194,15 @@ class _Proof:
             if not narrow(lower, upper, self._sided):
                 self.tree.append(Entry(EMPTY))
             elif not self._by_pool(lower, upper):
-                todo += self._visited(lower, upper)
+                todo += self._process(lower, upper)
 
     def _least(self, constant: Any, slopes: Array, theta: Array, lower: Array, upper: Array) -> tuple[Any, Array]:
-        """Return the bound of multipliers on a box, and the reduced costs; of several, a row each."""
+        """Return the bounds of multipliers (rows) on a box, and the reduced costs."""
         d = self.price + slopes + theta @ self._rows.matrix
         return constant - theta @ self._rows.sides + np.minimum(d * lower, d * upper).sum(axis=-1), d
 
     def _by_pool(self, lower: Array, upper: Array) -> bool:
-        """Close a box by multipliers that closed another."""
+        """Close a box by multipliers of another box; return True if it is closed."""
         bounds, _ = self._least(self._constant, self._slopes, self._theta, lower, upper)
         k = int(np.argmax(bounds))
         if bounds[k] >= self.cutoff:
@@ -216,8 +214,8 @@ class _Proof:
         np.add.at(multipliers, self._owner, self._sign * theta)
         self.tree.append(Entry(kind, number, multipliers, columns))
 
-    def _learn(self, alpha: Array, constant: float, slopes: Array, theta: Array) -> int:
-        """Keep multipliers; return their number."""
+    def _store(self, alpha: Array, constant: float, slopes: Array, theta: Array) -> int:
+        """Store multipliers; return their number."""
         k = self._kept % POOL
         self._kept += 1
         self._number[k], self._constant[k] = len(self.alphas), constant
@@ -225,8 +223,8 @@ class _Proof:
         self.alphas.append(alpha)
         return len(self.alphas) - 1
 
-    def _visited(self, lower: Array, upper: Array) -> list[tuple[Array, Array]]:
-        """Close a box, give choices up, or branch; return the boxes that are left, the next last."""
+    def _process(self, lower: Array, upper: Array) -> list[tuple[Array, Array]]:
+        """Close a box, exclude values, or branch; return the remaining boxes, the next one last."""
         free = lower < upper
         if not free.any():
             self._close_point(lower)
@@ -234,16 +232,16 @@ class _Proof:
         enough = self.cutoff + 1e-6 * abs(self.cutoff)
         relaxed = self.oracle.relax(self.price, self._rows, lower, upper, accuracy=1e-4, enough=enough)
         if relaxed is None:
-            return self._branched(lower, upper, int(np.flatnonzero(free)[0]))
+            return self._branch(lower, upper, int(np.flatnonzero(free)[0]))
         answer, v = relaxed
         slopes, theta = -0.5 * v**2, answer.theta
         bound, d = self._least(answer.constant, slopes, theta, lower, upper)
         costly = np.flatnonzero(free & (bound + np.abs(d) >= self.cutoff))
         if bound >= self.cutoff:
-            self._enter(CLOSED, self._learn(answer.alpha, answer.constant, slopes, theta), theta)
+            self._enter(CLOSED, self._store(answer.alpha, answer.constant, slopes, theta), theta)
             return []
         if costly.size:
-            number = self._learn(answer.alpha, answer.constant, slopes, theta)
+            number = self._store(answer.alpha, answer.constant, slopes, theta)
             signed = tuple(int(j) + 1 if d[j] > 0 else -int(j) - 1 for j in costly)
             self._enter(GIVEN_UP, number, theta, signed)
             lower[costly] = upper[costly] = np.where(d[costly] > 0, 0.0, 1.0)
@@ -255,22 +253,22 @@ class _Proof:
                 self._close_point(lower)
                 return []
         undecided = np.minimum(answer.x, 1.0 - answer.x) * v**2
-        return self._branched(lower, upper, int(np.argmax(np.where(free, undecided, -1.0))))
+        return self._branch(lower, upper, int(np.argmax(np.where(free, undecided, -1.0))))
 
     def _close_point(self, chosen: Array) -> None:
-        """Close a single selection by SUB's multipliers."""
+        """Close a single selection by the multipliers of SUB."""
         answer = self.oracle.solve(chosen, TIGHT)
         slopes, none = -0.5 * answer.v**2, np.zeros(self._rows.sides.size)
         constant = answer.bound - float(slopes @ chosen)
         bound, _ = self._least(constant, slopes, none, chosen, chosen)
         if bound < self.cutoff:
             raise ModelError(
-                f"Features {np.flatnonzero(chosen).tolist()} have {answer.value:.9g}, which is better than what was "
-                "found by more than the gap: solve again with a smaller gap."
+                f"Features {np.flatnonzero(chosen).tolist()} have the objective {answer.value:.9g}, which is better "
+                "than the selection by more than the gap: solve again with a smaller gap."
             )
-        self._enter(CLOSED, self._learn(answer.alpha, constant, slopes, none), none)
+        self._enter(CLOSED, self._store(answer.alpha, constant, slopes, none), none)
 
-    def _branched(self, lower: Array, upper: Array, j: int) -> list[tuple[Array, Array]]:
+    def _branch(self, lower: Array, upper: Array, j: int) -> list[tuple[Array, Array]]:
         self.tree.append(Entry(BRANCH, columns=(j,)))
         down, up = upper.copy(), lower.copy()
         down[j], up[j] = 0.0, 1.0

@@ -1,4 +1,4 @@
-"""Display of selections as JSON, text, HTML and the report of the command line; the base class of answers."""
+"""Display of selections as JSON, text, HTML and report of the command line; the base class of answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from fsmodels.datasets.dataset import Dataset
 
-INTERNAL = ("tee", "callback", "memory")  # options of a solve that change no answer
+INTERNAL = ("tee", "callback", "memory")  # options of a solve that do not change the result
 MERGED = 30  # labels named in a report; the JSON file has all
 
 
@@ -59,7 +59,7 @@ def contract(found: Outcome) -> dict[str, Any]:
         "bias": found.bias,
         "weights_original": found.weights_original if solved else None,
         "bias_original": found.bias_original,
-        "kernel": None if found.machine is None else found.machine.inside,
+        "kernel": None if found.classifier is None else found.classifier.inside,
         "refit": None if found.refit is None else _refit(found.refit),
         "training_error": found.training_error,
         "training_on_boundary": found.training_on_boundary,
@@ -81,7 +81,7 @@ def contract(found: Outcome) -> dict[str, Any]:
 
 
 def _imputing(data: Dataset, found: Outcome) -> dict[str, Any]:
-    """Return what blanks of new samples are filled in with; of wide data for the features that matter."""
+    """Return the values for blanks of new samples; for wide data only those of features with a weight."""
     assert data.imputing is not None
     used = data.features if data.n_features <= WIDE else [name for name in data.features if name in found.weights]
     sources = {*used, *(part for name in used if name in data.products for part in data.parents[name])}
@@ -90,13 +90,13 @@ def _imputing(data: Dataset, found: Outcome) -> dict[str, Any]:
 
 
 def _refit(refit: Outcome) -> dict[str, Any]:
-    """Return the classifier of the second solve."""
+    """Return the classifier of the refit."""
     names = ("objective", "weights", "bias", "weights_original", "bias_original", "training_error", "validation_error")
     return {"model": refit.name} | {name: getattr(refit, name) for name in names}
 
 
 def versions(found: Outcome) -> dict[str, str | None]:
-    """Versions of the packages and solvers that had a part in the result."""
+    """Return the versions of the packages and solvers that produced the result."""
     packages = ["fsmodels", "pyomo", "numpy"]
     known: dict[str, str | None] = {"python": platform.python_version()}
     for package in packages:
@@ -113,7 +113,7 @@ def versions(found: Outcome) -> dict[str, str | None]:
 
 
 def as_json(value: Any) -> Any:
-    """Turn a value into what JSON holds; numbers that are not finite become null."""
+    """Return a value as JSON values; numbers that are not finite become null."""
     if value is None or isinstance(value, bool | str | int):
         return value
     if isinstance(value, np.generic):
@@ -161,7 +161,7 @@ class BaseAnswer:
 
 
 def headline(found: Outcome) -> str:
-    """Say in one sentence what came out."""
+    """Return the result in one sentence."""
     if not found.has_solution:
         reason = {
             SolutionStatus.INFEASIBLE: "Infeasible." if found.message else "No selection satisfies the constraints.",
@@ -183,7 +183,7 @@ def headline(found: Outcome) -> str:
             proof += f" within {percent(found.gap)}"
         return f"Solved: {what}, {proof}."
     if found.status is SolutionStatus.STATIONARY:
-        return f"Solved: {what}, a stationary point: nothing is proven about better ones elsewhere."
+        return f"Solved: {what}, a stationary point: no bound on better points is proven."
     stopped = {
         StopReason.TIME_LIMIT: f"Stopped at {found.result.options.get('time_limit') or 0:g} s",
         StopReason.ITERATION_LIMIT: "Stopped at the iteration limit",
@@ -198,45 +198,45 @@ def headline(found: Outcome) -> str:
 
 
 def number(x: float | None, digits: int = 6) -> str:
-    """Return a number for people, six digits."""
+    """Return a number as text with six digits."""
     return "none" if x is None else f"{x:.{digits}g}"
 
 
 def percent(x: float | None) -> str:
-    """Return a share for people."""
+    """Return a share as text in percent."""
     if x is None:
         return "none"
     return f"{100 * x:.1f}%" if x >= 0.1 else f"{100 * x:.2g}%" if x > 5e-7 else "0%"
 
 
 def boundary_note(count: int | None) -> str:
-    """Return a sentence on the samples on the decision boundary; nothing where there is none."""
+    """Return a sentence on the samples on the decision boundary; empty if there are none."""
     samples = "1 sample has" if count == 1 else f"{count} samples have"
     return f"{samples} a decision of 0 and {'counts' if count == 1 else 'count'} as class -1." if count else ""
 
 
 def classes(found: Outcome) -> tuple[str, str]:
-    """Say which class a positive weight speaks for, and which labels became the other."""
+    """Return the labels of class +1, which positive weights favour, and of class -1."""
     data = found.data
-    what = "a decision above 0" if weighs_kernel(found) else "a positive weight"
+    what = "a decision above 0" if has_kernel_weights(found) else "a positive weight"
     rest = data.negative_label
     others = f"{len(rest)} labels merged, {listed(rest, MERGED)}" if isinstance(rest, tuple) else str(rest)
     return "Class +1", f"{data.positive_label}, for which {what} speaks; class -1 is {others}"
 
 
 def guess(data: Dataset) -> str:
-    """Say that class +1 was guessed, and what changes it; nothing where it was not."""
+    """Return a sentence on a guessed class +1, with the option to change it; empty if it was not guessed."""
     if not data.positive_guessed:
         return ""
     other = shlex.quote(str(data.negative_label))
     return (
         f"Class +1 is {data.positive_label}, the later of the two labels in order: --positive {other} (Python: "
-        f"positive={data.negative_label!r}) turns all signs."
+        f"positive={data.negative_label!r}) changes all signs."
     )
 
 
 def facts(found: Outcome) -> list[tuple[str, str]]:
-    """Return what is known besides the weights: (name, value) for people."""
+    """Return the facts of a selection without its weights as (name, value)."""
     rows = [classes(found)]
     if found.data.weighting is not None:
         rows.append(("Weights of samples", str(found.data.weighting)))
@@ -259,10 +259,10 @@ def facts(found: Outcome) -> list[tuple[str, str]]:
             rows.append(("On the boundary", boundary))
     rows += [(f"Mean scores by {by}", lines) for by, lines in mean_scores(found)]
     if found.validation_error is not None:
-        by = ", chosen by it: no estimate for new data" if found.chosen_by else ""
+        by = ", by which it was chosen: no estimate for new data" if found.chosen_by else ""
         rows.append(("Validation error", percent(found.validation_error) + by))
-    if found.machine is not None:
-        rows += found.machine.facts.items()
+    if found.classifier is not None:
+        rows += found.classifier.facts.items()
     again = found.refit
     if again is not None:
         errors = [f"training error {percent(again.training_error)}"]
@@ -276,7 +276,7 @@ def facts(found: Outcome) -> list[tuple[str, str]]:
 
 
 def mean_scores(found: Outcome) -> list[tuple[str, str]]:
-    """Return for each column of groups the mean scores that ``fair`` bounds, and the shares of class +1."""
+    """Return the mean scores that ``fair`` bounds, and the shares of class +1, for each column of groups."""
     if not found.has_solution:
         return []
     lines, scores = [], found.decision(found.data)
@@ -293,23 +293,23 @@ def mean_scores(found: Outcome) -> list[tuple[str, str]]:
 def rows_of_weights(found: Outcome) -> list[tuple[str, str, str]]:
     """Return (feature, weight in original units, weight as scaled), the largest scaled weight first.
 
-    The bias of a linear classifier comes last; a kernel's would say nothing by itself.
+    The bias of a linear classifier comes last; that of a kernel classifier is left out.
     """
     weights = found.weights
     order = sorted(found.selected, key=lambda name: -abs(weights[name]))
     original = found.weights_original or {}
     rows = [(name, number(original.get(name)), number(weights[name])) for name in order]
-    return rows if weighs_kernel(found) else [*rows, ("(bias)", number(found.bias_original), number(found.bias))]
+    return rows if has_kernel_weights(found) else [*rows, ("(bias)", number(found.bias_original), number(found.bias))]
 
 
-def weighs_kernel(found: Outcome) -> bool:
-    """Return whether the weights are those of features inside a kernel."""
-    return found.machine is not None and found.machine.inside is not None
+def has_kernel_weights(found: Outcome) -> bool:
+    """Return True if the weights are those of features inside a kernel."""
+    return found.classifier is not None and found.classifier.inside is not None
 
 
-def word_for_weights(found: Outcome) -> str:
-    """Return what the column of weights is called."""
-    return "kernel weight" if weighs_kernel(found) else "weight"
+def weight_label(found: Outcome) -> str:
+    """Return the title of the column of weights."""
+    return "kernel weight" if has_kernel_weights(found) else "weight"
 
 
 def text(found: Outcome) -> str:
@@ -317,7 +317,7 @@ def text(found: Outcome) -> str:
     lines = [f"{found.name} on {found.data.name}. {headline(found)}"]
     if found.has_solution:
         scaled = not found.data.scale.is_none
-        word = word_for_weights(found)
+        word = weight_label(found)
         rows = [("feature", word, f"{word} as scaled"), *rows_of_weights(found)]
         rows = rows if len(rows) <= 32 else [*rows[:31], ("...", "", ""), rows[-1]]
         widths = [max(len(row[k]) for row in rows) for k in range(3)]
@@ -336,7 +336,7 @@ def html(found: Outcome) -> str:
     head = paragraph(f"on {found.data.name}. {headline(found)}", bold=found.name)
     if not found.has_solution:
         return head
-    word = word_for_weights(found)
+    word = weight_label(found)
     weights = table(rows_of_weights(found), ("feature", f"{word}, original units", f"{word}, as scaled"), right=[1, 2])
     remarks = (paragraph(remark) for remark in (guess(found.data), found.message) if remark)
     return f"{head}{weights}{table(facts(found))}{''.join(remarks)}"
@@ -353,8 +353,8 @@ def report(found: Outcome) -> list[RenderableType]:
     scaled = not found.data.scale.is_none
     weights = Table(box=None, padding=(0, 2, 0, 0))
     weights.add_column("Feature", overflow="fold")
-    word = word_for_weights(found).capitalize()
-    word += ",\n" if weighs_kernel(found) and scaled else ", " if scaled else ""
+    word = weight_label(found).capitalize()
+    word += ",\n" if has_kernel_weights(found) and scaled else ", " if scaled else ""
     weights.add_column(f"{word}original units" if scaled else word, justify="right", no_wrap=True)
     if scaled:
         weights.add_column(f"{word}{found.data.scale.method} scale", justify="right", no_wrap=True)

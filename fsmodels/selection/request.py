@@ -1,7 +1,7 @@
 """A requested selection as one object: data, model, parameters, side constraints, solver and options.
 
-``select``, ``path``, the estimators and the questions about a selection build a ``Request`` and solve it. A request is
-frozen: ``changed`` and ``on`` return another one.
+``select``, ``path``, the estimators and the what-if questions build a ``Request`` and solve it. A request is immutable:
+``changed`` and ``on`` return another one.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from fsmodels.selection.catalogue import find, used_parameters
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.selection.rows import (
     KEYWORDS,
-    able,
-    as_words,
-    beside,
+    accepts_rows,
     declared,
     number_and_rows,
     read_rows,
     rows_model,
     rows_on_weights,
+    set_groups_aside,
     state,
     state_most,
+    with_keywords,
 )
 from fsmodels.selection.selection import Selection
 from fsmodels.text import lasting, listed
@@ -44,29 +44,29 @@ from solvers.clock import Clock, one_clock
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """A requested selection; ``build`` returns the request with its model.
+    """Requested selection; ``build`` returns the request with its model.
 
     Attributes
     ----------
     data : Dataset
-        With weights of samples, and with the groups of ``fair`` aside; scaled after ``build``.
+        With weights of samples, and with the groups of ``fair`` set aside; scaled after ``build``.
     spec : ModelSpec
         The model.
     parameters : dict
         Parameters of the builder; after ``build`` also those that follow from the solver and the data.
     rows : dict
-        Side constraints by kind, as ``select`` takes them.
+        Side constraints by keyword, as in ``select``.
     options : dict
         Options of the solver.
     solver : str, Pyomo solver or None
     scale : str or None
         The scaling of data that are not scaled yet.
     progress : bool
-        Whether a driver shows its iteration table.
+        True if a driver shows its iteration table.
     model : pyo.ConcreteModel or None
         The built model; None before ``build``, and for a method without a model.
     stated : dict or None
-        The side constraints of the model, as a report prints them; None before ``build``.
+        The side constraints of the model as reported; None before ``build``.
     """
 
     data: Dataset
@@ -81,20 +81,20 @@ class Request:
     stated: Mapping[str, Any] | None = None
 
     @classmethod
-    def of(cls, /, data: Dataset, model: str = "fsp-m", **words: Any) -> Request:
-        """Return the request of the arguments of ``select``; errors are those of ``select``."""
-        data, words = data_and_words(data, words)
-        if not isinstance(words.get("progress", False), bool):
-            raise ParameterError(f"progress is {type(words['progress']).__name__}: give True or False.")
-        own = {name: words.pop(name) for name in ("solver", "scale", "progress") if name in words}
-        return cls(data, find(model), {}, {}, {}, **own).changed(**words)
+    def of(cls, /, data: Dataset, model: str = "fsp-m", **arguments: Any) -> Request:
+        """Return the request for the arguments of ``select``; errors are those of ``select``."""
+        data, arguments = data_and_arguments(data, arguments)
+        if not isinstance(arguments.get("progress", False), bool):
+            raise ParameterError(f"progress is {type(arguments['progress']).__name__}: give True or False.")
+        own = {name: arguments.pop(name) for name in ("solver", "scale", "progress") if name in arguments}
+        return cls(data, find(model), {}, {}, {}, **own).changed(**arguments)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], space: Dataset, data: Dataset) -> Request:
         """Return the request of a saved selection.
 
         ``content``: of the JSON file. ``space``: features and scaling of the saved selection. ``data``: its samples.
-        Raises DataError: ``data`` are others.
+        Raises DataError: ``data`` are not those of the selection.
         """
         spec, parameters, about = find(content["model"]), dict(content["parameters"]), content["data"]
         kinds = [kind for kind in KEYWORDS if kind in parameters and not isinstance(parameters[kind], int | float)]
@@ -103,18 +103,18 @@ class Request:
             rows["budget"] = [parameters.pop("budget_features"), *rows.get("budget", [])]
         given = _weighted(dataset(data), about.get("weights") or {})
         for row in rows.get("fair", ()):
-            given = given if row[0] in given.aside else beside(given, [row])[0]
+            given = given if row[0] in given.aside else set_groups_aside(given, [row])[0]
         if (given.n_samples, len(space.features)) != (about["samples"], about["features"]):
-            held = f"{about['samples']} samples and {about['features']} features (scaling of {len(space.features)})"
-            raise DataError(f'The selection is of {held}, and data "{data.name}" are others: give those of then.')
+            sizes = f"{about['samples']} samples and {about['features']} features (scaling of {len(space.features)})"
+            raise DataError(f'The selection is of {sizes}, and data "{data.name}" are others: give the same data.')
         own = {name: value for name, value in parameters.items() if name in spec.parameters or name == "max_features"}
         scaled = replace(space.apply_scale_to(given), looked_at=True)
         ran = content["solver"] if spec.runs_solver and "solver" in content else {"name": None, "options": {}}
         return cls.of(scaled, spec.name, **{**ran["options"], "solver": ran["name"], **own, **rows})
 
-    def changed(self, /, **words: Any) -> Request:
+    def changed(self, /, **arguments: Any) -> Request:
         """Return the request with other parameters, side constraints and options of the solver, by their names."""
-        number, costs = words.pop("budget", None), None
+        number, costs = arguments.pop("budget", None), None
         if not isinstance(number, numbers.Number):
             number, costs = number_and_rows(number)
         if number is not None:
@@ -124,32 +124,32 @@ class Request:
                     f'"{self.spec.name}" takes (costs, limit), on the command line --budget COSTS.csv:LIMIT.',
                     parameter="budget",
                 )
-            words["budget"] = number
+            arguments["budget"] = number
         known = {*self.spec.parameters, *PARAMETERS}
-        rows = {kind: words.pop(kind) for kind in KEYWORDS if kind in words and kind != "budget"}
+        rows = {kind: arguments.pop(kind) for kind in KEYWORDS if kind in arguments and kind != "budget"}
         rows |= {} if costs is None else {"budget": costs}
-        parameters = {name: words.pop(name) for name in list(words) if name in known}
+        parameters = {name: arguments.pop(name) for name in list(arguments) if name in known}
         return replace(
             self, parameters={**self.parameters, **parameters}, rows={**self.rows, **rows},
-            options={**self.options, **words},
+            options={**self.options, **arguments},
         )  # fmt: skip
 
     @property
-    def words(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """The arguments of ``select`` besides data, model and scale; only those that differ from their defaults."""
-        words = {**self.parameters, **self.rows, **self.options, "solver": self.solver}
+        arguments = {**self.parameters, **self.rows, **self.options, "solver": self.solver}
         if self.parameters.get("budget") is not None and self.rows.get("budget"):
             costs = self.rows["budget"]
-            words["budget"] = [self.parameters["budget"], *(costs if isinstance(costs, list) else [costs])]
-        return {name: value for name, value in words.items() if not is_default(name, value)}
+            arguments["budget"] = [self.parameters["budget"], *(costs if isinstance(costs, list) else [costs])]
+        return {name: value for name, value in arguments.items() if not is_default(name, value)}
 
     def on(self, data: Dataset) -> Request:
-        """Return the same request for other data, such as a fold. The request has no model yet."""
+        """Return a request without a model for other data, such as a fold."""
         assert self.stated is None
         return replace(self, data=data)
 
     def takes(self, option: str) -> bool:
-        """Return True if a driver solves the model and has this option."""
+        """Return True if the model is solved by a driver with this option."""
         return self.model is not None and option in driver_options(self.model, self.solver)
 
     def with_memory(self) -> Request:
@@ -169,7 +169,9 @@ class Request:
         wanted = dict(self.parameters)
         limited = wanted.get("max_features") is not None and "max_features" not in spec.parameters
         rows = read_rows(spec, self.rows, data, limited=limited)
-        most = wanted.pop("max_features", None) if able(spec) and "max_features" not in spec.parameters else None
+        most = (
+            wanted.pop("max_features", None) if accepts_rows(spec) and "max_features" not in spec.parameters else None
+        )
         on_weights = any(row.on_weights for row in rows)
         if (most is not None or any(row.on_sigma for row in rows)) and "sigma" in spec.parameters:
             wanted["sigma"] = True
@@ -214,17 +216,17 @@ class Request:
             options |= {"choose_by": "validation", "validation": validation}
         try:
             result, solution = self.spec.solve_and_read(self.model, self.data, self.parameters, self.solver, options)
-        except NoSelection as error:  # of a baseline; callers record it with the selection
+        except NoSelection as error:  # of a baseline; callers record the selection
             none = Result(SolutionStatus.INFEASIBLE, StopReason.CONVERGED, options=options, message=str(error))
             error.selection = self._selection(none)
             raise
         found = self._selection(result)
         if solution is None:
-            found = replace(found, message=as_words(found.message, found.parameters))
+            found = replace(found, message=with_keywords(found.message, found.parameters))
         else:
             changes = {part.name: getattr(solution, part.name) for part in fields(solution)}
             classifier = changes.pop("classifier")
-            found = replace(found, selected=classifier.selected, machine=classifier, **changes)
+            found = replace(found, selected=classifier.selected, classifier=classifier, **changes)
         if self.spec.refit and found.selected:
             found = _refitted(found, self.spec.refit, validation, options.get("time_limit"))
         if validation is not None and found.has_solution:
@@ -252,43 +254,43 @@ def driver_options(model: pyo.ConcreteModel, solver: Any) -> Collection[str]:
     return () if driver is None else driver.options_type.__dataclass_fields__
 
 
-def data_and_words(data: Dataset, words: Mapping[str, Any]) -> tuple[Dataset, dict[str, Any]]:
-    """Return the data with weights and with the groups of ``fair`` aside, and arguments of ``select`` for repeated use.
+def data_and_arguments(data: Dataset, arguments: Mapping[str, Any]) -> tuple[Dataset, dict[str, Any]]:
+    """Return the data with weights and with the groups of ``fair`` set aside, and reusable arguments of ``select``.
 
-    Warns of what the data show. Raises ParameterError, DataError: no data set, weights or groups.
+    Issues the warnings about the data. Raises ParameterError, DataError: no data set, weights or groups.
     """
-    kept = {name: lasting(value) for name, value in words.items()}
+    kept = {name: lasting(value) for name, value in arguments.items()}
     data = reweighted(dataset(data), kept.pop("sample_weight", None), kept.pop("class_weight", None))
     if "fair" in kept:
-        data, kept["fair"] = beside(data, kept["fair"])
+        data, kept["fair"] = set_groups_aside(data, kept["fair"])
     warn_once(data)
     return data, kept
 
 
 def is_default(name: str, value: Any) -> bool:
-    """Return True if a value has the same meaning as no value."""
+    """Return True if a value is equivalent to no value."""
     return value is None or (name in KEYWORDS and isinstance(value, list | tuple | Mapping) and not value)
 
 
-def _weighted(data: Dataset, words: Mapping[str, Any]) -> Dataset:
-    """Return the data with the weights that a saved selection names.
+def _weighted(data: Dataset, arguments: Mapping[str, Any]) -> Dataset:
+    """Return the data with the weights of a saved selection.
 
-    Raises DataError: the weights were given one by one, and the data have none.
+    Raises DataError: the weights were an array, and the data have none.
     """
-    column = words.get("sample_weight")
+    column = arguments.get("sample_weight")
     if column is True and data.multiplicity is None:
         raise DataError(
-            f'The selection is of samples with a weight each, and data "{data.name}" have none: give them with those '
-            "of then, data.weighted(sample_weight)."
+            f'The selection used sample weights, and data "{data.name}" have none: give the data with the same '
+            "weights, data.weighted(sample_weight)."
         )
     given = column if isinstance(column, str) else data.multiplicity if column else None
-    return data.weighted(given, words.get("class_weight"))
+    return data.weighted(given, arguments.get("class_weight"))
 
 
 def _refitted(found: Selection, model: str, validation: Dataset | None, time_limit: float | None) -> Selection:
     """Solve another model on the selected features, as Bradley, Mangasarian and Street do after every selection.
 
-    A run that was stopped is not made longer by it.
+    After a stopped run or at the time limit the weights of the selection remain.
     """
     if found.stop_reason is not StopReason.INTERRUPTED and not Clock.of_run(time_limit).over:
         data = replace(found.data.select_features(found.selected), looked_at=True)
@@ -298,13 +300,13 @@ def _refitted(found: Selection, model: str, validation: Dataset | None, time_lim
         with watching.doing("fitting the weights on the selected features"):
             request = Request.of(data, model, penalty=found.parameters["penalty"], time_limit=time_limit, **rows)
             again = request.solve(validation)
-        own = found.machine
+        own = found.classifier
         assert isinstance(own, LinearClassifier)
         proven = again.status is SolutionStatus.OPTIMAL
         if again.objective is not None and (proven or again.objective <= own.error):
             return replace(found, refit=again)
-        why = "limit came"  # whose point may be worse than these weights, up to w = 0
+        why = "the time limit was reached"  # the point of the refit may be worse, such as w = 0
     else:
-        why = "run was stopped"
-    words = f"The weights are the model's own: the {why} before they were fitted on the selected features."
-    return replace(found, message=f"{found.message} {words}".strip())
+        why = "the run was stopped"
+    text = f"The weights are those of the model: {why} before weights were fitted on the selected features."
+    return replace(found, message=f"{found.message} {text}".strip())

@@ -1,4 +1,4 @@
-"""Parts of the samples for repeated runs: folds, bootstrap samples and a held-out part, scaled inside the part."""
+"""Resampled data: folds, bootstrap samples and a held-out part, each with its own scaling."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from fsmodels.text import short
 
 @dataclass(frozen=True)
 class Resample:
-    """Training samples and held-out samples, both in original units, and the scaling of the training samples.
+    """Training samples and held-out samples in original units.
 
-    ``methods``: scalings of the whole data, in order; empty if the run decides.
+    ``methods``: the scalings of the whole data, in order, which are applied to the training samples.
     """
 
     learn: Dataset
@@ -28,7 +28,7 @@ class Resample:
 
     @property
     def train(self) -> Dataset:
-        """The training samples, with their own products and scaling constants."""
+        """The training samples, with products and scaling constants of these samples."""
         data = self.learn.refitted()
         for method in self.methods:
             data = data.scaled(method)
@@ -36,10 +36,9 @@ class Resample:
 
 
 def folds_of(data: Dataset, folds: Any, seed: int, name: str = "folds") -> list[Resample]:
-    """Return a part for each fold: of a number of folds, of a splitter of scikit-learn, or of pairs of rows.
+    """Return the folds by their number, by a splitter of scikit-learn, or by pairs of rows.
 
-    ``name``: the parameter in messages. Raises ParameterError: none of these, or a number that the classes do not
-    allow.
+    ``name``: the parameter in messages. Raises ParameterError: none of these, or too few or too many folds.
     """
     if isinstance(folds, numbers.Number) and not isinstance(folds, bool):
         pairs = fold_rows(data.y, whole(name, folds, 0, None, "the number of folds"), seed, name)
@@ -51,15 +50,15 @@ def folds_of(data: Dataset, folds: Any, seed: int, name: str = "folds") -> list[
         except (TypeError, ValueError):
             raise ParameterError(
                 f"{name}={short(repr(folds))} is not allowed: give a number such as 5, a splitter of scikit-learn, or "
-                "pairs of rows to train on and rows held out."
+                "pairs of training rows and held-out rows."
             ) from None
     if len(pairs) < 2:
-        raise ParameterError(f"{name} gives {len(pairs)} part: give 2 or more.")
+        raise ParameterError(f"{name} gives {len(pairs)} part: give at least 2.")
     return _parts(data, pairs)
 
 
 def bootstraps_of(data: Dataset, count: int, seed: int) -> list[Resample]:
-    """Return samples of the rows with replacement, class by class; the other rows are held out."""
+    """Return stratified bootstrap samples; the rows that were not drawn are held out."""
     count = whole("bootstraps", count, 2, None, "the number of bootstrap samples")
     check_seed(seed)
     rng = np.random.default_rng(seed)
@@ -72,9 +71,9 @@ def bootstraps_of(data: Dataset, count: int, seed: int) -> list[Resample]:
 
 
 def held_out_part(data: Dataset, test: float, seed: int) -> Resample:
-    """Hold out a share of the samples, drawn at random with the classes in proportion.
+    """Hold out a random stratified share of the samples.
 
-    Raises ParameterError: no share between 0 and 1. Raises DataError: a part would have no sample of a class.
+    Raises ParameterError: not a share between 0 and 1. Raises DataError: a part would have no sample of a class.
     """
     test = share("test", test, "the share of the samples to hold out", open_below=True)
     raw, methods = _raw(data)
@@ -88,8 +87,8 @@ def _raw(data: Dataset) -> tuple[Dataset, tuple[str, ...]]:
 
 
 def _parts(data: Dataset, pairs: list[tuple[Any, Any]]) -> list[Resample]:
-    """Return a part for each pair of rows to train on and rows held out."""
-    raw, methods = _raw(replace(data, looked_at=True))  # the whole was diagnosed, or will be
+    """Return a part for each pair of training rows and held-out rows."""
+    raw, methods = _raw(replace(data, looked_at=True))  # warnings are about the whole data
     parts = []
     for k, (learn, held) in enumerate(pairs, start=1):
         train, rest = raw.take(learn, f"{raw.name}/{k}"), raw.take(held, f"{raw.name}/{k}-held-out")

@@ -1,8 +1,8 @@
-"""Side constraints of a selection by keyword: read, stated on a model, and printed in reports and messages.
+"""Side constraints of a selection by keyword: read, added to a model, and shown in reports and messages.
 
-One entry of ``KEYWORDS`` defines one keyword of ``select``. ``rows`` takes rows as text; each other keyword is a short
-form of some of them (``side_constraints``). Messages of solvers name components of the model; ``as_words`` replaces the
-names by what the user wrote.
+Each entry of ``KEYWORDS`` defines a keyword of ``select``. ``rows`` takes rows as text; each other keyword is a short
+form of some of them (``side_constraints``). Messages of solvers name components of the model; ``with_keywords``
+replaces these names by the keywords.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from solvers.outside import warn
 
 @dataclass(frozen=True)
 class Declaration:
-    """One side constraint that was given by a keyword.
+    """Side constraint given by a keyword.
 
     Attributes
     ----------
@@ -43,9 +43,9 @@ class Declaration:
     reported : Any
         The declaration in reports and JSON.
     texts : mapping
-        What the user wrote, for each row: by the index of the row with brackets, ``""`` for the component.
+        The keyword with its value for each row, by the index of the row with brackets; ``""`` for the component.
     on_sigma, on_weights : bool
-        Whether the rows contain switches, or weights.
+        True if the rows contain sigma, or weights.
     """
 
     keyword: str
@@ -68,11 +68,11 @@ class Keyword:
     read : function of a value and the data
         Returns the declarations of one value. The data are None if only ``texts`` are needed.
     is_one : function of a value, optional
-        Return True if the value is one declaration, not several. None: the keyword takes one value only.
+        Return True if the value is one declaration, not several. None: the keyword takes only one value.
     keys : tuple of str
         Keys of a pair in a report.
     names_features : bool
-        Whether the value, or the first part of a pair, contains names of features; estimators also take positions.
+        True if the value, or the first part of a pair, contains names of features; estimators also take positions.
     """
 
     example: str
@@ -82,12 +82,23 @@ class Keyword:
     names_features: bool = True
 
     def values(self, name: str, given: Any) -> list[Any]:
-        """Return the single values of what was given. Raises ParameterError: it is no list of these."""
+        """Return the single values of an argument. Raises ParameterError: not a list of these."""
         if given is None:
             return []
         if self.is_one is None or self.is_one(given):
             return [given]
         return _several(name, given, self.example)
+
+
+def _pair(keyword: str, given: Any, what: str, is_first: Callable[[Any], bool] = lambda first: True) -> tuple[Any, Any]:
+    """Return a pair. Raises ParameterError: not a pair of ``what``, or its first part is wrong."""
+    if not isinstance(given, tuple | list) or len(given) != 2 or not is_first(given[0]):
+        raise ParameterError(f"{keyword}={given!r} is no pair of {what}: give {KEYWORDS[keyword].example}.")
+    return given[0], given[1]
+
+
+def _is_mapping(given: Any) -> bool:
+    return isinstance(given, Mapping)
 
 
 def _read_row(given: Any, data: Dataset | None) -> list[Declaration]:
@@ -101,18 +112,16 @@ def _read_row(given: Any, data: Dataset | None) -> list[Declaration]:
 
 
 def _read_budget(given: Any, data: Any) -> list[Declaration]:
-    if not isinstance(given, tuple | list) or len(given) != 2 or not isinstance(given[0], Mapping):
-        raise ParameterError(f'budget={given!r} is no pair of costs and limit: give ({{"a": 2.5}}, 4).')
-    costs, limit = dict(given[0]), float(given[1]) if isinstance(given[1], int | float) else given[1]
-    build = partial(side_constraints.budget, costs=costs, limit=given[1])
+    costs, limit = _pair("budget", given, "costs and limit", _is_mapping)
+    costs = dict(costs)
+    build = partial(side_constraints.budget, costs=costs, limit=limit)
+    limit = float(limit) if isinstance(limit, int | float) else limit
     text = f"budget=(costs, {f'{limit:g}' if isinstance(limit, float) else limit})"
     return [Declaration("budget", "budget", build, {"costs": costs, "limit": limit}, {"": text})]
 
 
 def _read_pair(keyword: str, given: Any, data: Any) -> list[Declaration]:
-    if not isinstance(given, tuple | list) or len(given) != 2:
-        raise ParameterError(f'{keyword}={given!r} is no pair of features: give [("a", "b")].')
-    a, b = given
+    a, b = _pair(keyword, given, "features")
     build = partial(getattr(side_constraints, keyword), a=a, b=b)
     return [Declaration(keyword, f"{keyword}_{a}_{b}", build, [a, b], {"": f'{keyword}=("{a}", "{b}")'})]
 
@@ -125,20 +134,16 @@ def _read_group(given: Any, data: Any) -> list[Declaration]:
 
 
 def _read_count(keyword: str, given: Any, data: Any) -> list[Declaration]:
-    if not isinstance(given, tuple | list) or len(given) != 2 or isinstance(given[0], str | int | float):
-        raise ParameterError(f'{keyword}={given!r} is no pair of a group and a number: give [(["a", "b"], 1)].')
-    group, k = as_names(given[0], keyword), given[1]
+    group, k = _pair(keyword, given, "a group and a number", lambda group: not isinstance(group, str | int | float))
+    group = as_names(group, keyword)
     build = partial(getattr(side_constraints, keyword), features=group, k=k)
     reported = {"features": group, "k": k}
     return [Declaration(keyword, keyword, build, reported, {"": f"{keyword}=({group}, {k})"})]
 
 
 def _read_groups(given: Any, data: Any) -> list[Declaration]:
-    if not isinstance(given, tuple | list) or len(given) != 2 or not isinstance(given[0], Mapping):
-        raise ParameterError(
-            f'at_most_of_group={given!r} is no pair of groups and a number: give ({{"a": "lab", "b": "lab"}}, 1).'
-        )
-    groups, most = dict(given[0]), dict(given[1]) if isinstance(given[1], Mapping) else given[1]
+    groups, most = _pair("at_most_of_group", given, "groups and a number", _is_mapping)
+    groups, most = dict(groups), dict(most) if isinstance(most, Mapping) else most
     limits = most if isinstance(most, dict) else dict.fromkeys(groups.values(), most)
     texts = {f"[{group}]": f'at_most_of_group "{group}": {k}' for group, k in limits.items()}
     build = partial(side_constraints.at_most_of_group, groups=groups, most=most)
@@ -162,9 +167,8 @@ def _read_fair(given: Any, data: Any) -> list[Declaration]:
 
 
 def _read_hierarchy(given: Any, data: Any) -> list[Declaration]:
-    def build(model: pyo.ConcreteModel) -> pyo.Constraint:
-        return side_constraints.hierarchy(model, data.parents, given)
-
+    parents = {} if data is None else data.parents
+    build = partial(side_constraints.hierarchy, parents=parents, kind=given)
     return [Declaration("hierarchy", "hierarchy", build, given, {"": f'hierarchy="{given}"'})]
 
 
@@ -213,19 +217,16 @@ KEYWORDS: dict[str, Keyword] = {
 }
 
 
-def beside(data: Dataset, fair: Any) -> tuple[Dataset, list[tuple[str, Any]]]:
-    """Return the data with the groups of ``fair`` as columns aside, and the pairs of ``fair`` with their names.
+def set_groups_aside(data: Dataset, fair: Any) -> tuple[Dataset, list[tuple[str, Any]]]:
+    """Return the data with the groups of ``fair`` set aside, and the pairs of ``fair`` with the names of the columns.
 
     The column of the groups is removed from the features, unless ``data.set_aside(name, keep=True)`` was called before.
     Raises ParameterError: a value is no pair of groups and a limit. Raises DataError: the column does not exist.
     """
-    example = '("sex", 0.1)'
     single = isinstance(fair, tuple) and len(fair) == 2 and not all(isinstance(part, tuple) for part in fair)
     named: list[tuple[str, Any]] = []
-    for given in [fair] if single else _several("fair", fair, example):
-        if not isinstance(given, tuple | list) or len(given) != 2:
-            raise ParameterError(f"fair={given!r} is no pair of groups and a limit: give {example}.")
-        by, limit = given
+    for given in [fair] if single else KEYWORDS["fair"].values("fair", fair):
+        by, limit = _pair("fair", given, "groups and a limit")
         if not isinstance(by, str):
             name, k = "group", 1
             while name in data.aside:
@@ -233,26 +234,26 @@ def beside(data: Dataset, fair: Any) -> tuple[Dataset, list[tuple[str, Any]]]:
             by, data = name, data.with_aside(**{name: by})
         elif by not in data.aside:
             if by not in data.features:
-                there = f" Columns that lie aside: {listed(data.aside)}." if data.aside else ""
+                there = f" Columns that are set aside: {listed(data.aside)}." if data.aside else ""
                 check_known_features([by], data.features, f"fair={given!r}{there}")
             data = data.set_aside(by)
         named.append((by, limit))
     return data, named
 
 
-def able(spec: ModelSpec) -> bool:
-    """Return True if rows on switches can be stated for this model."""
+def accepts_rows(spec: ModelSpec) -> bool:
+    """Return True if rows on sigma can be added to this model."""
     return spec.selects or "sigma" in spec.parameters
 
 
 def read_rows(spec: ModelSpec, given: Mapping[str, Any], data: Dataset, *, limited: bool = False) -> list[Declaration]:
-    """Return the declarations of what was given by keyword; None means no declaration.
+    """Return the side constraints of the given keywords.
 
-    ``fair`` has the form that ``beside`` returns. ``limited``: whether the number of features is limited by a row. The
-    0/1 features of a category are selected together if any row or limit is on the switches.
+    ``fair`` has the form that ``set_groups_aside`` returns. ``limited``: True if a row limits the number of features.
+    The 0/1 features of a category are selected together if any row or limit is on sigma.
 
     Raises ParameterError, DataError: a value does not have the form of its keyword. Raises ModelError: the model has no
-    switches, or no weights, to constrain.
+    sigma, or no weights, to constrain.
     """
     found = [
         declaration
@@ -264,7 +265,7 @@ def read_rows(spec: ModelSpec, given: Mapping[str, Any], data: Dataset, *, limit
         found += _together(data, found)
     for declaration in found:
         for needed, accepts, what in (
-            (declaration.on_sigma, able, "has no sigma to constrain"),
+            (declaration.on_sigma, accepts_rows, "has no sigma to constrain"),
             (declaration.on_weights, attrgetter("takes_weight_rows"), "takes no rows on weights"),
         ):
             if needed and not accepts(spec):
@@ -276,7 +277,7 @@ def read_rows(spec: ModelSpec, given: Mapping[str, Any], data: Dataset, *, limit
     return found
 
 
-def say_apart(name: str, data: Dataset, stated: Mapping[str, Any]) -> None:
+def warn_of_split_categories(name: str, data: Dataset, stated: Mapping[str, Any]) -> None:
     """Warn if a model selects the features of a category separately."""
     columns = [column for column, category in data.categories.items() if category.together and len(category.levels) > 2]
     spec = MODELS[name]
@@ -284,14 +285,14 @@ def say_apart(name: str, data: Dataset, stated: Mapping[str, Any]) -> None:
         able = [other for other, r in MODELS.items() if r.selects]
         limit = "" if "max_features" in spec.parameters else ", or with --max-features (max_features=)"
         warn(
-            f'Model "{name}" weighs the features of {listed(map(quoted, columns), 5)} one by one: they are selected '
+            f'Model "{name}" selects the features of {listed(map(quoted, columns), 5)} separately: they are selected '
             f"together by {listed(able)}{limit}.",
             DataWarning,
         )
 
 
 def _together(data: Dataset, found: list[Declaration]) -> list[Declaration]:
-    """Return "all or none" of the 0/1 features of each category that is selected together, if it is not given."""
+    """Return "all or none" for the 0/1 features of each category that is selected together, unless it was given."""
     given = [set(one.reported) for one in found if one.keyword == "all_or_none"]
     present = [
         [name for name in category.features if name in data.features]
@@ -311,7 +312,7 @@ def _several(what: str, given: Any, example: str) -> list[Any]:
 
 
 def number_and_rows(budget: Any) -> tuple[Any, Any]:
-    """Return the number among several budgets, None if there is none, and the pairs of costs and a limit."""
+    """Return the number in a list of budgets, None without one, and the pairs of costs and a limit."""
     if not isinstance(budget, list):
         return None, budget
     counts = [part for part in budget if isinstance(part, numbers.Number)]
@@ -351,7 +352,7 @@ def free_name(model: pyo.ConcreteModel, name: str) -> str:
 
 
 def declared(reported: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keywords of ``select`` for side constraints in a report; the report may have other entries."""
+    """Return the side constraints of a report by keyword; the report may have other entries."""
     words: dict[str, Any] = {}
     for name, keyword in KEYWORDS.items():
         if name in reported:
@@ -361,7 +362,7 @@ def declared(reported: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rows_on_switches(given: Mapping[str, Any], data: Dataset) -> dict[str, Any]:
-    """Return the side constraints by keyword without those that contain weights, for methods that have none."""
+    """Return the side constraints by keyword without those on weights, for methods without weights."""
     kept: dict[str, Any] = {}
     for name, keyword in KEYWORDS.items():
         values = keyword.values(name, given.get(name))
@@ -372,7 +373,7 @@ def rows_on_switches(given: Mapping[str, Any], data: Dataset) -> dict[str, Any]:
 
 
 def rows_on_weights(reported: Mapping[str, Any], features: Sequence[str], selected: Collection[str]) -> dict[str, Any]:
-    """Return the side constraints on the weights of a classifier that uses the selected features, by keyword."""
+    """Return the side constraints on the weights of selected features by keyword."""
     words = declared({name: reported[name] for name in ("signs", "fair") if name in reported})
     if "signs" in words:
         words["signs"] = {name: sign for name, sign in words["signs"].items() if name in selected}
@@ -389,7 +390,7 @@ def state_most(model: pyo.ConcreteModel, most: int) -> None:
 
 
 def rows_model(features: Iterable[str]) -> pyo.ConcreteModel:
-    """Return a model with a binary sigma only: the side constraints of a method without a model."""
+    """Return a model with a binary sigma only, for the side constraints of a method without a model."""
     model = pyo.ConcreteModel(name="selections")
     model.features = pyo.Set(initialize=list(features), doc="features, in the order of the data's columns")
     model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="1 where a feature is selected")
@@ -399,31 +400,31 @@ def rows_model(features: Iterable[str]) -> pyo.ConcreteModel:
 ROW = re.compile(r'"([^"]+)"')
 
 
-def as_words(text: str, parameters: Mapping[str, Any]) -> str:
-    """Return a message in which names of rows are replaced by what the user wrote.
+def with_keywords(text: str, parameters: Mapping[str, Any]) -> str:
+    """Return a message in which keywords replace the names of rows: ``force_in=["a"]`` for ``"force_in[a]"``.
 
-    For example ``"force_in[a]"`` becomes ``force_in=["a"]``. ``parameters``: of a selection, with its side constraints.
+    ``parameters``: of a selection, with its side constraints.
     """
     words = dict(_rows(parameters))
     replaced = ROW.sub(lambda found: words.get(found[1]) or words.get(found[1].partition("[")[0], found[0]), text)
     return replaced if replaced == text else replaced.replace("Relax or deactivate one", "Relax or leave out one")
 
 
-def words_of(parameters: Mapping[str, Any]) -> dict[str, str]:
-    """Return what the user wrote for each component of the model."""
+def keywords_by_row(parameters: Mapping[str, Any]) -> dict[str, str]:
+    """Return the keyword with its value for each component of the model."""
     return {row: words for row, words in _rows(parameters) if "[" not in row}
 
 
 def _rows(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the name of each row or component, and what the user wrote for it."""
+    """Yield the name of each row or component, and the keyword with its value."""
     if (most := parameters.get("max_features")) is not None:
         yield "cardinality", f"max_features={most}"
-    met: dict[str, int] = {}
+    counts: dict[str, int] = {}
     reported = {name: one for name, one in parameters.items() if one and not isinstance(one, numbers.Number)}
     for name, words in declared(reported).items():
         keyword = KEYWORDS[name]
         for value in [words] if keyword.is_one is None else words:
             for declaration in keyword.read(value, None):
-                k = met[declaration.name] = met.get(declaration.name, 0) + 1
+                k = counts[declaration.name] = counts.get(declaration.name, 0) + 1
                 component = declaration.name if k == 1 else f"{declaration.name}_{k}"
                 yield from ((f"{component}{index}", text) for index, text in declaration.texts.items())

@@ -1,4 +1,4 @@
-"""Selections from files of ``Selection.save`` and ``--json``, which classify and rebuild their models."""
+"""``SavedSelection``: a selection from a file of ``Selection.save`` or ``--json``, with its classifier."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class SavedSelection(FittedSelection):
         The content of the file.
     data : Dataset
         Features, labels and scaling of the data of the selection, without the samples.
-    name, parameters, selected, machine, objective, bound, gap
-        As those of ``Selection``.
+    name, parameters, selected, classifier, objective, bound, gap
+        As in ``Selection``.
     status : str
         The status of the result.
     """
@@ -48,7 +48,7 @@ class SavedSelection(FittedSelection):
     content: dict[str, Any]
     data: Dataset
     selected: tuple[str, ...]
-    machine: LinearClassifier | KernelClassifier | None
+    classifier: LinearClassifier | KernelClassifier | None
     name: str
     parameters: dict[str, Any]
     objective: float | None
@@ -61,7 +61,7 @@ class SavedSelection(FittedSelection):
 
     @property
     def weights_original(self) -> dict[str, float]:
-        """The weights for data in original units, as the file has them."""
+        """The weights for data in original units, from the file."""
         return dict(self.content.get("weights_original") or {})
 
     def to_dict(self) -> dict[str, Any]:
@@ -148,20 +148,20 @@ def _read(content: dict[str, Any], path: str) -> SavedSelection:
         categories={name: _category(part) for name, part in content.get("categories", {}).items()},
         imputing=Imputing(imputing["method"], imputing["values"], {}) if imputing else None,
     )  # fmt: skip
-    machine: LinearClassifier | KernelClassifier | None = None
+    classifier: LinearClassifier | KernelClassifier | None = None
     if content["selected"] is not None and inside is None:
-        machine = LinearClassifier(data, z, float(content["bias"]), chosen)
+        classifier = LinearClassifier(data, z, float(content["bias"]), chosen)
     elif content["selected"] is not None and inside is not None:
         kernel = KERNELS[inside["name"]](**{key: inside[key] for key in ("degree", "offset") if key in inside})
         a = np.array(inside["coefficients"], dtype=float)
-        machine = KernelClassifier(data, kernel, z, np.arange(len(a)), a, float(content["bias"]), chosen)
+        classifier = KernelClassifier(data, kernel, z, np.arange(len(a)), a, float(content["bias"]), chosen)
     numbers: dict[str, Any] = {name: content.get(name) for name in ("objective", "bound", "gap")}
     named: dict[str, Any] = {
         "name": str(content["model"]),
         "parameters": dict(content["parameters"]),
         "status": str(content["status"]),
     }
-    return SavedSelection(content, data, chosen, machine, **named, **numbers)
+    return SavedSelection(content, data, chosen, classifier, **named, **numbers)
 
 
 def _category(part: dict[str, Any]) -> Category:

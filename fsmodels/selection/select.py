@@ -1,4 +1,4 @@
-"""``fs.select``: build a model by name, solve it, and report the selection with an objective recomputed from data."""
+"""``fs.select``: build a model by name, solve it, and report the selection."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fsmodels.models.rows import Row
 from fsmodels.selection.catalogue import MODELS, meaning
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.selection.request import Request
-from fsmodels.selection.rows import say_apart
+from fsmodels.selection.rows import warn_of_split_categories
 from fsmodels.selection.selection import Selection
 from solvers import interrupt
 from solvers import progress as watching
@@ -63,8 +63,8 @@ def select(
         obd, gmeb, gmeb-dual, gmeb-nonconvex, fsmulti, full-fs, ao-simple, ao-margin, ao-efs, gmkl, rfe,
         information-gain, mutual-information, relief.
     max_features : int, optional
-        The maximum number of features, for every model with a selection. For fsmulti in addition to (5), whose budget
-        of shares more features may have.
+        The maximum number of features, for every model with a selection. For fsmulti in addition to (5), because more
+        features may share its budget.
     C : float, optional
         The weight of the sum of slacks (of squared slacks with ``loss="squared-hinge"``, for svm, fsp-m and
         fsp-lambda); default 1. The kernel models require it.
@@ -73,8 +73,8 @@ def select(
         the largest derivative below which a feature is dropped (obd); the value at which (7) is evaluated (robust-lp);
         mu, the price of a unit of kernel weight (full-fs, ao-simple, ao-margin, ao-efs, gmkl).
     budget : (costs, limit), or several of them; a whole number for fsmulti
-        ``sum of costs of the selected features <= limit``; a feature without a cost is free. For fsmulti B, the sum of
-        the shares of the features, as an alternative to ``max_features``.
+        ``sum of costs of the selected features <= limit``; a feature without a cost has cost 0. For fsmulti B, the sum
+        of the shares of the features, as an alternative to ``max_features``.
     requires, excludes : pairs of features
         ``("a", "b")``: a only together with b; not both a and b.
     force_in, force_out : features
@@ -82,19 +82,18 @@ def select(
     all_or_none : groups of features
         All features of the group are selected, or none.
     at_most, at_least : pairs of a group and a number
-        ``(["a", "b", "c"], 2)``: at most, or at least, two of them. All of these are rows on ``model.sigma``
-        (``fs.side_constraints``); models without sigma by default are built with ``sigma=True``.
+        ``(["a", "b", "c"], 2)``: at most, or at least, two of them. All side constraints up to here are rows on
+        ``model.sigma`` (``fs.side_constraints``); they imply ``sigma=True``.
     at_most_of_group : (groups, number), or several of them
-        Groups as feature -> group: at most this number of features of each group; a mapping group -> number gives each
-        group its own.
+        Groups as feature -> group: at most this number of features of each group; or a mapping group -> number.
     hierarchy : {"strong", "weak"}, optional
         Products of features (``data.with_interactions``) only with both features, or with at least one.
     signs : mapping feature -> "+" or "-"
         The sign of a weight: w_j >= 0, w_j <= 0.
     fair : (groups, limit), or several of them
         ``("sex", 0.1)``: the mean scores w.x + b of any two groups of samples differ by at most 0.1. Groups are a
-        column aside (``data.set_aside``), a feature, which is then removed from the features, or one value for each
-        sample. This and ``signs`` are rows on ``model.w``.
+        column that is set aside (``data.set_aside``), a feature, which is then removed from the features, or one value
+        for each sample. This and ``signs`` are rows on ``model.w``.
     rows : str or Row, or several of them
         Linear rows over features by name (``fs.rows``): ``["slope <= oldpeak", "2 thal + ca <= 2", "w[age] >= 0"]``. A
         name is 1 for a selected feature, ``w[name]`` is its weight in the scaled data. The other keywords are short
@@ -104,18 +103,18 @@ def select(
         then removed from the features. The slack of a sample is multiplied by its weight, and the constants of the
         scaling are weighted.
     class_weight : "balanced" or mapping label -> number, optional
-        Weight of errors in a class, which multiplies the slacks too; "balanced": n / (2 n_c), within a fold for the
-        samples of the fold. As ``data.weighted``; weights of the data that are not given here remain. Models whose
-        objective is no sum of slacks reject both. Reported errors are unweighted shares of wrong labels.
+        Weight of errors in a class, which multiplies the slacks too; "balanced": n / (2 n_c), in each fold computed
+        from the samples of the fold. As ``data.weighted``; weights of the data that are not given here remain. Models
+        whose objective is no sum of slacks reject both. Reported errors are unweighted shares of wrong labels.
     scale : {"standard", "none", "unit-ball", "minmax"}, optional
         By default "standard": mean 0 and deviation 1 in each column. Scaled data are not scaled again. Sparse data are
         scaled only if ``scale`` is given, because a shift would fill every cell.
     solver : str or Pyomo solver, optional
-        Any of ``fs.available()``; by default the one that the model's structure names, or one for its class. A solver
-        of the whole model gets fsp-m and fsp-lambda with ``form="big-m"``, unless ``form`` is given; a driver
-        gets ``form="rmp"`` if the data have more than five million cells.
+        Any of ``fs.available()``; by default that of the model, or one for its class. By default fsp-m and fsp-lambda
+        have ``form="big-m"`` for a solver of the whole model, and ``form="rmp"`` for a driver if the data have more
+        than five million cells.
     validation : Dataset, optional
-        Other data, whose error is reported. They do not change the selection.
+        Other data for a reported error. They do not change the selection.
     choose_by : {"objective", "validation"}
         "validation" is Aytug's rule: of the classifiers that a Benders driver finds, return the one with the lowest
         error on ``validation`` instead of the optimum. The report states this rule.
@@ -150,7 +149,7 @@ def select(
     Raises
     ------
     ParameterError
-        The model is unknown, or a parameter is missing, out of range, or not used by this model.
+        The model is unknown, or a parameter is missing, out of range, or not used by the model.
     DataError
         A name is not a feature.
     ModelError
@@ -165,17 +164,16 @@ def select(
     >>> found.selected, found.status.value
     (('sgpt', 'sgot'), 'optimal')
     """
-    words = {name: value for name, value in locals().items() if name not in ("validation", "choose_by", "options")}
-    words |= options
+    arguments = {name: value for name, value in locals().items() if name not in ("validation", "choose_by", "options")}
     with interrupt.run(), one_clock(), watching.shown(progress is True):
         with interrupt.raising(), put_off(), watching.doing("building the model"):
-            request = Request.of(**words).build()
-            say_apart(request.spec.name, request.data, request.stated or {})
+            request = Request.of(**arguments, **options).build()
+            warn_of_split_categories(request.spec.name, request.data, request.stated or {})
         return request.solve(validation, choose_by)
 
 
 def _parameters() -> str:
-    """Return the list of the parameters of the builders that are no keywords of ``select``, with their models."""
+    """Return the list of parameters of builders that are not parameters of ``select``, with their models."""
     kernels = [name for name, spec in MODELS.items() if "kernel" in spec.parameters]
     users: dict[str, list[str]] = {}
     for model, spec in MODELS.items():

@@ -1,4 +1,4 @@
-"""A reported selection: features, classifier, and what is proven about them."""
+"""``Selection``: the result of ``fs.select``, with its display, file and certificate."""
 
 from __future__ import annotations
 
@@ -24,41 +24,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Selection(Outcome):
-    """Selected features, their classifier, and what is proven about them.
+    """Selected features with their classifier, objective and proven bound.
 
     Attributes
     ----------
     name : str
-        The model's name in the table.
+        The name of the model.
     data : Dataset
-        What the model was built from.
+        The scaled data of the model.
     parameters : dict
-        Those of the model, and the side constraints.
+        Parameters of the model, and the side constraints.
     selected : tuple of str
-        sigma = 1 where the model has a sigma; else ``|w_j| max_i |x_ij|`` above 1e-6 of the largest; of a kernel,
-        weights of at least 0.01 of the largest, and the others are set to 0. In order.
-    machine : LinearClassifier, KernelClassifier or None
-        What decides, on ``data`` as scaled.
+        Features with sigma = 1 if the model has a sigma; otherwise with ``|w_j| max_i |x_ij|`` above 1e-6 of the
+        largest; for a kernel with a weight of at least 0.01 of the largest (smaller weights are set to 0).
+    classifier : LinearClassifier, KernelClassifier or None
+        The classifier for ``data`` as scaled.
     objective, bound : float or None
-        The formulation's objective, recomputed from ``data`` and ``machine`` without the solver, and a
-        proven lower bound on the best one.
+        The objective of the formulation, recomputed from ``data`` and ``classifier`` without the solver, and a proven
+        lower bound on the optimum.
     status, stop_reason : SolutionStatus, StopReason
-        What you hold, and why the run stopped.
+        The status of the solution, and the reason why the run stopped.
     message : str
-        What a person should know: rows that clash, a bound that could not be proven.
+        Remarks of the solver, such as conflicting rows or a bound that could not be proven.
     validation_error : float or None
         Share of wrong labels on the validation data.
     chosen_by : str or None
-        "validation" where this is not the optimum but the classifier of least ``validation_error`` among those met
-        (``choose_by`` of ``select``), whose error is then no estimate for new data.
+        "validation" if this is not the optimum but the classifier with the least ``validation_error`` of those found
+        (``choose_by`` of ``select``); this error is then no estimate for new data.
     result : Result
-        The solver's own, with the iteration table of a driver.
+        The result of the solver, with the iteration table of a driver.
     fs_objective : float or None
         For the family of FS (Bradley, Mangasarian, Street 1998): (7) at ``weights`` and ``bias``.
     refit : Selection or None
-        For fsl, fsv, fss and fsb: the robust LP on the selected features, with ``predict`` and errors of its own.
+        For fsl, fsv, fss and fsb: the robust LP on the selected features.
     model : pyo.ConcreteModel or None
-        The live model with the solution's values; None for a baseline, and once it has been pickled.
+        The live model with the values of the solution; None for a baseline and after pickling.
     ranking : pandas.Series or None
         Scores of a baseline, best first.
     """
@@ -67,10 +67,11 @@ class Selection(Outcome):
 
     @cached_property
     def certificate(self) -> CertificateFile:
-        """A proof that a stranger can check: ``certificate.save("c.json")``, then ``fsmodels verify c.json DATA``.
+        """Independently checkable proof: ``certificate.save("c.json")``, then ``fsmodels verify c.json DATA``.
 
-        Written for fsp-m and fsp-lambda with rows on sigma, by a tree of its own against the objective found: it takes
-        about two to three times the solve. Raises ModelError: another model, an edit beside sigma, or nothing proven.
+        It exists for fsp-m and fsp-lambda with rows on sigma. A separate tree search proves the objective, which takes
+        about two to three times the time of the solve. Raises ModelError: another model, an edit of other parts of the
+        model, or the selection is not proven.
 
         Examples
         --------
@@ -82,24 +83,24 @@ class Selection(Outcome):
         return prove(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of the JSON file; ``null`` (None) where there is none, never NaN.
+        """Return the content of the JSON file; missing values are ``null`` (None), never NaN.
 
         ``objective``, ``bound``, ``weights`` and ``bias`` belong to the scaled data, so that the objective can be
-        recomputed: ``weights`` holds every weight that is not 0. ``weights_original`` and ``bias_original`` are the
-        same classifier for the file's units. ``kernel`` holds what decides besides, where there is a kernel.
+        recomputed; ``weights`` has every weight that is not 0. ``weights_original`` and ``bias_original`` are the same
+        classifier in original units. ``kernel`` has the other parameters of a kernel classifier.
         """
         return report.contract(self)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the weights of the selected features, the largest on top, with what is proven in the title.
+        """Draw the weights of the selected features, the largest on top, with the proven bound in the title.
 
-        The bars are weights as scaled, which can be compared; beside each the number, and in brackets the weight per
-        unit of the feature. The colour tells for which class more of the feature speaks.
+        The bars are weights as scaled, which can be compared; the labels show them and, in brackets, the weight per
+        unit of the feature. The colour is the class that larger values of the feature favour.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; by default on a new figure.
+            By default a new figure.
 
         Returns
         -------
@@ -110,10 +111,10 @@ class Selection(Outcome):
         return draw_weights(self, ax)
 
     def save(self, path: str | Path) -> None:
-        """Write everything but the live model to a JSON file, which ``fs.load_selection`` reads.
+        """Write everything except the live model to a JSON file, which ``fs.load_selection`` reads.
 
-        It is the content of ``to_dict`` with all names of features and the support vectors of a kernel; it contains no
-        other samples.
+        The file has the content of ``to_dict``, all feature names and the support vectors of a kernel, but no other
+        samples.
 
         Raises
         ------
@@ -130,13 +131,13 @@ class Selection(Outcome):
         ['sgot', 'sgpt']
         """
         content = {**report.contract(self), "features": list(self.data.features)}
-        if isinstance(self.machine, KernelClassifier):
-            columns = np.flatnonzero(self.machine.z)
-            content["kernel"] = {**content["kernel"], "vectors": self.machine.vectors[:, columns].tolist()}
+        if isinstance(self.classifier, KernelClassifier):
+            columns = np.flatnonzero(self.classifier.z)
+            content["kernel"] = {**content["kernel"], "vectors": self.classifier.vectors[:, columns].tolist()}
         write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", path)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the live model, which belongs to this process: workers and files get the rest."""
+        """Return the state without the live model, which cannot leave this process."""
         return {**self.__dict__, "model": None}
 
     def __copy__(self) -> Selection:
@@ -150,7 +151,7 @@ class Selection(Outcome):
 
 
 def write_text(text: str, path: str | Path) -> None:
-    """Replace the content of a file completely or not at all. Raises ParameterError."""
+    """Replace the content of a file completely or not at all. Raises ParameterError: the file cannot be written."""
     if not isinstance(path, str | Path):
         raise ParameterError(f"save needs the path of a file and got {type(path).__name__}.")
     try:

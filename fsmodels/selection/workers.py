@@ -1,4 +1,4 @@
-"""Many independent runs: one after another, or by joblib's workers, here or on a cluster; Ctrl-C keeps what is done."""
+"""Independent runs in this process or by joblib's workers, here or on a cluster; Ctrl-C keeps finished results."""
 
 from __future__ import annotations
 
@@ -25,19 +25,21 @@ def each(
     what: str = "part",
     name: Callable[[Any], str] = lambda item: "",
 ) -> bool:
-    """Call ``done`` with the place and the result of each item as soon as it is computed; return True if all are.
+    """Call ``done`` with the index and the result of each item as soon as it is computed; return True if all are.
 
     ``n_jobs``: 1 for this process; None for 1, or the value of ``joblib.parallel_config``. ``what``, ``name``: the word
-    for an item and the text for each, for progress lines. At Ctrl-C, ``done`` was called for every finished item.
+    for an item and the text for each, for progress lines. After Ctrl-C, ``done`` was called for every finished item.
 
     Raises ParameterError: ``n_jobs`` is no whole number, or 0.
     """
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
-        raise ParameterError(f"n_jobs={n_jobs!r} is not allowed: give a number of workers, or -1 for one a core.")
+        raise ParameterError(f"n_jobs={n_jobs!r} is not allowed: give a number of workers, or -1 for one per core.")
     with interrupt.run():
         try:
-            alone = _one(n_jobs)
-            answers = _alone(function, items, what, name) if alone else _by_workers(function, items, n_jobs, what)
+            if n_jobs == 1 or (n_jobs is None and _default_n_jobs() == 1):
+                answers = ((k, function(item)) for k, item in enumerate(progress.each(items, what, name)))
+            else:
+                answers = _by_workers(function, items, n_jobs, what)
             with closing(answers):
                 for place, answer in answers:
                     with interrupt.finishing():
@@ -49,35 +51,26 @@ def each(
     return True
 
 
-def _one(n_jobs: int | None) -> bool:
-    """Return True if this process computes all items."""
-    if n_jobs is not None:
-        return n_jobs == 1
+def _default_n_jobs() -> int:
+    """Return the number of workers of ``joblib.parallel_config``."""
     import joblib
 
-    return bool(joblib.effective_n_jobs(None) == 1)
-
-
-def _alone(
-    function: Callable[[Any], Any], items: Sequence[Any], what: str, name: Callable[[Any], str]
-) -> Generator[tuple[int, Any]]:
-    for place, item in enumerate(progress.each(items, what, name)):
-        yield place, function(item)
+    return int(joblib.effective_n_jobs(None))
 
 
 def _by_workers(
     function: Callable[[Any], Any], items: Sequence[Any], n_jobs: int | None, what: str
 ) -> Generator[tuple[int, Any]]:
-    """Return results in the order in which they are finished; in batches if the backend cannot, such as Ray's."""
+    """Yield results in the order in which they are finished; in batches if the backend cannot, such as Ray's."""
     import joblib
     from joblib.parallel import get_active_backend
 
-    jobs = None if n_jobs is None else min(int(n_jobs), max(1, len(items)))  # more would have nothing to do
+    jobs = None if n_jobs is None else min(int(n_jobs), max(1, len(items)))
     at_once = joblib.effective_n_jobs(jobs)
     calls = (joblib.delayed(_placed)(function, place, item) for place, item in enumerate(items))
     with safe_path(), interrupt.raising(), progress.counted(len(items), what, at_once) as count:
         if get_active_backend()[0].supports_return_generator:
-            with _deaf():
+            with _signals_blocked():
                 answers = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(calls)
             try:
                 for answer in answers:
@@ -95,10 +88,10 @@ def _by_workers(
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
-    """Block Ctrl-C and SIGHUP in processes that are started inside, to which a terminal sends them too.
+def _signals_blocked() -> Iterator[None]:
+    """Block Ctrl-C and SIGHUP, which a terminal also sends to child processes, in processes started inside.
 
-    The process that waits for them handles Ctrl-C and ends them. In this process the signal arrives after the block.
+    This process receives the signal after the block and ends its children.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -106,7 +99,7 @@ def _deaf() -> Iterator[None]:
     from joblib.externals.loky.backend import resource_tracker as of_loky
 
     for tracker in (resource_tracker, of_loky):
-        tracker.ensure_running()  # which it would be in there, and lets Ctrl-C through again
+        tracker.ensure_running()  # a tracker that starts inside would unblock Ctrl-C
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
     try:
         yield
@@ -115,9 +108,9 @@ def _deaf() -> Iterator[None]:
 
 
 def _leave_no_semaphore() -> None:
-    """Replace the semaphore that importing Pyomo creates in a worker; a killed worker would leave it, with a warning.
+    """Replace the semaphore that the import of Pyomo creates in a worker; a killed worker would leak it.
 
-    A lock of threads is enough for Pyomo, as no process is forked while it is held.
+    A thread lock is enough for Pyomo, as no process is forked while it is held.
     """
     from pyomo.common import dependencies
 

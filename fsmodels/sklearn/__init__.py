@@ -1,7 +1,7 @@
-"""The models as scikit-learn classifiers that select features.
+"""scikit-learn classifiers that select features by the models of this package.
 
-``SelectorClassifier`` is the one for linear models and baselines, ``KernelSelectorClassifier`` for features inside a
-kernel. Imported on demand: ``import fsmodels`` does not import scikit-learn.
+``SelectorClassifier`` is for linear models and baselines, ``KernelSelectorClassifier`` for features inside a kernel.
+``import fsmodels`` does not import scikit-learn.
 
 May import ``fsmodels.selection``, ``fsmodels.models``, ``fsmodels.datasets``, the ground files and, of ``solvers``, its
 ground.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -17,25 +16,26 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fsmodels.checks import choice
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.dialect import ARRAYS
+from fsmodels.datasets.read import check_names
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.selection.catalogue import MODELS
 from fsmodels.selection.selection import Selection
 from fsmodels.sklearn import request
-from fsmodels.sklearn.request import MULTICLASS, names_of_models, spec_of, words_of
-from fsmodels.sklearn.weights import FitByModel, checked, distinct, weighs
-from fsmodels.text import listed
+from fsmodels.sklearn.request import MULTICLASS, arguments_of, names_of_models, spec_of
+from fsmodels.sklearn.weights import FitByModel, checked_weights, distinct, takes_weights
+from fsmodels.text import SPARSE_SCALINGS, listed
 from solvers import StopReason
 from solvers.clock import Clock
 from solvers.shared_state import put_off
 
 FloatArray = NDArray[np.float64]
 LEAST = 1e-3  # s, for a problem after the time limit
-SHIFTLESS = ("none", "unit-ball")  # scalings that keep the zeros of sparse data
 
 
 @dataclass(eq=False, repr=False)
 class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
-    """A classifier that selects features by a model of ``fs.select``; its fields are the parameters of both."""
+    """Base class of the estimators; its fields are the parameters of both."""
 
     model: str
     max_features: int | str | None = "auto"
@@ -100,55 +100,50 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
         choice("multiclass", self.multiclass, MULTICLASS)
         if not spec.takes_weights and (sample_weight is not None or self.class_weight is not None):
             which = "sample_weight" if sample_weight is not None else "class_weight"
-            able = listed(filter(weighs, MODELS), len(MODELS))
+            able = listed(filter(takes_weights, MODELS), len(MODELS))
             raise ParameterError(
                 f'{type(self).__name__}(model="{spec.name}") takes no {which}: what it minimises is no sum over '
                 f"samples that weights could multiply. Models that take it: {able}."
             )
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: give one label a sample."
-            )
-        _check_names(X)
+
+        check_names([str(name) for name in getattr(X, "columns", ())], ARRAYS)
         X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr" if self._sparse() else False)
         check_classification_targets(y)
-        weights = checked(sample_weight, len(y))
+        weights = checked_weights(sample_weight, len(y))
         if weights is not None:
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise DataError(
-                f"y holds one class, {self.classes_[0]!r}: a classifier needs samples of at least 2 classes."
-            )
-        words, rows = self._request()
+            raise DataError(f"y has one class, {self.classes_[0]!r}: a classifier needs samples of at least 2 classes.")
+        arguments, rows = self._request()
         if "fair" in rows.declared and weights is not None:
             raise ParameterError("constraints: fair compares means of samples, which sample_weight would not change.")
         if spec.takes_weights and "fair" not in rows.declared:
             X, codes, weights = distinct(X, codes, weights)
         problems = request.problems_of(X, codes, self._names(), weights, self)
-        found = self._solved(problems, words, rows)
+        found = self._solved(problems, arguments, rows)
         self.certificate_ = request.certificate_of(found)
         self._live = [one.model for one in found]
         self.selection_ = found[0] if len(found) == 1 else found
-        self._settle(found)
+        self._set_fitted(found)
         request.warn_of_limits(found)
         return self
 
     def _solved(
-        self, problems: list[request.TwoClasses], words: dict[str, Any], rows: request.SideRows
+        self, problems: list[request.TwoClasses], arguments: dict[str, Any], rows: request.SideRows
     ) -> list[Selection]:
-        """Solve one problem after another, each with its share of the remaining time."""
+        """Solve the problems one after another, each with an equal share of the remaining time."""
         found: list[Selection] = []
         clock = Clock(self.time_limit)
         for k, problem in enumerate(problems):
             left = clock.left
             limit = None if left is None else max(left / (len(problems) - k), LEAST)
-            found.append(request.solved(problem, words, rows, limit))
+            found.append(request.solved(problem, arguments, rows, limit))
             if found[-1].stop_reason is StopReason.INTERRUPTED and k + 1 < len(problems):
-                raise KeyboardInterrupt("Stopped by Ctrl-C before every class had its selection.")
+                raise KeyboardInterrupt("Stopped by Ctrl-C before every class had a selection.")
         return found
 
-    def _settle(self, found: list[Selection]) -> None:
+    def _set_fitted(self, found: list[Selection]) -> None:
         """Set the fitted attributes."""
         names = np.array(self._names(), dtype=object)
         chosen = {name for one in found for name in one.selected}
@@ -179,7 +174,7 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
         return self._support
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return the decision values: above 0 for the second of two classes; of more classes, the largest decides.
+        """Return the decision values: above 0 for the second of two classes; otherwise one column for each class.
 
         Parameters
         ----------
@@ -203,30 +198,31 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
 
     @property
     def model_(self) -> pyo.ConcreteModel | list[pyo.ConcreteModel] | None:
-        """The live Pyomo model with the values of the solution, a list of one for each class; None for a baseline.
+        """The live Pyomo model with the values of the solution, or a list by class; None for a baseline.
 
-        A pickle excludes it. It is then built again from the data on demand, without the values.
+        A pickle excludes it; it is then built again on demand, without the values.
         """
         check_is_fitted(self)
         if not hasattr(self, "_live"):
-            words, rows = self._request()
+            arguments, rows = self._request()
             with put_off():
                 problems = [request.TwoClasses(one.data) for one in self._selections]
-                self._live = [request.built(problem, words, rows).model for problem in problems]
+                self._live = [request.built(problem, arguments, rows).model for problem in problems]
         return self._live[0] if len(self._live) == 1 else self._live
 
     def _request(self) -> tuple[dict[str, Any], request.SideRows]:
         """Return the arguments of a request, and the side constraints."""
-        words = words_of(self, spec_of(self, kernels=self._kernels), self.n_features_in_)
-        return words, request.SideRows.of(self.constraints, self.rows, self._names())
+        arguments = arguments_of(self, spec_of(self, kernels=self._kernels), self.n_features_in_)
+        return arguments, request.SideRows.of(self.constraints, self.rows, self._names())
 
     def _sparse(self) -> bool:
         """Return True if the model and the scaling take sparse X."""
         known = isinstance(self.model, str) and self.model in MODELS
-        return known and not MODELS[self.model].dense_only and isinstance(self.scale, str) and self.scale in SHIFTLESS
+        sparse_scale = isinstance(self.scale, str) and self.scale in SPARSE_SCALINGS
+        return known and sparse_scale and not MODELS[self.model].dense_only
 
     def __getstate__(self) -> dict[str, Any]:
-        """Exclude the live models, which belong to this process."""
+        """Return the state without the live models, which cannot leave this process."""
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_live"}
 
@@ -236,19 +232,11 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
         return tags
 
 
-def _check_names(X: Any) -> None:
-    """Raise DataError if two columns have the same name, which constraints could not distinguish."""
-    names = list(map(str, getattr(X, "columns", ())))
-    if len(set(names)) < len(names):
-        twice = [name for name, count in Counter(names).items() if count > 1]
-        raise DataError(f"Column names stand twice in X: {listed(twice)}. Give each column a name of its own.")
-
-
 Estimator = TypeVar("Estimator", bound=SelectorBase)
 
 
 def with_parameters(cls: type[Estimator]) -> type[Estimator]:
-    """Add a field for each parameter of a builder of the models of an estimator; None is the builder's default."""
+    """Add a field for each parameter of the builders of an estimator; None is the default of the builder."""
     for name in names_of_models(kernels=cls._kernels):
         for parameter in MODELS[name].parameters:
             if not hasattr(cls, parameter):
@@ -265,10 +253,10 @@ class SelectorClassifier(SelectorBase):
     ----------
     model : str
         A model of ``fs.select`` without a kernel, such as "fsp-m", "fsp-lambda", "one-norm-svm", "fsv", "gmeb",
-        "fsmulti", "rfe", "relief". Models of the family of FS with a second step (fsl, fsv, fss, fsb) classify by it:
-        the robust LP on the selected features.
+        "fsmulti", "rfe", "relief". fsl, fsv, fss and fsb classify by their refit, the robust LP on the selected
+        features.
     max_features : int, None or "auto"
-        The largest number of features, 1..n_features; a model without such a parameter gets a row on its selection.
+        The largest number of features, 1..n_features; for a model without such a parameter it is a row on sigma.
         "auto": min(5, n_features) if the model needs a number, otherwise no limit. None: no limit.
     C : float
         The weight of the sum of slacks.
@@ -278,28 +266,29 @@ class SelectorClassifier(SelectorBase):
     R_plus, R_minus : float, optional
         Bounds on the classes' second moments, of gmeb (default 2).
     budget, offset : optional
-        Of fsmulti: the sum of shares that more features may have, in place of ``max_features``; a column of ones.
+        Of fsmulti: the sum of the shares of features, an alternative to ``max_features``; a column of ones.
     loss : str, optional
         "hinge" or "squared-hinge"; of fsmulti "f1", "prbep", "rec@10", ...
     intercept, form, alpha, mu, delta, step, n_neighbors, sigma : optional
-        Further parameters of the builders, as ``fs.select`` takes them: None is the model's own default.
+        Further parameters of the builders, as in ``fs.select``; None is the default of the model.
     scale : {"standard", "none", "unit-ball", "minmax"}
-        Scaling of the features, by constants of the training samples. Sparse X takes "none" or "unit-ball".
+        Scaling of the features, by constants of the training samples; "none" or "unit-ball" for sparse X.
     constraints : mapping, callable, or list of these, optional
         Side constraints by the parameters of ``fs.select``, ``{"excludes": [("a", "b")], "budget": (costs, 10)}``, with
         features by name, or by position if X is an array; or a function of the live model, which adds rows to it or
-        returns them. A function can be pickled if it is defined at the top of a module.
+        returns them. A function at the top level of a module can be pickled.
     rows : list of str, optional
-        Linear rows over features by name, ``["a <= b", "w[a] >= 0"]``, as ``fs.select`` takes them.
+        Linear rows over features by name, ``["a <= b", "w[a] >= 0"]``, as in ``fs.select``.
     class_weight : "balanced" or mapping label -> number, optional
-        Cost of a mistake in each class, 1 for a class that is not named. Not for fsmulti and the filters.
+        Cost of an error in each class, 1 for a class that is not named. Not for fsmulti and the filters.
     multiclass : {"each"}
-        More than two classes: one against the rest, with a selection for each class. ``transform`` keeps all features
-        that any class selects.
+        More than two classes: each class against the rest, with a selection for each class. ``transform`` keeps the
+        features that are selected for any class.
     solver : str or Pyomo solver, optional
-        Any of ``fs.available()``; by default the model's own.
+        Any of ``fs.available()``; by default that of the model.
     time_limit : float, optional
-        Seconds of a fit, building included; the best selection found by then is kept, with a ``ConvergenceWarning``.
+        Seconds for a fit, including the building of the model; the best selection found by then is kept, with a
+        ``ConvergenceWarning``.
     gap : float, optional
         The relative gap at which the solver stops.
     seed : int, optional
@@ -320,9 +309,9 @@ class SelectorClassifier(SelectorBase):
     certificate_ : FitCertificate
         The proven bound, with a ``sentence``.
     objective_, bound_, gap_, status_
-        The same as single numbers; for several classes the sums.
+        The values of ``certificate_``; for several classes the sums.
     n_features_in_, feature_names_in_
-        As in all of scikit-learn.
+        As in scikit-learn.
 
     Raises
     ------
@@ -331,12 +320,12 @@ class SelectorClassifier(SelectorBase):
 
     See Also
     --------
-    fsmodels.select : the same for a ``Dataset``, with reports.
+    fsmodels.select : selection for a ``Dataset``, with reports.
 
     Notes
     -----
-    Equal samples with equal labels are one sample of the model, with the sum of their weights, if the model takes
-    weights. So a fit depends neither on their order nor on whether repetitions or weights express their number.
+    If the model takes weights, equal samples with equal labels are one sample of the model, with the sum of their
+    weights. So a fit does not depend on the order of samples, and a repeated sample is equivalent to a weight.
 
     There is no ``predict_proba``: wrap the classifier in ``sklearn.calibration.CalibratedClassifierCV``.
 
@@ -350,7 +339,7 @@ class SelectorClassifier(SelectorBase):
     >>> found.get_feature_names_out().tolist(), round(found.score(X, y), 2)
     (['worst area', 'mean smoothness'], 0.92)
     >>> print(found.certificate_)
-    The objective is 96.3398, and it is proven that none is lower (bound 96.3398).
+    The objective is 96.3398, which is proven optimal (bound 96.3398).
     """
 
     model: str = "fsp-m"
@@ -358,14 +347,14 @@ class SelectorClassifier(SelectorBase):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; ``class_weight`` only if it is set or the model takes it."""
-        words: dict[str, Any] = super().get_params(deep)
+        arguments: dict[str, Any] = super().get_params(deep)
         name = getattr(self, "_listed_as", self.model)
-        if words["class_weight"] is None and not weighs(name):
-            del words["class_weight"]
-        return words
+        if arguments["class_weight"] is None and not takes_weights(name):
+            del arguments["class_weight"]
+        return arguments
 
     def set_params(self, **params: Any) -> SelectorClassifier:
-        """Set parameters; the model first, which decides whether there is a ``class_weight``."""
+        """Set parameters, the model first, because ``class_weight`` depends on it."""
         if "model" in params:
             before, new = getattr(self, "_listed_as", self.model), params.pop("model")
             super().set_params(model=new)
@@ -375,8 +364,8 @@ class SelectorClassifier(SelectorBase):
         super().set_params(**params)
         return self
 
-    def _settle(self, found: list[Selection]) -> None:
-        super()._settle(found)
+    def _set_fitted(self, found: list[Selection]) -> None:
+        super()._set_fitted(found)
         classifiers, names = [one.refit or one for one in found], self._names()
         weights = [one.weights_original or {} for one in classifiers]
         self.coef_ = np.array([[w.get(name, 0.0) for name in names] for w in weights])
@@ -390,7 +379,7 @@ class KernelSelectorClassifier(SelectorBase):
     Parameters
     ----------
     model : {"full-fs", "ao-simple", "ao-margin", "ao-efs", "gmkl"}
-        The local method that computes the weights; nothing is proven.
+        The local method that computes the weights; it proves no bound.
     max_features : int, None or "auto"
         The largest number of features with a weight; "auto" and None: no limit.
     C : float
@@ -399,7 +388,7 @@ class KernelSelectorClassifier(SelectorBase):
         mu, the price of a unit of weight; default 1.
     kernel : {"rbf", "polynomial", "linear"}
     degree, offset, eps, start, svm, stop, form, sigma : optional
-        Further parameters of the builders, as ``fs.select`` takes them: None is the model's own default.
+        Further parameters of the builders, as in ``fs.select``; None is the default of the model.
     scale, constraints, rows, class_weight, multiclass, solver, time_limit, gap, seed, solver_options
         As for ``SelectorClassifier``.
 

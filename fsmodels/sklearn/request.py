@@ -12,7 +12,7 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from fsmodels.checks import choice, positive, whole
+from fsmodels.checks import feature_count, positive
 from fsmodels.datasets.checks import apply_scaling
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, NoSelection, ParameterError, SolverError
@@ -20,10 +20,10 @@ from fsmodels.models.spec import ModelSpec
 from fsmodels.selection import report
 from fsmodels.selection.catalogue import MODELS, find
 from fsmodels.selection.request import Request
-from fsmodels.selection.rows import KEYWORDS, beside, free_name, rows_model
+from fsmodels.selection.rows import KEYWORDS, free_name, rows_model, set_groups_aside
 from fsmodels.selection.selection import Selection
 from fsmodels.sklearn.weights import against_rest, by_class
-from fsmodels.text import SCALINGS, iterable, listed, short, suggestion
+from fsmodels.text import iterable, listed, short, suggestion
 from solvers import SolutionStatus, StopReason, interrupt
 from solvers.clock import own_clock
 from solvers.outside import warn
@@ -60,19 +60,19 @@ def spec_of(estimator: Any, *, kernels: bool) -> ModelSpec:
     return spec
 
 
-def words_of(estimator: Any, spec: ModelSpec, n_features: int) -> dict[str, Any]:
+def arguments_of(estimator: Any, spec: ModelSpec, n_features: int) -> dict[str, Any]:
     """Return the arguments of ``Request.of`` for an estimator, without its constraints and its time limit.
 
     Raises ParameterError: a parameter that the model does not use, or a value that is not allowed.
     """
     who = f'{type(estimator).__name__}(model="{spec.name}")'
     defaults = {name: p.default for name, p in inspect.signature(type(estimator).__init__).parameters.items()}
-    words: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for name in [name for name in defaults if name != "self" and name not in OF_ESTIMATOR]:
         value = getattr(estimator, name)
         if name in spec.parameters:
             if value is not None:
-                words[name] = value
+                arguments[name] = value
         elif not _same(value, defaults[name]):
             peers = names_of_models(kernels="kernel" in spec.parameters)
             users = [other for other in peers if name in MODELS[other].parameters]
@@ -82,27 +82,27 @@ def words_of(estimator: Any, spec: ModelSpec, n_features: int) -> dict[str, Any]
                 f"{who} does not use {name}={short(repr(value))}. {also}This one takes {listed(takes)}: "
                 f"set {name}={defaults[name]!r}."
             )
-    words = {**spec.defaults, **words}
-    if (most := _most(estimator.max_features, spec, words, n_features)) is not None:
-        words["max_features"] = most
-    choice("scale", estimator.scale, list(SCALINGS))
-    words |= _options(estimator, spec, who)
-    return {"model": spec.name, "scale": estimator.scale, "solver": estimator.solver, **words}
+    arguments = {**spec.defaults, **arguments}
+    if (most := _most(estimator.max_features, spec, arguments, n_features)) is not None:
+        arguments["max_features"] = most
+
+    arguments |= _options(estimator, spec, who)
+    return {"model": spec.name, "scale": estimator.scale, "solver": estimator.solver, **arguments}
 
 
 def _same(value: Any, default: Any) -> bool:
     return value is default or (isinstance(value, str | numbers.Number) and value == default)
 
 
-def _most(given: Any, spec: ModelSpec, words: Mapping[str, Any], n_features: int) -> int | None:
+def _most(given: Any, spec: ModelSpec, arguments: Mapping[str, Any], n_features: int) -> int | None:
     """Return the largest number of features; "auto" is a number only if the model needs one."""
     if given is None or (isinstance(given, str) and given == AUTO):
         other = spec.alternatives.get("max_features")
-        needed = spec.parameters.get("max_features", False) and (other is None or other not in words)
+        needed = spec.parameters.get("max_features", False) and (other is None or other not in arguments)
         return min(FEATURES, n_features) if needed and given == AUTO else None
     if isinstance(given, str):
         raise ParameterError(f'max_features="{short(given)}" is not allowed: give a whole number, None or "{AUTO}".')
-    return whole("max_features", given, 1, n_features, f"the data have {n_features} features to select from")
+    return feature_count(given, n_features)
 
 
 def _options(estimator: Any, spec: ModelSpec, who: str) -> dict[str, Any]:
@@ -117,12 +117,8 @@ def _options(estimator: Any, spec: ModelSpec, who: str) -> dict[str, Any]:
         name = twice[0]
         raise ParameterError(f"{name} is given twice, as {name}={own[name]!r} and in solver_options: leave one out.")
     if estimator.time_limit is not None:
-        positive("time_limit", estimator.time_limit, "it is the seconds that a fit may take", any_size=True)
-    idle = ["solver"] if estimator.solver is not None else []
-    idle += [name for name in (*given, *own) if name not in spec.parameters]
-    idle += ["time_limit"] if estimator.time_limit is not None else []
-    if idle and not spec.runs_solver:
-        raise ParameterError(f"{who} runs no solver, so it does not use {listed(idle)}: leave it out.")
+        positive("time_limit", estimator.time_limit, "it is the number of seconds for a fit", any_size=True)
+
     return {**given, **own}
 
 
@@ -131,18 +127,18 @@ LIMITS = (StopReason.TIME_LIMIT, StopReason.ITERATION_LIMIT, StopReason.INTERRUP
 
 @dataclass(frozen=True)
 class TwoClasses:
-    """Two classes: data in original units, or scaled already, and the costs of mistakes.
+    """Problem with two classes: data in original units, or scaled already, and the costs of errors.
 
-    ``by_class``: in class -1 and in +1, or "balanced". ``within`` (n_samples,): the share of each sample, of mean 1 in
-    its class, if that class is several classes of the user. Neither counts in a scaling.
+    ``by_class``: in class -1 and in +1, or "balanced". ``within`` (n_samples,): the factor of each sample, of mean 1 in
+    its class, if that class combines several classes of the user. Scalings ignore both.
     """
 
     data: Dataset
     by_class: tuple[float, float] | str | None = None
     within: NDArray[np.float64] | None = None
 
-    def footed(self, data: Dataset, scale: str) -> Dataset:
-        """Return the data, perhaps without auxiliary columns, scaled and weighted."""
+    def prepared(self, data: Dataset, scale: str) -> Dataset:
+        """Return ``data``, which may lack columns that were set aside, scaled and weighted."""
         data = apply_scaling(data, scale)
         if self.by_class is None and self.within is None:
             return data
@@ -151,8 +147,8 @@ class TwoClasses:
             given = self.within if given is None else given * self.within
         rule = dict(zip((-1, 1), self.by_class, strict=True)) if isinstance(self.by_class, tuple) else self.by_class
         plain = replace(data, negative_label=-1, positive_label=1)  # labels of the user may be 1 and -1
-        weighed = plain.weighted(given, rule)
-        return replace(weighed, negative_label=data.negative_label, positive_label=data.positive_label)
+        weighted = plain.weighted(given, rule)
+        return replace(weighted, negative_label=data.negative_label, positive_label=data.positive_label)
 
 
 def problems_of(
@@ -182,7 +178,7 @@ def problems_of(
             problems.append(TwoClasses(data))
             continue
         share, pair = against_rest(costs[codes], codes == k, weights)
-        # The error of FS is a mean for each class and has equal weights of the classes.
+        # The error of FS is the sum of the mean errors of both classes, which is balanced already.
         balanced = MODELS[estimator.model].exact_model == "fs" and isinstance(rule, str)
         problems.append(TwoClasses(data, None if balanced else pair, share))
     return problems
@@ -226,7 +222,7 @@ class SideRows:
                     f"Kinds: {listed(KEYWORDS, len(KEYWORDS))}."
                 )
             if kind in self.declared:
-                raise ParameterError(f'constraints: "{kind}" stands twice: give all of that kind in one list.')
+                raise ParameterError(f'constraints: "{kind}" is given twice: give all of that kind in one list.')
             self.declared[kind] = _named(kind, value, features)
 
     def call(self, model: pyo.ConcreteModel) -> None:
@@ -241,7 +237,7 @@ class SideRows:
             except AttributeError as error:
                 if model.component("sigma") is None and error.name == "sigma":
                     raise ModelError(
-                        f"constraints: {called} uses model.sigma, which this model has on demand only: add sigma=True."
+                        f"constraints: {called} uses model.sigma, which this model does not have: add sigma=True."
                     ) from error
                 raise
             if made is None:
@@ -294,13 +290,13 @@ def _as_row(made: Any, called: str) -> pyo.Constraint:
     )
 
 
-def built(problem: TwoClasses, words: dict[str, Any], rows: SideRows, time_limit: float | None = None) -> Request:
+def built(problem: TwoClasses, arguments: dict[str, Any], rows: SideRows, time_limit: float | None = None) -> Request:
     """Return the built request with its side constraints, on data that are scaled unless they are already."""
     declared = dict(rows.declared)
-    data, declared["fair"] = beside(problem.data, declared.get("fair", ()))
+    data, declared["fair"] = set_groups_aside(problem.data, declared.get("fair", ()))
     limit = {} if time_limit is None else {"time_limit": time_limit}
-    footed = replace(problem.footed(data, words["scale"]), looked_at=True)
-    task = Request.of(footed, **words).changed(**declared, **limit).build()
+    prepared = replace(problem.prepared(data, arguments["scale"]), looked_at=True)
+    task = Request.of(prepared, **arguments).changed(**declared, **limit).build()
     if rows.functions:
         if task.model is None:
             task = replace(task, model=rows_model(task.data.features))
@@ -308,14 +304,14 @@ def built(problem: TwoClasses, words: dict[str, Any], rows: SideRows, time_limit
     return task
 
 
-def solved(problem: TwoClasses, words: dict[str, Any], rows: SideRows, time_limit: float | None) -> Selection:
+def solved(problem: TwoClasses, arguments: dict[str, Any], rows: SideRows, time_limit: float | None) -> Selection:
     """Build and solve the model of one problem.
 
     Raises NoSelection, SolverError, KeyboardInterrupt: there is no classifier, with the reason.
     """
     with interrupt.run(), own_clock():
         with interrupt.raising(), put_off():
-            task = built(problem, words, rows, time_limit)
+            task = built(problem, arguments, rows, time_limit)
         found = task.solve()
     if found.has_solution:
         return found
@@ -341,16 +337,16 @@ class FitCertificate:
     Attributes
     ----------
     objective : float or None
-        Of the model, recomputed from the data; for several classes the sum over their models. None for methods without
-        an objective.
+        The objective of the model, recomputed from the data; for several classes the sum. None for methods without an
+        objective.
     bound : float or None
-        No solution of the model has a lower objective; None if nothing is proven.
+        Proven lower bound on the objective; None if there is none.
     gap : float or None
         ``|objective - bound| / |objective|``.
     status : str
-        "optimal" if the bound closes the gap, else "stationary" or "feasible".
+        "optimal" if the gap is closed, else "stationary" or "feasible".
     message : str
-        Of the solver or the model.
+        Message of the solver or the model.
     """
 
     objective: float | None
@@ -363,24 +359,23 @@ class FitCertificate:
     def sentence(self) -> str:
         """The certificate as text."""
         if self.objective is None:
-            return "A heuristic without an objective: nothing is proven about this selection."
+            return "A heuristic without an objective: no bound is proven for this selection."
         cost = f"The objective is {report.number(self.objective)}"
         if self.bound is None or self.gap is None:
-            what = "a stationary point: " if self.status == "stationary" else ""
-            return f"{cost}, {what}nothing is proven about better ones."
+            what = "a stationary point; " if self.status == "stationary" else ""
+            return f"{cost}, {what}no bound on better points is proven."
+        bound = report.number(self.bound)
         if self.status == "optimal":
-            within = f", to {report.percent(self.gap)}" if self.gap > 5e-7 else ""
-            return f"{cost}, and it is proven that none is lower{within} (bound {report.number(self.bound)})."
-        return (
-            f"{cost}; it is proven that none is below {report.number(self.bound)}, a gap of {report.percent(self.gap)}."
-        )
+            within = f" within {report.percent(self.gap)}" if self.gap > 5e-7 else ""
+            return f"{cost}, which is proven optimal{within} (bound {bound})."
+        return f"{cost}; the proven bound is {bound}, a gap of {report.percent(self.gap)}."
 
     def __str__(self) -> str:
         return self.sentence
 
 
 def certificate_of(found: Sequence[Selection]) -> FitCertificate:
-    """Return what is proven about independent selections: objectives and bounds are sums."""
+    """Return the certificate of independent selections: objectives and bounds are sums."""
     if len(found) == 1:
         one = found[0]
         return FitCertificate(one.objective, one.bound, one.gap, one.status.value, one.message)

@@ -1,12 +1,12 @@
-"""Weights of samples and of classes, and the distinct rows that remain.
+"""Weights of samples and of classes, and the distinct rows of weighted samples.
 
 A sample weight of 2 is equivalent to the row twice, and 0 to its absence. Both must give the same fit, even if there
-are several optima. So rows that are equal, with their labels, are one row of the model, with the sum of their weights,
-in the order of their values. This changes no objective, since equal rows have equal slacks, and no scaling constant,
-which counts weights as rows. Without repeated rows and weights, rows keep their order.
+are several optima. So equal rows with equal labels become one row of the model, with the sum of their weights, in the
+order of their values. This changes no objective, since equal rows have equal slacks, and no scaling constant, which
+counts weights as rows. Without repeated rows and weights, rows keep their order.
 
-Weights of classes are the costs of a mistake; scalings do not count them. A model of the mean slacks of both classes
-weighs both the same whatever their sizes, as "balanced" does.
+Weights of classes are the costs of an error; scalings ignore them. A model with the mean slack of each class gives both
+classes the same weight, as "balanced" does.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from fsmodels.text import listed, short
 FloatArray = NDArray[np.float64]
 
 
-def weighs(model: Any) -> bool:
+def takes_weights(model: Any) -> bool:
     """Return True if the model is known and takes weights of samples."""
     return isinstance(model, str) and model in MODELS and MODELS[model].takes_weights
 
 
 class FitByModel:
-    """``fit`` of an estimator, whose signature contains ``sample_weight`` only if its model takes weights.
+    """Descriptor of ``fit``, whose signature contains ``sample_weight`` only if the model takes weights.
 
-    Tools of scikit-learn read the signature to decide whether to pass weights. The class has the whole signature.
+    scikit-learn inspects the signature to decide whether to pass weights. The class has the complete signature.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -45,14 +45,14 @@ class FitByModel:
         self.__doc__ = function.__doc__
 
     def __get__(self, estimator: Any, owner: type | None = None) -> Any:
-        if estimator is None or weighs(estimator.model):
+        if estimator is None or takes_weights(estimator.model):
             return self._function.__get__(estimator, owner)
         fit = update_wrapper(partial(self._function, estimator), self._function)
         fit.__signature__ = inspect.signature(lambda X, y: None)  # type: ignore[attr-defined]
         return fit
 
 
-def checked(weights: Any, n_samples: int) -> FloatArray | None:
+def checked_weights(weights: Any, n_samples: int) -> FloatArray | None:
     """Return the sample weights; None if all are 1.
 
     Raises DataError: not one number of at least 0 for each sample, or all are 0.
@@ -66,7 +66,7 @@ def checked(weights: Any, n_samples: int) -> FloatArray | None:
 
 
 def by_class(given: Any, classes: NDArray[Any], codes: NDArray[np.intp], weights: FloatArray | None) -> FloatArray:
-    """Return the cost of a mistake in each class, 1 if it is not named; ``weights`` count as rows.
+    """Return the cost of an error in each class, 1 if it is not named; ``weights`` count as rows.
 
     Raises ParameterError: neither "balanced" nor numbers above 0 by label, or an unknown label.
     """
@@ -80,7 +80,7 @@ def by_class(given: Any, classes: NDArray[Any], codes: NDArray[np.intp], weights
     names = classes.tolist()
     if unknown := [label for label in given if label not in names]:
         raise ParameterError(f"class_weight names {listed(unknown)}: the labels are {listed(names)}.")
-    costs = [positive("class_weight", given.get(name, 1.0), f"it is what a mistake costs in {name}") for name in names]
+    costs = [positive("class_weight", given.get(name, 1.0), f"it is the cost of an error in {name}") for name in names]
     return np.array(costs)
 
 
@@ -89,7 +89,7 @@ def against_rest(
 ) -> tuple[FloatArray, tuple[float, float]]:
     """Return the share of each sample, of mean 1 in one class and in the rest, and the costs of the rest and the class.
 
-    ``costs`` (n_samples,): by the classes of the user, several of which are the rest. A sum of slacks then contains the
+    ``costs`` (n_samples,): by the original classes, several of which are the rest. A sum of slacks then contains the
     costs, and so does a mean over the rest: sum g c xi / sum g, with the ``weights`` g.
     """
     g = np.ones(len(costs)) if weights is None else weights

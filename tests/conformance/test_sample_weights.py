@@ -67,7 +67,7 @@ def recomputed(name, found, data, words):
 
 def omega(found, data, words):
     """Omega of the kernel models, from the classifier, data and weights."""
-    c, eps = found.machine, found.parameters["eps"]
+    c, eps = found.classifier, found.parameters["eps"]
     f, g = c.decision(data), c.decision(data.take(c.rows))
     short = np.maximum(0.0, 1 - data.y * f)
     loss = short - np.minimum(short, 2 * eps) + (np.minimum(short, 2 * eps) ** 2 / (4 * eps) if eps else 0.0)
@@ -95,7 +95,7 @@ def test_a_model_by_name_counts_weights_as_rows_or_refuses(name):
     if local:
         assert found.selected == expected.selected
         np.testing.assert_allclose(found.decision(many), expected.decision(many), atol=0.01)
-        assert (weighted.sample_weight[found.machine.rows] > 0).all()
+        assert (weighted.sample_weight[found.classifier.rows] > 0).all()
         assert found.objective == pytest.approx(omega(found, weighted, words), rel=1e-9)
         return
     if name == "gmeb-dual":

@@ -70,7 +70,7 @@ def _answer(family: Family, edit: Edit) -> Answer:
     spec = MODELS[family.name]
     if edit.words:
         found = fs.select(data(), family.name, **family.given, **edit.words)
-        model, machine, used = found.model, found.machine, found.selected
+        model, classifier, used = found.model, found.classifier, found.selected
         result, solved = replace(found.result, status=found.status, objective=found.objective), found.has_solution
     else:
         given = used_parameters(spec, family.given)
@@ -85,11 +85,11 @@ def _answer(family: Family, edit: Edit) -> Answer:
             if part is not None:
                 part(view)
         result, read = spec.solve_and_read(model, data(), given, None, {})
-        machine, used = (None, ()) if read is None else (read.classifier, read.classifier.selected)
+        classifier, used = (None, ()) if read is None else (read.classifier, read.classifier.selected)
         solved = result.has_solution
     if not solved:
         return Answer(result, model, None, 0.0, frozenset())
-    w, b = _weights(spec, model, machine)
+    w, b = _weights(spec, model, classifier)
     return Answer(result, model, w, b, frozenset(used))
 
 

@@ -173,7 +173,7 @@ def test_a_file_wins_over_a_shipped_name_and_says_so(folder, capsys):
     code, out, err = run(capsys, "select", "bupa", "--target", "group", "--model", "svm")
     assert code == 0
     assert "36 samples" in out
-    assert err.startswith('Note: reading the file "bupa"')
+    assert err.startswith('Note: reading the local file "bupa"')
 
 
 def test_constant_columns_are_one_line_of_warning(folder, capsys):
@@ -227,10 +227,10 @@ BAD = [
     (["word.csv", "--model", "svm"], 'Column "a" has text in row 3.*"x".*: give numbers, remove such rows, or leave'),
     (["two-ways.csv", "--model", "svm"], '"1,234", which can be two numbers: give --decimal , .* or --decimal .'),
     (["latin.csv", "--model", "svm", "--encoding", "utf-16"], "not UTF-16 text.*such as --encoding utf-8"),
-    (["good", "--model", "svm"], 'Did you mean the file "good.csv" here'),
+    (["good", "--model", "svm"], 'Did you mean the local file "good.csv"'),
     (["blank.csv", "--model", "svm"], 'Column "a" has no value.*row 3'),
     (["infinite.csv", "--model", "svm"], 'Column "a" has an infinite value'),
-    (["one.csv", "--model", "svm"], "one label 1"),
+    (["one.csv", "--model", "svm"], "the label 1 in all 3 rows"),
     (["three.csv", "--model", "svm"], "3 labels.*--positive"),
     (["three.csv", "--model", "svm", "--positive", "w"], 'positive="w" is not a label'),
     (["twice.csv", "--model", "svm"], 'named "a"'),
@@ -287,7 +287,7 @@ BAD = [
     ([*GOOD, "--solver-option", "gap=1", "--gap", "1"], "gap is given twice"),
     ([*GOOD, "--solver", "scip", "--solver-option", "limits/node=3"], '"limits/node".*limits/nodes'),
     ([*GOOD, "--gap", "-1"], r"gap=-1.* Option: --gap\.$"),
-    ([*GOOD, "--json", "no/such/folder.json"], "folder that exists"),
+    ([*GOOD, "--json", "no/such/folder.json"], "writable folder"),
 ]
 
 

@@ -65,14 +65,14 @@ def test_repeats_and_workers(capsys):
     ("words", "message"),
     [
         (["--cv", "3", "--test", "0.2"], "give one of them"),
-        (["--n-jobs", "2"], "--n-jobs is about the folds of --cv"),
-        (["--repeats", "2"], "--repeats is about the folds of --cv"),
-        (["--test", "0.2", "--memory", "x"], "--memory is about the folds of --cv"),
+        (["--n-jobs", "2"], "--n-jobs is for the folds of --cv"),
+        (["--repeats", "2"], "--repeats is for the folds of --cv"),
+        (["--test", "0.2", "--memory", "x"], "--memory is for the folds of --cv"),
         (["--test", "1.5"], "test=1.5 is not allowed"),
         (["--cv", "1"], "cv=1 is not allowed"),
         (["--cv", "3", "--checkpoint", "x"], "the option was removed. Use --memory DIR"),
-        (["--cv", "3", "--bags", "bag_id"], "--bags makes features of the instances of all bags"),
-        (["--test", "0.2", "--certificate", "c.json"], "checked against all samples"),
+        (["--cv", "3", "--bags", "bag_id"], "--bags derives features also from held-out bags"),
+        (["--test", "0.2", "--certificate", "c.json"], "checked with all samples"),
     ],
 )
 def test_words_that_do_not_go_together_are_refused_before_the_selection(capsys, words, message, monkeypatch):
@@ -141,7 +141,7 @@ def test_a_budget_above_the_features_of_small_data_is_theirs(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["--models", "rfe"], 2, "two models or more"),
+        (["--models", "rfe"], 2, "at least two models"),
         (["--models", "rfe,fspm"], 2, "Did you mean"),
         (["--max-features", "9"], 2, "max_features=9"),
         (["--penalty", "2"], 2, "No such option"),

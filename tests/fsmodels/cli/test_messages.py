@@ -6,7 +6,7 @@ import pytest
 
 import fsmodels as fs
 from fsmodels.cli import main
-from fsmodels.selection.rows import as_words, words_of
+from fsmodels.selection.rows import keywords_by_row, with_keywords
 
 BUPA = ["bupa", "--max-features", 1, "--force-in", "mcv", "--force-in", "sgot", "--quiet"]
 
@@ -46,12 +46,15 @@ def test_rows_are_told_in_the_words_of_select():
     assert 'max_features=1, force_in=["mcv"], force_in=["sgot"]. Relax or leave out' in found.message
     assert '"force_in[mcv]"' in found.result.message  # of the model, which has it
     parameters = {"max_features": 3, "excludes": [["a", "b"], ["a", "b"]], "signs": {"a": "+"}, "budget": 4}
-    assert as_words('"excludes_a_b_2", "signs[a]", "own"', parameters) == 'excludes=("a", "b"), signs={"a": "+"}, "own"'
-    assert words_of(parameters)["cardinality"] == "max_features=3"
+    assert (
+        with_keywords('"excludes_a_b_2", "signs[a]", "own"', parameters)
+        == 'excludes=("a", "b"), signs={"a": "+"}, "own"'
+    )
+    assert keywords_by_row(parameters)["cardinality"] == "max_features=3"
     parameters = {"fair": [{"by": "sex", "limit": 0.1}], "hierarchy": "strong"}
     told = 'fair=("sex", 0.1) and hierarchy="strong"'
-    assert as_words('"fair_sex[f,m]" and "hierarchy[a*b,a]"', parameters) == told
-    assert words_of(parameters) == {"fair_sex": 'fair=("sex", 0.1)', "hierarchy": 'hierarchy="strong"'}
+    assert with_keywords('"fair_sex[f,m]" and "hierarchy[a*b,a]"', parameters) == told
+    assert keywords_by_row(parameters) == {"fair_sex": 'fair=("sex", 0.1)', "hierarchy": 'hierarchy="strong"'}
 
 
 def test_prices_are_shown_in_the_words_of_select_and_written_by_name(capsys, tmp_path):

@@ -144,7 +144,7 @@ def test_numbers_as_labels_are_compared_as_numbers(folder, capsys):
         (["path", *DATA, "--max-features", "1:2", "--choose", "one-se"], 2, "give --folds 5 with it"),
         (["path", *DATA, "--max-features", "1:2", "--choose", "odd"], 2, "is not one of 'one-se', 'best', 'knee'"),
         (["path", *DATA, "--max-features", "1:2", "--picture", "a.doc"], 2, "give a .png, .pdf, .svg file"),
-        (["path", *DATA, "--max-features", "1:2", "--picture", "no/NAME.pdf"], 2, "file in a folder"),
+        (["path", *DATA, "--max-features", "1:2", "--picture", "no/NAME.pdf"], 2, "file in a writable folder"),
         (["path", *DATA, "--max-features", "1:2", "--folds", "90"], 2, "folds=90 is not allowed"),
         (["path", *DATA, "-C", "1,x"], 2, "no list of numbers"),
         (

@@ -91,20 +91,20 @@ def test_a_group_of_numbers_stays_a_feature_where_it_is_kept(capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--sign", "age"], "has no direction: write A:+ or A:-"),
+        (["--sign", "age"], "has no sign: write A:+ or A:-"),
         (["--sign", "agee:+"], 'Did you mean "age"'),
-        (["--sign", "age:+", "--sign", "age:-"], 'gives "age" both directions'),
+        (["--sign", "age:+", "--sign", "age:-"], 'gives "age" both signs'),
         (["--fair", "age"], "write COLUMN:LIMIT"),
         (["--fair", "sex:0.1"], 'There is no column "sex" to set aside'),
         (["--fair", "age:0.1"], "36 different values"),
         (["--interactions", "age"], "needs at least two features"),
-        (["--interactions", "all", "--interactions", "age:dose"], "all is every pair"),
+        (["--interactions", "all", "--interactions", "age:dose"], "all includes every pair"),
         (["--hierarchy", "strong"], "there are no products of features"),
         (["--keep-fair"], "give --fair COL:LIMIT with it"),
         (["--at-most-of-group", "groups.csv"], "write GROUPS.csv:K"),
         (["--at-most-of-group", "costs.csv:1"], 'it must be "feature,group"'),
         (["--at-most-of-group", "correlation=a:1"], "write correlation=0.95:K"),
-        (["--at-most-of-group", "correlation=0.99:1"], "give a lower number"),
+        (["--at-most-of-group", "correlation=0.99:1"], "give a lower one"),
     ],
 )
 def test_rows_on_weights_and_groups_that_are_none(folder, capsys, words, message):

@@ -73,7 +73,7 @@ def test_every_command_that_solves_takes_weights(folder, capsys, command):
         (["--class-weight", "ill"], "write LABEL:W"),
         (["--class-weight", "ill:0"], "a number above 0"),
         (["--class-weight", "ill:x"], "write LABEL:W"),
-        (["--class-weight", "balanced", "--class-weight", "ill:2"], "which stands alone"),
+        (["--class-weight", "balanced", "--class-weight", "ill:2"], "or only balanced"),
         (["--class-weight", "ill:1", "--class-weight", "ill:2"], "twice"),
         (["--class-weight", "sick:1"], '"sick" is no label'),
         (["--sample-weight", "tmes"], 'Did you mean "times"?'),
@@ -136,7 +136,7 @@ def test_a_selection_from_a_file_builds_its_weighted_model_again(folder, tmp_pat
     found.save(tmp_path / "x.json")
     saved = fs.load_selection(tmp_path / "x.json")
     assert fs.solve(saved.rebuild(plain.weighted(times))).objective == pytest.approx(found.objective, rel=1e-5)
-    with pytest.raises(DataError, match="with a weight each"):
+    with pytest.raises(DataError, match="used sample weights"):
         saved.rebuild(plain)
 
 

@@ -103,7 +103,9 @@ def test_methods_take_a_category_as_a_whole_or_say_that_they_do_not():
         found = fs.select(data, model, **words)
         assert len(group & set(found.selected)) in (0, 3), model
         assert found.parameters["all_or_none"] == [list(data.categories["colour"].features)]
-    with pytest.warns(fs.DataWarning, match=r'"one-norm-svm" weighs the features of "colour" one by one.*max_features'):
+    with pytest.warns(
+        fs.DataWarning, match=r'"one-norm-svm" selects the features of "colour" separately.*max_features'
+    ):
         assert "all_or_none" not in fs.select(data, "one-norm-svm").parameters
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -208,7 +208,7 @@ def test_a_malformed_line_is_named_and_shown(name, line, tmp_path):
         ("", "has no samples: each line is LABEL"),
         ("# nothing\n\n", "has no samples: each line is LABEL"),
         ("1\n-1\n", "has labels and no INDEX:VALUE entry, so no features: add entries, or * n_features"),
-        ("1 2147483600:1\n-1 1:1\n", "has index 2147483600 and so 2147483600 features, above the 50000000 * anew"),
+        ("1 2147483600:1\n-1 1:1\n", "has index 2147483600 and so 2147483600 features, above the 50000000 * renumber"),
         ("a,b,target\n1,2,1\n", "Line 1 * use Dataset.from_csv, and a name that ends in"),
         (b"BZh91AY&SY\n", "Line 1 * is malformed"),
         ("+1 1:1\r-1 2:1\r", "Line 1 * is malformed"),
@@ -328,7 +328,7 @@ def test_select_says_which_files_there_are(words, capsys):
     code, err = select(capsys, "words2", "--model", "svm")
     assert code == 2
     wrote(words, GOOD, "words2.libsvm")
-    assert 'Did you mean the file "words2.libsvm" here?' in select(capsys, "words2", "--model", "svm")[1]
+    assert 'Did you mean the local file "words2.libsvm"?' in select(capsys, "words2", "--model", "svm")[1]
 
 
 def test_positive_swaps_the_classes_on_the_command_line(words, capsys):

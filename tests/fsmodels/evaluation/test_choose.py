@@ -108,7 +108,7 @@ def test_without_outer_folds_there_is_no_error_of_the_procedure(data, chosen, co
     found = fs.choose(data, "rfe", GRID, rule="best", cv=3, nested=False)
     assert len(counted) == 18
     assert (found.values, found.error, found.standard_error) == (chosen.values, None, None)
-    assert "no estimate: nested=True gives one" in found.sentence
+    assert "so it is biased: nested=True estimates the error" in found.sentence
     found.to_dict()
     found.plot()
 

@@ -116,7 +116,7 @@ def test_a_model_that_fails_is_a_row_with_its_reason(data):
     assert list(frame.index)[-1] == "none"
     assert frame.loc["none", "folds"] == 0
     assert "max_features=9 is above the 5 features" in frame.loc["none", "reason"]
-    assert "none has no answer on 3 folds: max_features=9" in found.sentence
+    assert "none has no result on 3 folds: max_features=9" in found.sentence
     assert frame.loc["three", "n_selected"] == 3.0
     assert found.short()["folds"].to_list() == ["3", "3", "0"]
 

@@ -171,7 +171,7 @@ def test_folds_without_a_solution_do_not_count(data, monkeypatch):
     found = fs.cross_validate(data, max_features=2, cv=3)
     assert found.runs["selected"].isna().to_list() == [False, True, False]
     assert found.error == pytest.approx(found.runs["error"].dropna().mean())
-    assert "1 fold without a solution does not count: Rows clash." in found.sentence
+    assert "1 fold has no solution: Rows clash." in found.sentence
 
 
 def test_where_no_fold_has_a_solution_there_is_no_error(data):

@@ -169,6 +169,6 @@ def test_a_memory_that_cannot_be_used_is_an_error_before_the_runs(data, tmp_path
     assert file.read_text() == "age,dose\n1,2\n"
     with pytest.raises(fs.ParameterError, match=r"memory got int: give a folder or a joblib\.Memory"):
         fs.cross_validate(data, "rfe", max_features=2, memory=3)
-    with pytest.raises(fs.ParameterError, match="memory cannot recognise these parameters in a later run"):
+    with pytest.raises(fs.ParameterError, match="memory cannot hash these parameters"):
         fs.cross_validate(data, max_features=2, solver=lambda: None, memory=tmp_path)
     assert not counted

@@ -74,7 +74,7 @@ def test_it_is_not_defined_where_there_is_nothing_to_vary(Z):
 
 @pytest.mark.parametrize("Z", [[[1, 0]], [[1, 2], [0, 1]], "abc", [1, 0]])
 def test_what_is_no_matrix_of_runs_is_refused(Z):
-    with pytest.raises(fs.DataError, match="a row for each of two or more runs"):
+    with pytest.raises(fs.DataError, match="a row for each of at least two runs"):
         fs.stability_index(Z)
 
 

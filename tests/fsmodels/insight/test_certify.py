@@ -16,7 +16,7 @@ def agrees(seed):
     rng = np.random.default_rng(seed)
     names = rng.choice(data.features, int(rng.integers(1, M + 1)), replace=False).tolist()
     if not allowed(set(names), rows):
-        with pytest.raises(fs.ParameterError, match="breaks what the models are held to"):
+        with pytest.raises(fs.ParameterError, match="violates"):
             fs.certify(data, names, C=C, max_features=M, **rows)
         return
     asked = fs.certify(data, names, C=C, max_features=M, gap=1e-8, **rows)
@@ -86,7 +86,7 @@ def test_a_limit_leaves_the_question_open_with_a_bound():
         fs.load_dataset("wdbc"), ["mean_radius", "area_error", "worst_area"], time_limit=0.7, within=1e-9
     )
     assert asked.bound <= asked.objective
-    assert "Whether they are within" in asked.sentence or asked.answer is not None
+    assert "It is not decided yet whether they are within" in asked.sentence or asked.answer is not None
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_limit_leaves_the_question_open_with_a_bound():
         (lambda d: fs.certify(d, ["mcv", "mcv"]), "each once"),
         (lambda d: fs.certify(d, ["nobody"]), "nobody"),
         (lambda d: fs.certify(d, ["mcv"], callback=print), "callback"),
-        (lambda d: fs.certify(d, ["mcv", "sgot"], max_features=1), "breaks what the models are held to"),
+        (lambda d: fs.certify(d, ["mcv", "sgot"], max_features=1), "violates"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(call, words):

@@ -69,10 +69,10 @@ def test_a_set_that_is_cut_off_says_so():
     few = fs.near_optimal(data, max_features=5, within=0.05, limit=3)
     assert len(few) == 3
     assert not few.complete
-    assert "there are more, from" in few.sentence
+    assert "there are more with objectives from" in few.sentence
     stopped = fs.near_optimal(data, max_features=5, within=0.2, iteration_limit=3)
     assert not stopped.complete
-    assert "on there may be more, in" in stopped.sentence
+    assert "there may be more with objectives from" in stopped.sentence
     assert stopped.open > 0
 
 

@@ -23,7 +23,7 @@ def test_a_missing_bound_with_the_row_proves_no_price():
 def test_a_missing_bound_without_the_row_leaves_the_price_open():
     price = Price("row", level(12.0, 11.0), level(10.0, -math.inf), True)
     assert (price.least, price.most) == (1.0, math.inf)
-    assert price.sentence == 'What "row" costs is not known in this time: at least 1 is proven.'
+    assert price.sentence == 'The price of "row" is not known within this time: at least 1 is proven.'
     impossible = Price("row", level(math.inf, math.inf, SolutionStatus.INFEASIBLE), level(10.0, -math.inf), False)
     assert impossible.least == math.inf
     assert "10 (no bound is proven)" in impossible.sentence

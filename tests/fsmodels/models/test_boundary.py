@@ -77,16 +77,18 @@ def test_held_out_samples_on_the_boundary_are_counted(symmetric):
 def test_the_estimator_follows_the_same_rule(symmetric):
     from fsmodels.sklearn import SelectorClassifier
 
-    machine = SelectorClassifier("svm", scale="none").fit(X, Y)
-    assert machine.predict(X).tolist() == [-1, -1, -1, -1, 1, 1]
-    assert machine.decision_function(X)[2:4].tolist() == [0.0, 0.0]
+    classifier = SelectorClassifier("svm", scale="none").fit(X, Y)
+    assert classifier.predict(X).tolist() == [-1, -1, -1, -1, 1, 1]
+    assert classifier.decision_function(X)[2:4].tolist() == [0.0, 0.0]
 
 
 def test_a_kernel_follows_the_same_rule():
     points = np.array([[-1.0, 1.0], [-1.0, -1.0], [0.0, 0.5], [0.0, -0.5], [1.0, 1.0], [1.0, -1.0]])
     data = fs.Dataset.from_arrays(points, Y, ["x", "z"]).scaled("none")
-    machine = fs.select(data, "full-fs", scale="none", C=1.0, penalty=0.1).machine
-    moved = fs.kernel.KernelClassifier(data, machine.kernel, machine.z, machine.rows, machine.a, machine.b + 1e-9)
+    classifier = fs.select(data, "full-fs", scale="none", C=1.0, penalty=0.1).classifier
+    moved = fs.kernel.KernelClassifier(
+        data, classifier.kernel, classifier.z, classifier.rows, classifier.a, classifier.b + 1e-9
+    )
     values = moved.values
     assert np.array_equal(moved.decision(data.X) == 0, np.abs(values) <= 1e-6)
     assert np.array_equal(moved.predict(data.X), np.where(values > 1e-6, 1, -1))

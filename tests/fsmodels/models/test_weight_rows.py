@@ -108,7 +108,7 @@ def test_a_column_that_is_the_same_in_both_groups_bounds_nothing(data):
         ({"signs": ["a"]}, "signs got list"),
         (
             {"fair": ("sex", 0.1)},
-            r'fair=\(\'sex\', 0.1\) Columns that lie aside: half, third\.: "sex" is not a feature',
+            r'fair=\(\'sex\', 0.1\) Columns that are set aside: half, third\.: "sex" is not a feature',
         ),
         ({"fair": ("half", -1)}, "below 0"),
         ({"fair": ("half", "much")}, "limit='much' is not allowed"),

@@ -210,7 +210,7 @@ def test_names_of_the_data_are_text_and_nothing_else(model):
         ("fsp-lambda", {"penalty": 2.0}, "proven optimal"),
         ("full-fs", {"penalty": 0.5, "C": 1.0}, "kernel weight"),
         ("gmeb", {"R_plus": 1.0, "R_minus": 1.0}, "Proven bound"),
-        ("fsv", {"penalty": 0.2}, "nothing is proven about"),
+        ("fsv", {"penalty": 0.2}, "no bound on better points"),
         ("fsmulti", {"max_features": 2}, "proven"),
         ("one-norm-svm", {"C": 0.1}, "Objective"),
     ],

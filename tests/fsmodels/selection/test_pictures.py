@@ -50,7 +50,7 @@ def test_the_colour_tells_for_which_class_a_feature_speaks():
     ax = fs.select(fs.Dataset.from_arrays(X, y, ["up", "down"], positive="ill"), "svm").plot(axes())
     shades = {name: bar.get_facecolor() for name, bar in zip(drawn_names(ax), ax.patches, strict=True)}
     assert shades == {"up": mpl.colors.to_rgba("C0"), "down": mpl.colors.to_rgba("C3")}
-    assert "blue: more of it speaks for class ill\nred: for well" in ax.get_xlabel()
+    assert "blue: larger values favour class ill\nred: well" in ax.get_xlabel()
 
 
 def test_unscaled_weights_stand_alone():
@@ -66,7 +66,7 @@ def test_a_hundred_features_with_long_names_fit():
     data = fs.Dataset.from_arrays(X, np.where(X[:, :9].sum(1) > 0, 1, -1), names)
     ax = fs.select(data, "svm").plot()
     assert len(ax.patches) == 40
-    assert "60 smaller left out" in ax.get_xlabel()
+    assert "60 smaller weights not shown" in ax.get_xlabel()
     canvas = mpl.backends.backend_agg.FigureCanvasAgg(ax.figure)
     canvas.draw()  # a stray $ would end in an error of mathtext
     boxes = [text.get_window_extent() for text in [*ax.texts, *ax.get_yticklabels(), ax.xaxis.label, ax.title]]
@@ -79,7 +79,7 @@ def test_a_hundred_features_with_long_names_fit():
 
 def test_without_a_solution_the_picture_says_so(found):
     status = fs.SolutionStatus.NO_SOLUTION
-    nothing = replace(found, machine=None, objective=None, bound=None, selected=(), status=status)
+    nothing = replace(found, classifier=None, objective=None, bound=None, selected=(), status=status)
     ax = nothing.plot(axes())
     assert not ax.patches
     assert "No solution" in ax.texts[0].get_text()
@@ -87,7 +87,7 @@ def test_without_a_solution_the_picture_says_so(found):
 
 def test_weights_inside_a_kernel_speak_for_no_class():
     found = fs.select(fs.load_dataset("bupa"), "gmkl", C=1, penalty=1.0, time_limit=2)
-    assert "speaks" not in found.plot(axes()).get_xlabel()
+    assert "favour" not in found.plot(axes()).get_xlabel()
 
 
 def test_features_against_points_show_how_often_folds_select_them():

@@ -212,7 +212,7 @@ def test_rows_on_weights_are_refused_by_name_and_kept_in_the_second_step():
     with pytest.raises(fs.ParameterError, match="position 3: strict"):
         fs.select(DATA, rows=["a < b"], max_features=2)
     found = fs.select(DATA, "fs", penalty=0.05, rows=["w[a] <= 0.1 b", "w[d] + w[e] <= 3"])
-    assert found.machine.w[NAMES.index("a")] <= 0.1 * ("b" in found.selected) + 1e-6
+    assert found.classifier.w[NAMES.index("a")] <= 0.1 * ("b" in found.selected) + 1e-6
     clash = fs.select(DATA, max_features=1, rows=["a + b == 2"])
     assert 'max_features=1, rows=["a + b == 2"]' in clash.message
 
@@ -235,8 +235,8 @@ def test_groups_of_the_command_line(text, features, read):
     ("text", "option", "message"),
     [
         ("a:q", "--all-or-none", '"q" is not a feature'),
-        ("a:b", "--at-most", "no number and group: write K:A:B"),
-        ("2", "--at-least", "no number and group"),
+        ("a:b", "--at-most", "not a number and a group: write K:A:B"),
+        ("2", "--at-least", "not a number and a group"),
         ("1:x:y", "--at-most", "can be read as"),
     ],
 )

@@ -44,7 +44,7 @@ def test_rows_are_stated_again(data, tmp_path):
     theirs = [row.name for row in found.model.component_objects(pyo.Constraint)]
     assert names == theirs
     assert fs.solve(model).objective == pytest.approx(found.objective, rel=2e-4)
-    with pytest.raises(fs.DataError, match="give those of then"):
+    with pytest.raises(fs.DataError, match="give the same data"):
         saved.rebuild(wide.take(range(20)))
 
 
@@ -75,9 +75,9 @@ def test_labels_are_those_of_the_data():
 @pytest.mark.parametrize(
     ("samples", "message"),
     [
-        ([[1.0, 2.0]], r"shape \(1, 2\): give rows of 4 values, the features in their order \(a, b, c, d\)"),
+        ([[1.0, 2.0]], r"shape \(1, 2\): give rows of 4 values, the features in this order: a, b, c, d"),
         ([1.0, 2.0, 3.0, 4.0], r"shape \(4,\)"),
-        ([[1.0], [2.0, 3.0]], "no matrix"),
+        ([[1.0], [2.0, 3.0]], "not a matrix"),
         ("new.csv", "got str"),
         ({"a": 1}, "got dict"),
         (None, "got NoneType"),

@@ -224,7 +224,7 @@ def test_the_papers_rule_is_asked_for_and_named(solver, data):
     for found in kept:
         assert found.chosen_by == found.to_dict()["chosen_by"] == "validation"
         for report in (repr(found), found._repr_html_()):
-            assert "chosen by it: no estimate for new data" in report
+            assert "by which it was chosen: no estimate for new data" in report
             assert "Chosen by the validation error among all incumbents" in report
         if found.status is fs.SolutionStatus.FEASIBLE:
             assert "Done, chosen by validation error: " in repr(found)

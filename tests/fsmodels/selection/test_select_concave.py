@@ -161,7 +161,7 @@ def test_a_refit_that_its_limit_has_cut_off_does_not_replace_better_weights(mode
     found = fs.select(data, model, penalty=0.1, time_limit=60)
     assert found.selected
     assert found.refit is None
-    assert "weights are the model's own: the limit came before" in found.message
+    assert "weights are those of the model: the time limit was reached before" in found.message
     assert found.error(data) <= 0.25  # the larger class alone: 0.35
 
 

@@ -167,7 +167,7 @@ def test_wrong_arguments_end_in_errors_of_our_own(data):
 ROWS = [
     (
         lambda d: fs.select(d, "svm").predict([1, 2]),
-        r"have shape \(2,\): give rows of 3 values, the features in their order",
+        r"have shape \(2,\): give rows of 3 values, the features in this order",
     ),
     (lambda d: fs.select(d, "svm").predict("new"), "needs samples and got str"),
     (lambda d: fs.select(d, "svm").error(d.to_frame()), "needs a Dataset and got DataFrame"),

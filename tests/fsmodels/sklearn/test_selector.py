@@ -135,7 +135,7 @@ def test_frames_in_frames_out():
     assert list(out.columns) == list(est.get_feature_names_out()) == ["sgpt", "sgot"]
     assert out.equals(FRAME[["sgpt", "sgot"]])
     assert list(est.feature_names_in_) == list(FRAME.columns)
-    with pytest.raises(fs.DataError, match="stand twice"):
+    with pytest.raises(fs.DataError, match="have the same name"):
         SelectorClassifier().fit(FRAME.set_axis([*FRAME.columns[:-1], "mcv"], axis=1), LABELS)
 
 

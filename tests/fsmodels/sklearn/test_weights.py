@@ -15,13 +15,13 @@ from sklearn.utils.validation import has_fit_parameter
 import fsmodels as fs
 from fsmodels.selection.catalogue import MODELS
 from fsmodels.sklearn import KernelSelectorClassifier, SelectorClassifier
-from fsmodels.sklearn.weights import distinct, weighs
+from fsmodels.sklearn.weights import distinct, takes_weights
 
 BUPA = fs.load_dataset("bupa")
 X, Y = BUPA.X[:120], np.where(BUPA.y[:120] > 0, "ill", "well")
 
 
-WEIGHING = [name for name in MODELS if weighs(name)]
+WEIGHING = [name for name in MODELS if takes_weights(name)]
 
 
 def estimator(name, **words):
@@ -110,11 +110,11 @@ def test_of_several_classes_each_sample_costs_what_its_class_does():
 
 def test_models_say_by_their_signature_whether_they_weigh():
     unable = {"fsmulti", "information-gain", "mutual-information", "relief"}
-    assert {name for name in MODELS if not weighs(name)} == unable
+    assert {name for name in MODELS if not takes_weights(name)} == unable
     for name in MODELS:
         est = estimator(name)
-        assert has_fit_parameter(est, "sample_weight") is weighs(name)
-        assert ("class_weight" in est.get_params()) is weighs(name)
+        assert has_fit_parameter(est, "sample_weight") is takes_weights(name)
+        assert ("class_weight" in est.get_params()) is takes_weights(name)
         assert "y" in inspect.signature(est.fit).parameters
     for name in unable:
         with pytest.raises(fs.ParameterError, match=r"takes no sample_weight.*fsp-m"):

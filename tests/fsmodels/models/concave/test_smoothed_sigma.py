@@ -193,4 +193,4 @@ def test_by_name_rows_on_features_are_kept(name, data):
     assert "x4" in found.selected
     assert len(found.selected) <= 2
     assert not {"x1", "x2"} <= set(found.selected)
-    assert set(found.machine.weights) <= set(found.selected)
+    assert set(found.classifier.weights) <= set(found.selected)

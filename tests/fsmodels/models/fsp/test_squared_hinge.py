@@ -183,7 +183,7 @@ def test_select_reports_its_objective(model):
     data = fs.load_dataset("bupa")
     words = {"fsp-m": {"max_features": 2}, "fsp-lambda": {"penalty": 5.0}, "svm": {}}[model]
     found = fs.select(data, model, C=0.5, loss=SQUARED, **words)
-    c, scaled = found.machine, data.scaled("standard")
+    c, scaled = found.classifier, data.scaled("standard")
     slacks = np.maximum(0.0, 1 - scaled.y * c.values)
     paid = 5.0 * len(found.selected) if model == "fsp-lambda" else 0.0
     assert found.status is OPTIMAL
