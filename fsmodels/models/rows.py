@@ -335,13 +335,8 @@ def _variables(model: pyo.ConcreteModel, rows: Iterable[Row]) -> dict[str, Any]:
 
 def switches(model: pyo.ConcreteModel) -> Any:
     """Return ``model.sigma``. Raises ModelError: it does not exist, or its values do not define a selection."""
-    sigma = model.component("sigma") if isinstance(model, pyo.ConcreteModel) else None
-    if sigma is None:
-        name = getattr(model, "name", type(model).__name__)
-        raise ModelError(
-            f'Model "{name}" has no sigma, so there is no selection to constrain: use fsp_m or fsp_lambda, or state '
-            "the constraint on other variables of the model."
-        )
+    advice = "use fsp_m or fsp_lambda, or state the constraint on other variables of the model."
+    sigma = _component(model, "sigma", f"has no sigma, so there is no selection to constrain: {advice}")
     scaling = next((s for s in sigma.values() if not binary(s)), None)
     if scaling is not None and not _is_step(model):
         raise ModelError(
@@ -353,13 +348,14 @@ def switches(model: pyo.ConcreteModel) -> Any:
 
 def weights(model: pyo.ConcreteModel) -> Any:
     """Return ``model.w``. Raises ModelError: it does not exist."""
-    w = model.component("w") if isinstance(model, pyo.ConcreteModel) else None
-    if w is None:
-        name = getattr(model, "name", type(model).__name__)
-        raise ModelError(
-            f'Model "{name}" has no weights w of features to constrain: use a linear model, such as fsp_m.'
-        )
-    return w
+    return _component(model, "w", "has no weights w of features to constrain: use a linear model, such as fsp_m.")
+
+
+def _component(model: Any, name: str, message: str) -> Any:
+    found = model.component(name) if isinstance(model, pyo.ConcreteModel) else None
+    if found is None:
+        raise ModelError(f'Model "{getattr(model, "name", type(model).__name__)}" {message}')
+    return found
 
 
 def binary(s: Any) -> bool:

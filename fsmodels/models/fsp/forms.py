@@ -33,11 +33,9 @@ from fsmodels.models.svm import (
 )
 from solvers.facts import Change, RowCut, Structure
 
-NORM = r"(FSP) 1/2 sum w_j^2 \(\tfrac12 \lVert w \rVert^2\)"
 UNLESS = "(FSP) w_j = 0 unless sigma_j = 1"
 FORMS = ["perspective", "bilinear", "big-m", "indicator"]
 RMP = "rmp"
-SELECTED = "(FSP) 1 if feature j is selected"
 BOUNDS = {  # W
     LossKind(HINGE, True): "sqrt(2 C min(l+, l-))",
     LossKind(HINGE, False): "sqrt(C l)",
@@ -50,24 +48,23 @@ def selecting_svm(name: str, data: Dataset, C: float, form: str, kind: LossKind)
     """Return the common rows and variables of FSP-M and FSP-lambda in a form."""
     choice("loss", kind.loss, list(LOSSES))
     switch("intercept", kind.free_b, "an offset b")
-    if choice("form", form, [*FORMS, RMP]) == RMP:
-        model = feature_weights(name, data, C)
-        fix_offset(model, kind)
-        model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SELECTED)
-        model.eta = pyo.Var(domain=pyo.NonNegativeReals, doc="(10) -sigma_0, value of SUB at least")
-        return model
-    model = soft_margin(name, data, C, kind.loss)
-    fix_offset(model, kind)
-    W = weight_bound(data, model.C, kind.loss, intercept=kind.free_b)
-    model.W = pyo.Expression(expr=W, doc="(FSP) |w_j| <= W at the optimum of every sigma")
-    WRITE[form](model, W)
-    return model
-
-
-def fix_offset(model: pyo.ConcreteModel, kind: LossKind) -> None:
-    """Fix b at 0 if the model has no offset."""
+    stated = choice("form", form, [*FORMS, RMP]) != RMP
+    model = soft_margin(name, data, C, kind.loss) if stated else feature_weights(name, data, C)
     if not kind.free_b:
         model.b.fix(0.0)
+    if stated:
+        W = weight_bound(data, model.C, kind.loss, intercept=kind.free_b)
+        model.W = pyo.Expression(expr=W, doc="(FSP) |w_j| <= W at the optimum of every sigma")
+    if form != "indicator":
+        model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="(FSP) 1 if feature j is selected")
+    if not stated:
+        model.eta = pyo.Var(domain=pyo.NonNegativeReals, doc="(10) -sigma_0, value of SUB at least")
+        return model
+    WRITE[form](model, W)
+    if form != "perspective":
+        doc = r"(FSP) 1/2 sum w_j^2 \(\tfrac12 \lVert w \rVert^2\)"
+        model.norm = pyo.Expression(expr=half_squares(list(model.w.values())), doc=doc)
+    return model
 
 
 def svm_cost(model: pyo.ConcreteModel) -> tuple[Any, str]:
@@ -87,7 +84,6 @@ def weight_bound(data: Dataset, C: Any, loss: str = HINGE, *, intercept: bool = 
 
 
 def _perspective(model: pyo.ConcreteModel, W: Any) -> None:
-    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SELECTED)
     model.t = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(FSP) w_j^2 if sigma_j = 1")
     doc = rf"{UNLESS} \(w_j^2 \le \sigma_j t_j \quad \forall\, j\)"
     model.only_selected = pyo.Constraint(model.features, rule=lambda m, j: m.w[j] ** 2 <= m.t[j] * m.sigma[j], doc=doc)
@@ -97,20 +93,16 @@ def _perspective(model: pyo.ConcreteModel, W: Any) -> None:
 
 
 def _bilinear(model: pyo.ConcreteModel, W: Any) -> None:
-    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SELECTED)
     model.u = pyo.Var(model.features, bounds=(-W, W), doc="(FSP) w_j of the paper")
     doc = r"(FSP) effective weight sigma_j w_j \(w_j = \sigma_j u_j \quad \forall\, j\)"
     model.only_selected = pyo.Constraint(model.features, rule=lambda m, j: m.w[j] == m.sigma[j] * m.u[j], doc=doc)
-    model.norm = pyo.Expression(expr=half_squares(list(model.w.values())), doc=NORM)
 
 
 def _big_m(model: pyo.ConcreteModel, W: Any) -> None:
-    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SELECTED)
     doc = rf"{UNLESS} \(w_j \le W \sigma_j \quad \forall\, j\)"
     model.only_selected = pyo.Constraint(model.features, rule=lambda m, j: m.w[j] <= W * m.sigma[j], doc=doc)
     doc = rf"{UNLESS} \(-W \sigma_j \le w_j \quad \forall\, j\)"
     model.only_selected_below = pyo.Constraint(model.features, rule=lambda m, j: m.w[j] >= -W * m.sigma[j], doc=doc)
-    model.norm = pyo.Expression(expr=half_squares(list(model.w.values())), doc=NORM)
 
 
 def _indicator(model: pyo.ConcreteModel, W: Any) -> None:
@@ -118,7 +110,6 @@ def _indicator(model: pyo.ConcreteModel, W: Any) -> None:
     model.BigM = pyo.Suffix(direction=pyo.Suffix.LOCAL, doc="(FSP) W, for gdp.bigm")
     for j in model.features:
         model.BigM[model.dropped[j].weight] = W
-    model.norm = pyo.Expression(expr=half_squares(list(model.w.values())), doc=NORM)
 
 
 WRITE: dict[str, Callable[[pyo.ConcreteModel, Any], None]] = {
