@@ -211,7 +211,7 @@ class Driver:
                     StopReason.ITERATION_LIMIT,
                     "A solver inside stopped at an iteration limit in its options.",
                 )
-                self.message = f"{self.message} {reason}".strip()
+                self.add_message(reason)
             with interrupt.finishing(), progress.doing("reading the answer"):
                 return self._result(stop, status)
 
@@ -224,6 +224,10 @@ class Driver:
     def work_text(self) -> list[str]:
         """Return the amount of work so far as text; another thread may call it at any time."""
         return [f"{len(self.trace.rows)} rounds"] if self.trace.rows else []
+
+    def add_message(self, sentence: str) -> None:
+        """Append a sentence to the message of the result."""
+        self.message = f"{self.message} {sentence}".strip()
 
     def _run_loop(self) -> End:
         """Run the loop, then restore the values of the model."""

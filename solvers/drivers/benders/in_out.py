@@ -72,25 +72,22 @@ class RelaxedMaster:
         rows, size = self.rows, self.size
         norm = np.sqrt(np.asarray((rows.matrix.multiply(rows.matrix)).sum(axis=1)).ravel())
         equal = rows.lower == rows.upper
-        lower_norm = np.where(equal, 0.0, -norm)
         lp = HighsLP(
             np.append(np.zeros(size), -1.0),
             np.append(np.full(size, -np.inf), 0.0),
             np.append(np.full(size, np.inf), FAR),
         )
-        infinite = np.full(len(norm), np.inf)
-        matrix = sparse.csr_array(rows.matrix)
-        below = sparse.hstack([matrix, sparse.csr_array(lower_norm[:, None])])
-        above = sparse.hstack([matrix, sparse.csr_array(-lower_norm[:, None])])
-        lp.add_rows(below, rows.lower, infinite)
-        lp.add_rows(above, -infinite, rows.upper)
         apart = np.where(rows.x_lower == rows.x_upper, 0.0, 1.0)
         # A share of the distance of two bounds, so that narrow boxes get slack as well as wide ones.
         room = rows.x_upper - rows.x_lower
-        share = sparse.csr_array((apart * np.where(np.isfinite(room), np.minimum(room, 1.0), 1.0))[:, None])
-        unit, far = sparse.eye_array(size, format="csr"), np.full(size, np.inf)
-        lp.add_rows(sparse.hstack([unit, -share]), rows.x_lower, far)
-        lp.add_rows(sparse.hstack([unit, share]), -far, rows.x_upper)
+        share = apart * np.where(np.isfinite(room), np.minimum(room, 1.0), 1.0)
+        for matrix, slack, lower, upper in (
+            (sparse.csr_array(rows.matrix), np.where(equal, 0.0, norm), rows.lower, rows.upper),
+            (sparse.eye_array(size, format="csr"), share, rows.x_lower, rows.x_upper),
+        ):
+            column, infinite = sparse.csr_array(slack[:, None]), np.full(len(slack), np.inf)
+            lp.add_rows(sparse.hstack([matrix, -column]), lower, infinite)
+            lp.add_rows(sparse.hstack([matrix, column]), -infinite, upper)
         answer = lp.solve(time_limit)
         return answer.point[:-1] if answer.status is LpStatus.OPTIMAL else None
 

@@ -167,7 +167,7 @@ class BranchAndCut(DecompositionDriver):
         if limit is None or bound < self.incumbents.cutoff:
             return
         if self.best is None or self.best >= self.sign * limit:
-            self._add_message(f"Proven: no objective is better than the cutoff, {limit:.9g}.")
+            self.add_message(f"Proven: no objective is better than the cutoff, {limit:.9g}.")
 
     def _run(self) -> End:
         """Run the algorithm; the numbers in comments are its steps."""
@@ -244,7 +244,7 @@ class BranchAndCut(DecompositionDriver):
         if threads == 1:
             return None
         if not self.by_oracle:
-            self._add_message(
+            self.add_message(
                 f"threads={threads} went to the solver of the subproblem: other processes explore nodes only if the "
                 "model's builder has a fast oracle for its subproblem."
             )
@@ -279,10 +279,7 @@ class BranchAndCut(DecompositionDriver):
                 self.details["processes"] = coordinator.threads
             for what, seconds in coordinator.seconds.items():
                 self.seconds[what] += seconds
-            self._add_message(coordinator.message)
-
-    def _add_message(self, more: str) -> None:
-        self.message = f"{self.message} {more}".strip()
+            self.add_message(coordinator.message)
 
     def why_infeasible(self) -> str:
         """Return a sentence with rows of the master that have no common solution."""

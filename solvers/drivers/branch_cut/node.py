@@ -27,6 +27,7 @@ from solvers.result import StopReason
 OUT = 0.4  # weight of the LP's point in step c; the rest is that of the root's solution
 PAYS = 0.2  # share of fractional cuts that must be violated so that step c is tried at every node
 
+VIOLATED = 1e-4  # relative violation of a cut of step c that is added
 KEPT_CUTS = 400  # cuts that the LP keeps, plus one for each column
 ACCURATE = 1e-6  # relative gap of bounds at points
 
@@ -226,7 +227,10 @@ class NodeSearch:
                     return
             elif not self._cut_inside(state, relaxed):  # c
                 break
-        self._branch(state, relaxed, fractional)
+        if state.number % 50 == 1:
+            self.incumbents.round(relaxed.point)
+        column = self.costs.choose(relaxed.point, fractional)
+        self.tree.branch(state.node, state.bound, column, float(relaxed.point[column]))
 
     def _update(self, state: NodeState, relaxed: MasterOptimum) -> None:
         """Raise the bound of a node, and update the pseudo-costs after its first LP."""
@@ -284,7 +288,8 @@ class NodeSearch:
         if answer is None:
             raise Ended(StopReason.TIME_LIMIT)
         self._tried += 1
-        violated = self._violated(answer.cut, relaxed, 1e-4)
+        value = -np.inf if answer.cut is None else answer.cut.at(relaxed.point[: self.lp.n])
+        violated = value > relaxed.eta + VIOLATED * max(1.0, abs(value))
         if violated:
             self._paid += 1
             self.lp.add(answer)
@@ -294,19 +299,6 @@ class NodeSearch:
         if not self._fractional:
             return False
         return self._tried < 20 or self._paid > PAYS * self._tried or number % 10 == 0
-
-    def _violated(self, cut: Cut | None, relaxed: MasterOptimum, tolerance: float) -> bool:
-        if cut is None:
-            return False
-        value = cut.at(relaxed.point[: self.lp.n])
-        return value > relaxed.eta + tolerance * max(1.0, abs(value))
-
-    def _branch(self, state: NodeState, relaxed: MasterOptimum, fractional: np.ndarray) -> None:
-        """Branch on a fractional variable."""
-        if state.number % 50 == 1:
-            self.incumbents.round(relaxed.point)
-        column = self.costs.choose(relaxed.point, fractional)
-        self.tree.branch(state.node, state.bound, column, float(relaxed.point[column]))
 
 
 MOST = 30  # choices to evaluate; with more, branching excludes several at once

@@ -77,11 +77,12 @@ class RootSearch:
     def _report_memory(self) -> None:
         """Report how many cuts and answers of earlier runs are reused, and what was dropped."""
         driver, count, dropped = self.driver, self._reused, self._dropped
-        reused = f"Reused of earlier runs: {count['cuts']} cuts and {count['answers']} answers."
-        sentences = [reused if count["cuts"] else "", f"Dropped: {dropped}." if dropped else ""]
-        if any(sentences):
+        if count["cuts"] or dropped:
             driver.details["memory"] = count | {"dropped": dropped}
-        driver.message = " ".join(filter(None, [driver.message, *sentences]))
+        if count["cuts"]:
+            driver.add_message(f"Reused of earlier runs: {count['cuts']} cuts and {count['answers']} answers.")
+        if dropped:
+            driver.add_message(f"Dropped: {dropped}.")
 
     def _relaxed_by_structure(self) -> bool:
         """Solve the relaxation by the structure; return False if it has none."""
@@ -142,14 +143,9 @@ class RootSearch:
             if not root.suggesting:  # suggestions of the structure ignore fixed variables
                 self.relaxed = root.relaxed
                 self.fix()
-        return driver.closed(driver.config.gap) or self._solved_enough(root)
-
-    def _solved_enough(self, root: Root) -> bool:
-        """Return whether branching is worth more than further cuts at the root."""
-        best = self.driver.best
-        if best is None or not np.isfinite(root.bound):
-            return False
-        return root.value - root.bound <= ENOUGH * (best - root.bound)
+        known = driver.best is not None and np.isfinite(root.bound)  # then branching may be worth more than cuts
+        enough = known and root.value - root.bound <= ENOUGH * ((driver.best or 0.0) - root.bound)
+        return enough or driver.closed(driver.config.gap)
 
     def _take_first_cut(self) -> None:
         """Add one optimality cut at an integral point, if the subproblem cannot be solved at fractional points."""

@@ -194,12 +194,12 @@ class ColumnLP:
         return lagrangian_bound(program, r)[0]
 
     @contextmanager
-    def pinned(self, columns: np.ndarray, values: np.ndarray) -> Iterator[None]:
-        """Fix columns for a while."""
+    def bounded(self, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Iterator[None]:
+        """Replace the bounds of columns for a while."""
         before = self.lower, self.upper
         self.lower, self.upper = self.lower.copy(), self.upper.copy()
-        self.lower[columns] = self.upper[columns] = values
-        self._lp.set_bounds(columns, values, values)
+        self.lower[columns], self.upper[columns] = lower, upper
+        self._lp.set_bounds(columns, lower, upper)
         try:
             yield
         finally:
@@ -211,8 +211,5 @@ class ColumnLP:
         free = np.flatnonzero(np.isinf(self.lower) | np.isinf(self.upper))
         low = np.where(np.isinf(self.lower), np.minimum(-size, self.upper), self.lower)
         up = np.where(np.isinf(self.upper), np.maximum(size, self.lower), self.upper)
-        self._lp.set_bounds(free, low[free], up[free])
-        try:
+        with self.bounded(free, low[free], up[free]):
             return self._lp.solve(time_limit)
-        finally:
-            self._lp.set_bounds(free, self.lower[free], self.upper[free])

@@ -167,7 +167,7 @@ class MixedCuttingPlane(CuttingPlane):
             return self._repeated(choice)
         self._step, self._proved = "choice", -math.inf
         before = self.best
-        with self.lp.pinned(self._columns, choice):
+        with self.lp.bounded(self._columns, choice, choice):
             ended = self._cut_until(self._not_better)
         if self.best != before:
             self._start_at = choice

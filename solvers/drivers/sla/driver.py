@@ -2,28 +2,29 @@ r"""Successive linear approximation of a smooth objective over linear rows, inte
 
 For min { f(x) : x in P }, P a polyhedron, f smooth on it:
 
-    0. A start x: the minimiser over P of the linear part of f, or a random point for the variables of the rest.
+    0. Start at x: the minimiser over P of the linear part of f, or a random point for the other variables.
     1. p <- a vertex of P that minimises f'(x) p.
     2. Stop if f'(x)(x - p) <= tolerance max(1, |f(x)|): x is stationary, no feasible direction descends.
-    3. x <- p, if that lowers f as a concave objective must; else the first of p, x + (p - x)/2, x + (p - x)/4, ... that
-       lowers f enough (Armijo), and go to 1.
+    3. x <- p if that decreases f by as much as a concave f would; otherwise the first of p, x + (p - x)/2,
+       x + (p - x)/4, ... that decreases f enough (Armijo). Go to 1.
 
-f concave: f(p) <= f(x) - f'(x)(x - p) < f(x), so step 3 takes every p, f decreases strictly, no vertex comes twice, and
-the method ends after finitely many linear programs (Mangasarian 1997, "Machine learning via polyhedral concave
-minimization", theorem 4.2; Bradley, Mangasarian, Street 1998, Algorithm 2.1 and result 2.2, with stop (17)). This needs
-vertices: ``lp_solver`` must be a simplex method; with an interior point the stop is still valid. f not concave: the
-method of Frank and Wolfe (1956) with Armijo's step (Dunn 1980), stationary in the limit; f convex as well.
-
+Concave f
+    f(p) <= f(x) - f'(x)(x - p) < f(x), so that step 3 accepts every p, f decreases strictly, no vertex is repeated, and
+    the method ends after finitely many linear programs (Mangasarian 1997, "Machine learning via polyhedral concave
+    minimization", theorem 4.2; Bradley, Mangasarian, Street 1998, Algorithm 2.1 and result 2.2, with stop (17)). This
+    needs vertices, and therefore a simplex method as ``lp_solver``; with an interior point the stop is still valid.
+Other f
+    The method of Frank and Wolfe (1956) with Armijo's step (Dunn 1980), which is stationary in the limit.
 Integers, ordered sets of type 1
-    make P a union of polyhedra, its pieces (``pieces``). A minimum of a concave f over P is one over its convex hull,
-    and so is that of a linear function: all of the above holds for mixed-integer programs in place of linear ones. To
-    solve few of them, step 1 first descends within the piece of x by linear programs; the mixed-integer program is
-    asked where these end at the best point so far, and its piece taken where it descends, by steps of length 1 only.
-    What is stationary then is so in every piece that holds x. One that is stopped (``master_seconds``) proves nothing:
-    feasible. Integers that the objective does not see are at last put at their least sum: what is not needed is not
-    selected.
+    P is a union of polyhedra, the pieces (``pieces``). A minimum of a concave or linear function over P is a minimum
+    over its convex hull, so that the above holds for mixed-integer instead of linear programs. To solve few of them,
+    the method first descends within the piece of x by linear programs. The mixed-integer program is solved when these
+    end at the best point so far; its piece is accepted if it descends, by steps of length 1 only. The final point is
+    stationary in every piece that contains it. If a mixed-integer program reaches ``master_seconds``, nothing is proven
+    and the status is "feasible". Finally, integers that are not in the objective get their least sum, so that features
+    that are not needed are not selected.
 
-Stationary is what is certified, unless f and all rows are linear: then the linear program is the model.
+The status is at best "stationary", unless f and all rows are linear: then the linear program is the model.
 """
 
 from __future__ import annotations
@@ -43,7 +44,6 @@ from solvers.drivers.sla.pieces import NoPiece, Pieces, ordered_sets
 from solvers.drivers.slots import lp_words, master_words
 from solvers.drivers.starts import Start, StartsConfig, random_points, spread, table
 from solvers.errors import ModelError, OptionError, SolverFailure
-from solvers.facts.base import facts_of
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import called, either, require
 from solvers.interfaces.runner import Runner
@@ -57,27 +57,28 @@ from solvers.options import SolverObject
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.values import put_back
 
-ARMIJO = 0.1  # share of the decrease that the slope promises
-SHORTEST = 2.0**-30  # step
-Fixed = tuple[np.ndarray, np.ndarray]  # columns, and where they stay
-GAP = 1e-6  # relative: of the mixed-integer programs
+ARMIJO = 0.1  # required share of the decrease that the slope predicts
+SHORTEST = 2.0**-30  # shortest step
+Fixed = tuple[np.ndarray, np.ndarray]  # fixed columns and their values
+GAP = 1e-6  # relative gap of the mixed-integer programs
 NOTHING: Fixed = (np.empty(0, dtype=int), np.empty(0))
 
 
 @dataclass
 class LinearizationConfig(StartsConfig):
-    """Options of ``sla``. ``iteration_limit`` counts linear programs over all starts, ``tolerance`` is of stop (17).
+    """Options of ``sla``. ``iteration_limit`` counts the linear programs of all starts; ``tolerance`` is that of (17).
 
-    Bradley, Mangasarian, Street 1998 draw starts from (-1, 1), which their rows forbid below 0; ``start_range`` can.
+    Bradley, Mangasarian, Street 1998 draw starts from (-1, 1), although their rows require nonnegative values;
+    ``start_range`` can do the same.
 
     Attributes
     ----------
     linear_start : bool
         Start first at the minimiser of the linear part of the objective.
     master_solver, master_options : str, mapping
-        Of the mixed-integer programs, where the model has integers or ordered sets, and its own options.
+        Solver of the mixed-integer programs if the model has integers or ordered sets, and its own options.
     master_seconds : float
-        The most that one of them may take.
+        Time limit of one mixed-integer program.
     """
 
     linear_start: bool = True
@@ -88,12 +89,12 @@ class LinearizationConfig(StartsConfig):
 
 @dataclass
 class SlaStart(Start):
-    """What became of one start of ``sla``."""
+    """The result of one start of ``sla``."""
 
     linear_programs: int = 0
     mixed_programs: int = 0
     stationary: bool = False
-    steps: list[float] = field(default_factory=list)  # shorter than 1 where f is not concave
+    steps: list[float] = field(default_factory=list)  # lengths; below 1 if f is not concave
 
     @property
     def shortest_step(self) -> float:
@@ -101,14 +102,14 @@ class SlaStart(Start):
         return min(self.steps, default=math.nan)
 
 
-def _and(fixed: Fixed, columns: np.ndarray, x: np.ndarray) -> Fixed:
-    """Return what is fixed with further columns, where they are in x."""
+def _with_fixed(fixed: Fixed, columns: np.ndarray, x: np.ndarray) -> Fixed:
+    """Return fixed columns with further columns, which are fixed at their values in x."""
     more = np.setdiff1d(columns, fixed[0])
     return np.concatenate([fixed[0], more]), np.concatenate([fixed[1], x[more]])
 
 
 class SuccessiveLinearization(Driver):
-    """Successive linear approximation; ``runs`` tells what became of each start."""
+    """Successive linear approximation; ``runs`` has the result of each start."""
 
     name = "sla"
     title = "smooth objectives over linear rows, above all concave ones (successive linear approximation)"
@@ -117,17 +118,15 @@ class SuccessiveLinearization(Driver):
     config: LinearizationConfig
 
     def sees(self, component: Any) -> bool:
-        """Take ordered sets."""
+        """Return whether a component is an ordered set."""
         return component.ctype is pyo.SOSConstraint
 
     def prepare(self) -> None:
-        """Extract the rows, and the objective's linear part, once."""
+        """Read the rows and the objective."""
         c = self.config
         c.check("linear_start")
         if not c.master_seconds > 0:
             raise OptionError(f"master_seconds={c.master_seconds!r} is not allowed: give a number above 0.")
-        objective = single_objective(self.reading)
-        self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
         self.check_time()
         held = {id(v): v for v in used_variables(self.reading)}
         self.variables = [v for v in held.values() if not v.fixed]
@@ -139,14 +138,14 @@ class SuccessiveLinearization(Driver):
                 f"continuous, or solve the whole model by name: {either(C.MINLP)}."
             )
         self.rows = LinearRows.of(self.reading.rows, self.variables, [], 1.0)
-        self.objective = SmoothFunction(objective.expr, self.variables, self.sign)
+        self.objective = SmoothFunction(single_objective(self.reading).expr, self.variables, self.sign)
         self.check_time()
-        self.pieces = self._taken_apart()
+        self.pieces = self._split_into_pieces()
         self.lp = self._over_rows()
         self.runs: list[SlaStart] = []
         self._solved = 0
 
-    def _taken_apart(self) -> Pieces | None:
+    def _split_into_pieces(self) -> Pieces | None:
         """Return the pieces of a model with integers or ordered sets."""
         c = self.config
         column = {id(v): k for k, v in enumerate(self.variables)}
@@ -157,8 +156,8 @@ class SuccessiveLinearization(Driver):
             first = next((f'"{v.name}" is integer' for v in self.variables if not v.is_continuous()), "")
             first = first or f'SOSConstraint "{self.reading.stated(pyo.SOSConstraint)[0].name}" is an ordered set'
             raise ModelError(
-                f'{first}, and the objective is linear: "{self.name}" linearises curved ones, and is no method for '
-                f"choices alone. Solve the model by name with {either(C.SOS if sets else C.MILP)}."
+                f'{first}, and the objective is linear: "{self.name}" linearises curved objectives only. '
+                f"Solve the model by name with {either(C.SOS if sets else C.MILP)}."
             )
         spec = require(c.master_solver, C.MILP)
         return Pieces(self.rows, sets, Runner(spec, replace(master_words(c, spec), gap=GAP)), c.master_seconds)
@@ -181,7 +180,7 @@ class SuccessiveLinearization(Driver):
                 try:
                     with self.timing("subproblem"):
                         self._descend(run, point)
-                except ModelError as error:  # of this start: no end, or a function without a value
+                except ModelError as error:  # of this start: unbounded, or a function without a value
                     run.failure = str(error)
             if all(run.failure for run in self.runs):
                 raise ModelError(self.runs[0].failure)
@@ -191,7 +190,7 @@ class SuccessiveLinearization(Driver):
             self._report()
         status = status or self._certified()
         if stop is not StopReason.INTERRUPTED and self.pieces is not None and self._kept is not None:
-            self._settle_choice(self.pieces)
+            self._reduce_integers(self.pieces)
         return stop, status
 
     def _starts(self) -> Iterator[tuple[str, np.ndarray | None]]:
@@ -214,21 +213,21 @@ class SuccessiveLinearization(Driver):
                 x, value = self._moved(run, *escape)
                 continue
             slope[steep] = 0.0
-            p = self._linear_program(run, slope, _and(piece, steep, x))  # 1
+            p = self._linear_program(run, slope, _with_fixed(piece, steep, x))  # 1
             descent, small = float(slope @ (x - p)), self.config.tolerance * max(1.0, abs(value))
             if descent > small:
                 step, x, new = self._step(x, p, value, descent)  # 3
                 if step > 0.0:
                     x, value = self._moved(run, step, x, new)
                     continue
-            still = descent <= 1e3 * small  # 2; or rounding hides what is left to gain
-            if self.pieces is None or value != self.best:  # what is not the best is not returned
-                run.stationary = still and self.pieces is None
+            stationary = descent <= 1e3 * small  # 2; rounding may hide a larger descent
+            if self.pieces is None or value != self.best:  # only the best point is checked in all pieces
+                run.stationary = stationary and self.pieces is None
                 return
             elsewhere, proven = self._best_piece(run, slope, steep, x)
             new = math.inf if elsewhere is None else self._value(elsewhere)
             if elsewhere is None or not new < value - small:
-                run.stationary = still and proven and float(slope @ (x - elsewhere)) <= 1e3 * small
+                run.stationary = stationary and proven and float(slope @ (x - elsewhere)) <= 1e3 * small
                 return
             x, value = self._moved(run, 1.0, elsewhere, new)
         raise Ended(self.stop)
@@ -239,10 +238,10 @@ class SuccessiveLinearization(Driver):
         cost = f.linear if start is None else f.gradient(start)
         x = self._linear_program(run, np.where(np.isfinite(cost), cost, f.linear))
         if self.pieces is not None:
-            slope = f.gradient(x)  # at the start itself the curved ones may have no price, and programs take long
+            slope = f.gradient(x)  # at the start the slope of curved terms may be 0, and the program would take long
             found, _ = self._best_piece(run, np.where(np.isfinite(slope), slope, f.linear), np.empty(0, int), x)
             if found is None:
-                self.message = "No choice of the integers with a point was found: give more master_seconds."
+                self.message = "No feasible choice of the integers was found: increase master_seconds."
                 raise Ended(StopReason.TIME_LIMIT)
             x = found
         value = f.value(x)
@@ -252,7 +251,7 @@ class SuccessiveLinearization(Driver):
         return x, self._keep(run, x, value)
 
     def _piece(self, x: np.ndarray, slope: np.ndarray) -> Fixed:
-        """Return the columns that are fixed in the piece of x, and at what."""
+        """Return the columns that are fixed in the piece of x, and their values."""
         if self.pieces is None:
             return NOTHING
         piece = self.pieces.around(x, slope)
@@ -261,11 +260,11 @@ class SuccessiveLinearization(Driver):
     def _best_piece(
         self, run: SlaStart, slope: np.ndarray, steep: np.ndarray, x: np.ndarray
     ) -> tuple[np.ndarray | None, bool]:
-        """Return the best vertex of all pieces for a slope, None without one, and whether that is proven."""
+        """Return the best vertex of all pieces for a slope, None if not found, and whether it is proven."""
         assert self.pieces is not None
         cost = slope.copy()
         cost[steep] = 0.0
-        within = self.pieces.see(x)
+        within = self.pieces.widen(x)
         found = self.pieces.best(cost, self.clock.left)
         if isinstance(found, NoPiece):
             if found.infeasible:
@@ -276,24 +275,24 @@ class SuccessiveLinearization(Driver):
         run.mixed_programs += 1
         try:
             p = self._linear_program(run, cost, (found.columns, found.values))
-        except ModelError:  # what is within the tolerances of integers, and no point
+        except ModelError:  # feasible only within the tolerances of integers
             return None, False
         return p, found.proven and within
 
     def _moved(self, run: SlaStart, step: float, x: np.ndarray, value: float) -> tuple[np.ndarray, float]:
-        """Keep the point that a step leads to."""
+        """Keep the point after a step."""
         run.steps.append(step)
         return x, self._keep(run, x, value)
 
     def _escape(
         self, run: SlaStart, x: np.ndarray, value: float, slope: np.ndarray, piece: Fixed
     ) -> tuple[float, np.ndarray, float] | None:
-        """Move where f falls without bound on its slope, such as -x**0.5 at 0; None where the rows or f forbid it."""
+        """Take a step where f has an infinite slope, such as -x**0.5 at 0; None if the rows or f do not allow it."""
         steep = np.isinf(slope)
         gains = steep & (np.where(x <= self.rows.x_lower, slope, -slope) < 0)
         if not np.any(gains):
             return None
-        held = _and(piece, np.flatnonzero(steep & ~gains), x)
+        held = _with_fixed(piece, np.flatnonzero(steep & ~gains), x)
         p = self._linear_program(run, np.where(gains, np.sign(slope), 0.0), held)
         if np.all(np.abs(p - x)[gains] <= self.config.tolerance):
             return None
@@ -301,7 +300,7 @@ class SuccessiveLinearization(Driver):
         return None if step == 0.0 else (step, point, new)
 
     def _step(self, x: np.ndarray, p: np.ndarray, value: float, descent: float) -> tuple[float, np.ndarray, float]:
-        """Return length, point and value of the longest step 1, 1/2, 1/4, ... that descends enough, 0 for none."""
+        """Return length, point and value of the longest step 1, 1/2, 1/4, ... that descends enough; else length 0."""
         step = 1.0
         while step >= SHORTEST:
             point = p if step == 1.0 else x + step * (p - x)
@@ -319,9 +318,9 @@ class SuccessiveLinearization(Driver):
             return math.inf
 
     def _linear_program(self, run: SlaStart, cost: np.ndarray, fixed: Fixed = NOTHING) -> np.ndarray:
-        """Return a vertex that minimises a linear objective over the rows; where there is none the start or run ends.
+        """Return a vertex that minimises a linear objective over the rows; if there is none, the start or the run ends.
 
-        ``fixed``: columns, and where they stay.
+        ``fixed``: fixed columns and their values.
         """
         limit = self.config.iteration_limit
         if limit is not None and self._solved >= limit:
@@ -349,9 +348,9 @@ class SuccessiveLinearization(Driver):
             if not len(self.objective.curved):
                 raise Ended(StopReason.CONVERGED, SolutionStatus.UNBOUNDED)
             if run.objective is None:
-                raise ModelError("The linear program of this start has no end: bound the variables of the objective.")
+                raise ModelError("The linear program of this start is unbounded: bound the variables of the objective.")
             raise ModelError(
-                f"The linear approximation of the objective has no end ({run.start}, linear program "
+                f"The linear approximation of the objective is unbounded ({run.start}, linear program "
                 f"{run.linear_programs}): bound the variables of the objective."
             )
         name = called(self.config.lp_solver)
@@ -368,36 +367,35 @@ class SuccessiveLinearization(Driver):
         return value
 
     def why_infeasible(self) -> str:
-        """Return rows that have no solution together, in words."""
+        """Return a sentence with rows that have no common solution."""
         return clashing_rows(self.rows.rows, self.variables)
 
-    def _settle_choice(self, pieces: Pieces) -> None:
-        """Put the integers that the objective does not see at their least sum, and the point on its rows."""
+    def _reduce_integers(self, pieces: Pieces) -> None:
+        """Choose the least sum of the integers that are not in the objective, and repair the point."""
         f, before = self.objective, [(v, v.value) for v in self.reading.variables]
         self._load()
-        x, cost = np.array([v.value for v in self.variables]), single_objective(self.reading)
-        seen = f.linear != 0
-        seen[f.curved] = True
-        seen[~pieces.beside_integers] = True
+        x = np.array([v.value for v in self.variables])
+        kept = f.linear != 0
+        kept[f.curved] = True
+        kept[~pieces.near_integers] = True
         first, chosen, least = [(v, v.value) for v in self.variables], False, None
-        value, missed = self.sign * pyo.value(cost), violation(self.reading)
+        value, missed = self._objective_value(), violation(self.reading)
         with suppress(SolverFailure):  # the point that was found stays as it is
-            least = pieces.least(x, np.flatnonzero(seen), self.clock.left)
+            least = pieces.least(x, np.flatnonzero(kept), self.clock.left)
         if least is not None:
             piece = pieces.around(least, np.zeros(len(x)))
             least[piece.columns] = piece.values
-            put_back(zip(self.variables, np.where(seen, x, least).tolist(), strict=True))
+            put_back(zip(self.variables, np.where(kept, x, least).tolist(), strict=True))
             chosen = violation(self.reading) <= max(FEASIBLE, missed)
         if not chosen:
             put_back(first)
-        facts = facts_of(self.model)
-        if facts is not None and facts.certificate is not None:
-            facts.certificate.repair_within(self.reading, self.reading)
-        settled = [(v, v.value) for v in self.reading.variables]
-        if self.sign * pyo.value(cost) > value + FEASIBLE * max(1.0, abs(value)):
-            settled = first
+        if self.certificate is not None:
+            self.certificate.repair_within(self.reading, self.reading)
+        final = [(v, v.value) for v in self.reading.variables]
+        if self._objective_value() > value + FEASIBLE * max(1.0, abs(value)):
+            final = first
         put_back(before)
-        self._load = partial(put_back, settled)
+        self._load = partial(put_back, final)
 
     def _certified(self) -> SolutionStatus | None:
         if self.best is None or self.closed(self.config.gap):
@@ -405,7 +403,7 @@ class SuccessiveLinearization(Driver):
         return SolutionStatus.STATIONARY if self._best_run.stationary else SolutionStatus.FEASIBLE
 
     def _report(self) -> None:
-        """Return how far apart the starts ended."""
+        """Write the message and the table of the starts."""
         columns = ["start", "objective", "linear_programs", "mixed_programs", "stationary", "shortest_step"]
         self.details["starts"] = table(self.runs, self.sign, columns)
         self.details["linear_programs"] = self._solved

@@ -1,14 +1,14 @@
-r"""A linear objective over the union of polyhedra: rows, integers, and ordered sets of which one member may be nonzero.
+r"""A linear objective over a union of polyhedra: rows, integers, and ordered sets with one nonzero member each.
 
-A piece of P = {x : rows, integers, ordered sets of type 1} is what is left where the integers, and the member of each
-set that may be nonzero, are chosen: a polyhedron. A linear objective over P is a mixed-integer program with a binary
+A piece of P = {x : rows, integers, ordered sets of type 1} is the polyhedron that remains if the integers are fixed and
+one member of each set is chosen as possibly nonzero. A linear objective over P is a mixed-integer program with a binary
 z_k for each member of a set, sum z_k <= 1 and |x_k| <= M z_k.
 
-No M follows from the rows. Here it is ten times the largest size that points have shown so far; the piece that is
-found is solved again without any M, by a linear program of its own in which what is closed is closed by its bounds. So
-points are exact whatever M is, and M decides only which pieces are found. No local claim is lost by it: at a point
-strictly within M, where no direction of the points of P within M descends, none of P does, as the way to a better
-point of a piece that holds it starts within.
+The rows imply no M. Here M is ten times the largest value of the points so far. The chosen piece is then solved again
+without M, by a linear program in which the other members are fixed by their bounds. Therefore points are exact for any
+M, and M affects only the choice of the piece. Stationarity can still be claimed at a point strictly within M: if no
+direction to a point of P within M descends, no direction to a point of P does, since each way to a better point in a
+piece of this point starts within M.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from solvers.interfaces.runner import Runner
 from solvers.model.linear import LinearRows
 from solvers.result import SolutionStatus, StopReason
 
-ROOM = 10.0  # of the largest size seen: M
-LARGEST = 1e7  # M is no larger: 1e-6 off an integer would be a size of its own
-UNSEEN = 1e-9  # a member below it counts as 0
+ROOM = 10.0  # M, as a multiple of the largest value so far
+LARGEST = 1e7  # largest M: beyond it an error of 1e-6 in a binary would allow large values
+UNSEEN = 1e-9  # a smaller member counts as 0
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece: its fixed columns with their values, and whether it is proven to have the best point."""
+    """A piece: the fixed columns with their values, and whether it is proven to contain the best point."""
 
     columns: np.ndarray
     values: np.ndarray
@@ -45,22 +45,22 @@ class Piece:
 
 @dataclass(frozen=True)
 class NoPiece:
-    """No piece was found: ``infeasible`` where none exists, else the reason why the solver stopped."""
+    """No piece was found: ``infeasible`` if none exists, otherwise ``stop`` is the reason of the solver."""
 
     infeasible: bool
     stop: StopReason
 
 
 class Pieces:
-    """The pieces of a model, over the columns of ``rows``; ``sets`` are columns of each ordered set.
+    """The pieces of a model, over the columns of ``rows``; ``sets``: the columns of each ordered set.
 
-    ``runner``: of the mixed-integer programs. ``seconds``: time limit of each.
+    ``runner``, ``seconds``: solver and time limit of the mixed-integer programs. These leave their points on the model.
     """
 
     def __init__(self, rows: LinearRows, sets: Sequence[np.ndarray], runner: Runner, seconds: float) -> None:
         self.rows, self.sets, self._seconds, self._x = rows, list(sets), seconds, rows.variables
         self.integers = np.array([k for k, v in enumerate(rows.variables) if not v.is_continuous()], dtype=int)
-        self._tied = _tied(rows, self.integers)
+        self._determined = _determined(rows, self.integers)
         self._runner = runner
         self._most = 1.0
         self._build()
@@ -69,27 +69,27 @@ class Pieces:
         return len(self.integers) + len(self.sets)
 
     @property
-    def beside_integers(self) -> np.ndarray:
+    def near_integers(self) -> np.ndarray:
         """Mask of the columns that are integer, in an ordered set, or in a row with an integer."""
-        whole = np.zeros(len(self.rows.variables))
-        whole[self.integers] = 1.0
+        integer = np.zeros(len(self.rows.variables))
+        integer[self.integers] = 1.0
         size = abs(self.rows.matrix)
-        near = np.asarray(size.T @ (size @ whole) + whole).ravel() > 0
+        near = np.asarray(size.T @ (size @ integer) + integer).ravel() > 0
         for members in self.sets:
             near[members] = True
         return near
 
-    def see(self, x: np.ndarray) -> bool:
-        """Widen M to a multiple of the sizes of a point; return whether the point is strictly within."""
+    def widen(self, x: np.ndarray) -> bool:
+        """Widen M to a multiple of the values of a point; return whether the point is strictly within M."""
         largest = max([0.0, *(float(np.abs(x[s]).max(initial=0.0)) for s in self.sets)])
         self._most = max(self._most, min(ROOM * largest, LARGEST))
         self._model.most.set_value(self._most)
         return largest < self._most
 
     def around(self, x: np.ndarray, cost: np.ndarray, proven: bool = False) -> Piece:
-        """Return the piece of a point of P; where a set has no nonzero member, the cheapest member is open.
+        """Return the piece of a point of P; in a set without a nonzero member, the cheapest member is open.
 
-        Members that are determined by the integers are not considered.
+        Members that the integers determine are not considered.
         """
         values = {int(k): float(np.round(x[k])) for k in self.integers}
         for members in self.sets:
@@ -97,10 +97,10 @@ class Pieces:
             if sizes.max(initial=0.0) > UNSEEN:
                 open_ = int(members[int(np.argmax(sizes))])
             else:
-                free = [k for k in members.tolist() if k not in self._tied] or members.tolist()
+                free = [k for k in members.tolist() if k not in self._determined] or members.tolist()
                 open_ = min(free, key=lambda k: -abs(cost[k]))
             for k in members.tolist():
-                if k != open_ and k not in self._tied:
+                if k != open_ and k not in self._determined:
                     values[int(k)] = 0.0
         return Piece(np.array(list(values), dtype=int), np.array(list(values.values())), proven)
 
@@ -113,13 +113,13 @@ class Pieces:
         clock = Clock(time_limit)
         answer = self._runner.solve(model, time_limit=self._limit(clock), integer=True)
         if not answer.has_point:
-            hopeless = answer.status is SolutionStatus.INFEASIBLE and self._hopeless(clock)
-            return NoPiece(hopeless, answer.stop_reason)
+            infeasible = answer.status is SolutionStatus.INFEASIBLE and self._infeasible_without_m(clock)
+            return NoPiece(infeasible, answer.stop_reason)
         x = np.array([v.value or 0.0 for v in self._x])
         return self.around(x, cost, answer.status is SolutionStatus.OPTIMAL)
 
     def least(self, x: np.ndarray, kept: np.ndarray, time_limit: float | None) -> np.ndarray | None:
-        """Return the point with the least sum of integers that equals x in the columns ``kept``; None without one."""
+        """Return the point with the least sum of integers that equals x in the columns ``kept``; None if not found."""
         model = self._model
         model.cost.set_value(_linear(self._x, self.integers, np.ones(len(self.integers))))
         before = [(v, v.lb, v.ub) for v in (self._x[k] for k in kept.tolist())]
@@ -138,8 +138,8 @@ class Pieces:
         """Return the time limit of one program."""
         return self._seconds if clock.left is None else min(self._seconds, clock.left)
 
-    def _hopeless(self, clock: Clock) -> bool:
-        """Return whether there is no piece with any M: the rows and integers alone have no point."""
+    def _infeasible_without_m(self, clock: Clock) -> bool:
+        """Return whether there is no piece for any M: the rows and integers alone have no point."""
         model = self._model
         model.cost.set_value(0.0)
         model.within.deactivate()
@@ -155,7 +155,7 @@ class Pieces:
         model.rows = pyo.Reference(dict(enumerate(self.rows.rows)), ctype=pyo.Constraint)
         model.most = pyo.Param(initialize=self._most, mutable=True, doc="M")
         places = [(s, k) for s, members in enumerate(self.sets) for k in members.tolist()]
-        model.open = pyo.Var(places, domain=pyo.Binary, doc="whether a member of a set may be nonzero")
+        model.open = pyo.Var(places, domain=pyo.Binary, doc="1 if a member of a set may be nonzero")
         model.one = pyo.Constraint(
             range(len(self.sets)),
             rule=lambda m, s: pyo.quicksum(m.open[s, k] for k in self.sets[s].tolist()) <= 1,
@@ -192,13 +192,13 @@ def ordered_sets(reading: Any, column: dict[int, int], who: str) -> list[np.ndar
     return [members for members in found if len(members)]
 
 
-def _tied(rows: LinearRows, integers: np.ndarray) -> set[int]:
-    """Return the columns that are the only continuous ones of an equality, and so determined by the integers."""
-    whole, found = np.zeros(len(rows.variables), dtype=bool), set[int]()
-    whole[integers] = True
+def _determined(rows: LinearRows, integers: np.ndarray) -> set[int]:
+    """Return the continuous columns that are alone with integers in an equation, which determine them."""
+    integer, found = np.zeros(len(rows.variables), dtype=bool), set[int]()
+    integer[integers] = True
     for r in np.flatnonzero(rows.lower == rows.upper).tolist():
         held = rows.matrix.indices[rows.matrix.indptr[r] : rows.matrix.indptr[r + 1]]
-        other = held[~whole[held]]
+        other = held[~integer[held]]
         if len(other) == 1 and len(held) > 1:
             found.add(int(other[0]))
     return found
