@@ -22,13 +22,13 @@ Integers that are not needed are set to 0, since a solver may leave a binary at 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from scipy import sparse
 
 from solvers.drivers.base import End
-from solvers.drivers.cutting_plane.kelley import CutsEnd, CuttingPlane
+from solvers.drivers.cutting_plane.kelley import CuttingPlane
 from solvers.drivers.slots import master_words
 from solvers.errors import ModelError, SolverFailure
 from solvers.facts.separable import Cuts
@@ -90,7 +90,7 @@ class MixedCuttingPlane(CuttingPlane):
         if not self.has_integers:
             return super().loop()
         self._start()
-        if (ended := self._cut_until(self._slow)) is not None:  # 0
+        if (ended := self._cut(self._step, enough=self._slow)) is not None:  # 0
             return ended
         self._full_gap = self._worst <= self.config.tolerance
         lp, c, sent = self.lp, self.config, 0
@@ -115,15 +115,6 @@ class MixedCuttingPlane(CuttingPlane):
             if ended is not None:
                 return ended
         return self.stop, None
-
-    def _cut_until(self, enough: Callable[[float], bool]) -> End | None:
-        """Add rows by LPs; return the end of the run, if it has ended."""
-        outcome = self._cut(self._step, enough=enough)
-        if outcome is CutsEnd.STOPPED:
-            return self.stop, None
-        if outcome is CutsEnd.NO_OPTIMUM:
-            return self._ended(self.answer)
-        return (StopReason.CONVERGED, None) if outcome is CutsEnd.CLOSED else None
 
     def _slow(self, value: float) -> bool:
         """Return whether the optimum of the relaxation increases slowly (0)."""
@@ -168,7 +159,7 @@ class MixedCuttingPlane(CuttingPlane):
         self._step, self._proved = "choice", -math.inf
         before = self.best
         with self.lp.bounded(self._columns, choice, choice):
-            ended = self._cut_until(self._not_better)
+            ended = self._cut(self._step, enough=self._not_better)
         if self.best != before:
             self._start_at = choice
         if ended is not None and ended[1] is SolutionStatus.INFEASIBLE:

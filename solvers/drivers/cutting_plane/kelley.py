@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -53,17 +52,6 @@ from solvers.values import bounds_of, put_back
 BOXES = [1e2, 1e4, 1e6]
 IN_BOX = 20  # rounds in one box, plus two for each column
 SAME = 1e-12  # relative distance at which two points are equal
-
-
-class CutsEnd(StrEnum):
-    """The reason why no more rows are added."""
-
-    CLOSED = "the bounds meet"
-    EXACT = "no row is violated"
-    STALLED = "the violation is within the tolerance of the LP solver"
-    ENOUGH = "more rows are not worth their time"
-    NO_OPTIMUM = "the last LP has no optimum"
-    STOPPED = "a limit, a callback or Ctrl-C"
 
 
 @dataclass
@@ -135,6 +123,7 @@ class CuttingPlane(Driver):
         self.lp = ColumnLP(self.parts, lift, lower, lp_solver=c.lp_solver, words=lp_words(c))
         self._solved = 0
         self._worst = np.inf  # violation at the last point
+        self._stalled = False  # whether this is within the tolerance of the LP solver
 
     def _facts(self) -> Separable | None:
         """Return the separator's facts, if the model is unchanged since it was built."""
@@ -169,44 +158,41 @@ class CuttingPlane(Driver):
     def loop(self) -> End:
         """Run the algorithm; the numbers in comments are its steps."""
         self._start()  # 0
-        end = self._cut("cuts")
-        if end is CutsEnd.NO_OPTIMUM:
-            return self._ended(self.answer)
-        if end is CutsEnd.STOPPED:
-            return self.stop, None
-        if end is CutsEnd.STALLED and not self.closed(self.config.gap):
+        if (ended := self._cut("cuts")) is not None:
+            return ended
+        if self._stalled:
             name = called(self.config.lp_solver)
             self.message = f"The accuracy of {name} is exhausted: the gap cannot be closed further."
         return StopReason.CONVERGED, None
 
-    def _cut(self, step: str, *, enough: Callable[[float], bool] | None = None) -> CutsEnd:
-        """Solve LPs and add the rows that cut off their optima (1 to 3); ``answer`` is the last one.
+    def _cut(self, step: str, *, enough: Callable[[float], bool] | None = None) -> End | None:
+        """Solve LPs and add the rows that cut off their optima (1 to 3); return the end of the run, if it has ended.
 
-        ``enough``: (value of an LP) -> whether to end.
+        ``enough``: (value of an LP) -> whether further rows are not worth their time.
         """
         previous, last = np.full(self.lp.columns, np.inf), no_cuts(self.lp.columns)
         for _ in self.rounds(done=lambda: self._solved):
             with self.timing("master"):
-                self.answer = answer = self._solve()  # 1
+                answer = self._solve()  # 1
             if answer.status is not LpStatus.OPTIMAL:
-                return CutsEnd.NO_OPTIMUM
+                return self._ended(answer)
             value = answer.objective + self.lp.constant
             self._take_bound(answer)
             with self.timing("subproblem"):
                 cuts = self._separate(answer.point)  # 2
-            stalled = self._stalled(answer.point, previous, cuts, last)
-            self._offer(answer.point, FEASIBLE if stalled else self.config.tolerance)
+            self._stalled = self._has_stalled(answer.point, previous, cuts, last)
+            self._offer(answer.point, FEASIBLE if self._stalled else self.config.tolerance)
             rows = cuts.matrix.shape[0]
             self.record(step, value, cuts=rows, support=None)
             if self.closed(self.config.gap):  # 3
-                return CutsEnd.CLOSED
-            if not rows or stalled:
-                return CutsEnd.STALLED if stalled else CutsEnd.EXACT
+                return StopReason.CONVERGED, None
+            if not rows or self._stalled:
+                return None
             self.lp.add(cuts)
             if enough is not None and enough(value):
-                return CutsEnd.ENOUGH
+                return None
             previous, last = answer.point, cuts
-        return CutsEnd.STOPPED
+        return self.stop, None
 
     def _take_bound(self, answer: LpAnswer) -> None:
         """Raise the bound by that of an LP."""
@@ -301,7 +287,7 @@ class CuttingPlane(Driver):
                 found.append(self.lp.over_columns([(slope, side)], eta=True))
         return stacked(found, self.lp.columns)
 
-    def _stalled(self, point: np.ndarray, previous: np.ndarray, cuts: Cuts, last: Cuts) -> bool:
+    def _has_stalled(self, point: np.ndarray, previous: np.ndarray, cuts: Cuts, last: Cuts) -> bool:
         """Return whether the violation is within the LP's tolerance: its last rows are violated like the new ones."""
         if not cuts.matrix.shape[0]:
             return False
