@@ -34,7 +34,7 @@ import numpy as np
 from pyomo.mpec import Complementarity
 
 from solvers.drivers.base import Driver, End
-from solvers.drivers.slots import slot_words
+from solvers.drivers.slots import slot_solver_options
 from solvers.drivers.starts import RandomStartsConfig, Start, random_points, spread, table
 from solvers.errors import OptionError, SolverError
 from solvers.facts.base import facts_of, worst_violation
@@ -129,7 +129,7 @@ class MultiStart(Driver):
                 f"sub_options={dict(c.sub_options)} are for {self.spec.name}, but the model is linear, which "
                 f"{spec.name} solves: leave them out."
             )
-        self._runner = Runner(spec, slot_words(c, "sub", gap=c.gap, threads=c.threads, seed=c.seed))
+        self._runner = Runner(spec, slot_solver_options(c, "sub", gap=c.gap, threads=c.threads, seed=c.seed))
         self.runs: list[LocalStart] = []
         self._best_run: LocalStart | None = None
         self._nearest: tuple[LocalStart, list[Any]] | None = None  # the infeasible point with the least violation

@@ -13,17 +13,17 @@ from solvers.options import Config
 _logger = logging.getLogger("solvers")
 
 
-def lp_words(config: Config) -> SolveOptions:
+def lp_solver_options(config: Config) -> SolveOptions:
     """Return the options of the LP solver."""
     return SolveOptions(seed=config.seed or 0, tee=config.shows("lp"), own=config.own("lp"))
 
 
-def slot_words(config: Config, slot: str, **words: Any) -> SolveOptions:
-    """Return the options of the solver in a slot; ``words``: options of the run."""
-    return SolveOptions(**words, tee=config.shows(slot), own=config.own(slot))
+def slot_solver_options(config: Config, slot: str, **common: Any) -> SolveOptions:
+    """Return the options of the solver in a slot; ``common``: options of the run."""
+    return SolveOptions(**common, tee=config.shows(slot), own=config.own(slot))
 
 
-def master_words(config: Config, spec: SolverSpec, needed: dict[str, Any] | None = None) -> SolveOptions:
+def master_solver_options(config: Config, spec: SolverSpec, needed: dict[str, Any] | None = None) -> SolveOptions:
     """Return the options of the master solver.
 
     Its bound is the bound of the run. Therefore it solves to a tenth of the gap and with tight tolerances, unless its
@@ -48,8 +48,8 @@ def master_words(config: Config, spec: SolverSpec, needed: dict[str, Any] | None
                     f"master_options {name}={own[name]!r} is not allowed: the driver needs {held}={value!r}. Leave it "
                     "out."
                 )
-    given = {name.lower() for name in own}
-    tight = {name: value for name, value in {**spec.tight_options, **needed}.items() if name.lower() not in given}
+    set_by_user = {name.lower() for name in own}
+    tight = {name: value for name, value in {**spec.tight_options, **needed}.items() if name.lower() not in set_by_user}
     return SolveOptions(
         gap=config.gap / 10,
         threads=config.threads,

@@ -61,7 +61,7 @@ from solvers.drivers.alternating.problems import (
     together,
 )
 from solvers.drivers.base import Driver
-from solvers.drivers.slots import lp_words
+from solvers.drivers.slots import lp_solver_options
 from solvers.drivers.starts import StartsConfig, spread, table
 from solvers.errors import ModelError, OptionError
 from solvers.facts.base import facts_of, facts_violation
@@ -167,7 +167,7 @@ class Alternating(Driver):
 
     def _problem(self, part: Part, objective: SmoothFunction) -> BlockProblem:
         """Return the problem of a block: one LP if its rows keep their numbers and its solver is one for LPs."""
-        block, words = part.block, lp_words(self.config)
+        block, words = part.block, lp_solver_options(self.config)
         lp_solver: Any = self.config.lp_solver
         if block.solver is not None:
             spec = entry(block.solver)

@@ -16,7 +16,7 @@ from solvers.drivers.benders.master import with_linear_products
 from solvers.drivers.benders.relaxation import UnboundedProblem, relax_whole
 from solvers.drivers.benders.split import SplitModel, adapted, floor_of, is_declared, split
 from solvers.drivers.benders.switched import SwitchedSubproblem
-from solvers.drivers.slots import slot_words
+from solvers.drivers.slots import slot_solver_options
 from solvers.errors import ModelError, OptionError, SolverError
 from solvers.facts.base import facts_of
 from solvers.facts.structure import Oracle, Structure, SubAnswer
@@ -201,7 +201,7 @@ class DecompositionDriver(Driver):
                 f'"{self.name}" needs a cut for the subproblem{edited}, and the model\'s builder gives none: {way}, or '
                 f"solve the whole model by name: {either(C.SOS)}."
             )
-        options = slot_words(c, "sub", threads=c.threads)
+        options = slot_solver_options(c, "sub", threads=c.threads)
         if structure.switches:
             spec = require(c.sub_solver or "clarabel", C.QP | C.QCP | C.QP_DUALS)
             switched = SwitchedSubproblem(self.parts, Runner(spec, options))

@@ -99,7 +99,7 @@ class BlockRows:
         x = parts.structure.complicating
         open_x = [k for k, v in enumerate(x) if not v.fixed]
         inside = [v for block in blocks for v in block.variables]
-        every = [row for mine in rows for row in mine]
+        every = [row for part in rows for row in part]
         read = LinearRows.of(every, [*inside, *(x[k] for k in open_x)], terms, parts.sign)
         split_at = len(inside)
         matrix = read.matrix.tocsc()
@@ -120,7 +120,7 @@ class BlockRows:
             np.concatenate([read.x_upper[:split_at], free]),
             np.concatenate([read.cost[:split_at], np.ones(last)]),
             constants,
-            np.repeat(np.arange(len(blocks)), [len(mine) for mine in rows]),
+            np.repeat(np.arange(len(blocks)), [len(part) for part in rows]),
             np.concatenate(
                 [np.repeat(np.arange(len(blocks)), [len(block.variables) for block in blocks]), [*curved]]
             ).astype(int),

@@ -75,12 +75,12 @@ class Master:
         """
         rows, model = list(self.parts.master_rows), self.model
         linear = [k for k, row in enumerate(rows) if row.body.polynomial_degree() in (0, 1)]
-        given = LinearRows.of([rows[k] for k in linear], self.parts.master_variables, [], 1.0)
-        scaled = given.scaled()
+        unscaled = LinearRows.of([rows[k] for k in linear], self.parts.master_variables, [], 1.0)
+        scaled = unscaled.scaled()
         model.scaled = pyo.Constraint(pyo.Any, doc="the user's rows in other units")
         for r in np.flatnonzero(scaled.units != 1.0).tolist():
             here = slice(scaled.matrix.indptr[r], scaled.matrix.indptr[r + 1])
-            held = [given.variables[k] for k in scaled.matrix.indices[here]]
+            held = [unscaled.variables[k] for k in scaled.matrix.indices[here]]
             body = LinearExpression(linear_coefs=scaled.matrix.data[here].tolist(), linear_vars=held)
             low, up = (float(side) if np.isfinite(side) else None for side in (scaled.lower[r], scaled.upper[r]))
             model.scaled[r] = (body, low) if low == up else (low, body, up)

@@ -35,7 +35,7 @@ from solvers.drivers.benders.block_subproblem import BlockAnswer, BlockSubproble
 from solvers.drivers.benders.in_out import InOut, grouping
 from solvers.drivers.benders.master import Master
 from solvers.drivers.benders.relaxation import why_unbounded
-from solvers.drivers.slots import master_words
+from solvers.drivers.slots import master_solver_options
 from solvers.errors import OptionError
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import Capability as C
@@ -85,7 +85,7 @@ class Benders(DecompositionDriver):
         c = self.config
         self._master = self._new_master(floor)
         spec = require_proofs(c.master_solver, C.MILP | needs(self._master.model)[0])
-        self._master_runner = Runner(spec, master_words(c, spec))
+        self._master_runner = Runner(spec, master_solver_options(c, spec))
         self._exact = self._master_runner.options
 
     def _new_master(self, floor: float | None) -> Master:

@@ -38,7 +38,7 @@ from pyomo.core.expr.numvalue import is_fixed
 from solvers.drivers.base import End
 from solvers.drivers.benders.lazy_tree import CandidateReply, LazyTree
 from solvers.drivers.benders.multi_tree import Benders, BendersConfig
-from solvers.drivers.slots import master_words
+from solvers.drivers.slots import master_solver_options
 from solvers.errors import SolverError
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import Capability as C
@@ -86,7 +86,7 @@ class SingleTree(Benders):
         nothing = LinearExpression(linear_coefs=[0.0] * (len(points) + 1), linear_vars=[model.eta, *points])
         model.known = pyo.Constraint(expr=(-1.0, nothing, None), doc="no restriction: the variables of all cuts")
         # At an error of 1e-5 in an integer a cut with large coefficients is weak: the tree could keep a violated point.
-        self._master_runner = Runner(spec, master_words(c, spec, needed={"LazyConstraints": 1}))
+        self._master_runner = Runner(spec, master_solver_options(c, spec, needed={"LazyConstraints": 1}))
         self._value = 0.0  # of the subproblem at the best point
         self._answers: dict[bytes, SubAnswer] = {}
         self._rows: dict[bytes, Any] = {}  # rows of the master: the cut of each evaluated point

@@ -49,7 +49,7 @@ from solvers.drivers.branch_cut.memory import Memory
 from solvers.drivers.branch_cut.node import SEARCHES, NodeBounds, NodeSearch
 from solvers.drivers.branch_cut.root import RootSearch
 from solvers.drivers.branch_cut.worker import TreeTask
-from solvers.drivers.slots import lp_words
+from solvers.drivers.slots import lp_solver_options
 from solvers.errors import ModelError, OptionError
 from solvers.facts.structure import SubAnswer
 from solvers.model.conflict import clashing_rows
@@ -118,7 +118,7 @@ class BranchAndCut(DecompositionDriver):
         """Build the relaxed master as an LP, and the parts of the search."""
         c, self._begun = self.config, False
         fractional = not isinstance(self._subproblem, SwitchedSubproblem)
-        self._lp = MasterLP(self.parts, floor, options=lp_words(c), lp_solver=c.lp_solver)
+        self._lp = MasterLP(self.parts, floor, options=lp_solver_options(c), lp_solver=c.lp_solver)
         kept = c.memory is not None and self.parts.as_built  # an edited subproblem has other values
         memory = c.memory if kept and c.memory is not None else Memory()
         names = [v.name for v in self._lp.variables]

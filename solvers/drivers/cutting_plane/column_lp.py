@@ -116,7 +116,7 @@ class ColumnLP:
         lower: np.ndarray,
         *,
         lp_solver: str | SolverObject,
-        words: SolveOptions,
+        options: SolveOptions,
     ) -> None:
         rows, objective, columns = parts.linear, parts.objective, lift.shape[1]
         self.lift, self.own = lift, columns  # columns without eta
@@ -134,7 +134,7 @@ class ColumnLP:
                 bounded.append(k)
         self.cost = np.concatenate([lift.T @ objective.linear, eta])
         self._rows: list[Cuts] = []
-        self._lp = linear_program(lp_solver, self.cost, self.lower, self.upper, options=words, tolerance=FINEST)
+        self._lp = linear_program(lp_solver, self.cost, self.lower, self.upper, options=options, tolerance=FINEST)
         matrix = sparse.csr_array(rows.matrix @ lift)
         size = np.zeros(matrix.shape[0])
         np.maximum.at(size, np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), np.abs(matrix.data))

@@ -29,7 +29,7 @@ from scipy import sparse
 
 from solvers.drivers.base import End
 from solvers.drivers.cutting_plane.kelley import CuttingPlane
-from solvers.drivers.slots import master_words
+from solvers.drivers.slots import master_solver_options
 from solvers.errors import ModelError, SolverFailure
 from solvers.facts.separable import Cuts
 from solvers.interfaces.runner import Runner, SolveOptions
@@ -59,7 +59,7 @@ class MixedCuttingPlane(CuttingPlane):
             c = self.config
             self._spec = mixed_solver(c.master_solver, c.lp_solver)
             c.master_solver = c.master_solver or self._spec.name
-            self._solver_options = master_words(c, self._spec)
+            self._solver_options = master_solver_options(c, self._spec)
         super().prepare()
         if self.has_integers:
             self._prepare_integers()

@@ -34,7 +34,7 @@ from scipy import sparse
 
 from solvers.drivers.base import Driver, End
 from solvers.drivers.cutting_plane.column_lp import ColumnLP, ConvexParts, sized
-from solvers.drivers.slots import lp_words
+from solvers.drivers.slots import lp_solver_options
 from solvers.errors import ModelError, OptionError, SolverFailure
 from solvers.facts.base import facts_of
 from solvers.facts.separable import Cuts, Separable, no_cuts, stacked
@@ -120,7 +120,7 @@ class CuttingPlane(Driver):
         self.parts = ConvexParts(self.reading, rows, variables, assume_convex=c.assume_convex)
         self.assumed = self.parts.assumed
         self.check_time()
-        self.lp = ColumnLP(self.parts, lift, lower, lp_solver=c.lp_solver, words=lp_words(c))
+        self.lp = ColumnLP(self.parts, lift, lower, lp_solver=c.lp_solver, options=lp_solver_options(c))
         self._solved = 0
         self._worst = np.inf  # violation at the last point
         self._stalled = False  # whether this is within the tolerance of the LP solver

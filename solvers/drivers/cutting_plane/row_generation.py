@@ -33,7 +33,7 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
 from solvers.drivers.base import Driver, End
-from solvers.drivers.slots import slot_words
+from solvers.drivers.slots import slot_solver_options
 from solvers.errors import ModelError
 from solvers.facts.base import facts_of, worst_violation
 from solvers.facts.change import Change, Changed
@@ -99,7 +99,7 @@ class RowGeneration(Driver):
         self.integer = has_integers(self.reading)
         self.spec = self._spec(c.master_solver)
         gap = FINER * c.gap if self.integer else None
-        self.runner = Runner(self.spec, slot_words(c, "master", gap=gap, threads=c.threads, seed=c.seed))
+        self.runner = Runner(self.spec, slot_solver_options(c, "master", gap=gap, threads=c.threads, seed=c.seed))
         self._rest: Runner | None = None
         self._best_point: np.ndarray | None = None
 
@@ -251,8 +251,8 @@ class RowGeneration(Driver):
     def _with_integers_fixed(self) -> bool:
         """Solve with the integers on the model fixed; offer the point, and return True if a row is new."""
         integers = self._integers()
-        seen, off = self.view.seen_of(integers), self.view.seen_of(self._switched_off())
-        choice = [(s, float(round(v.value))) for s, v in zip(seen, integers, strict=True)]
+        copies, off = self.view.seen_of(integers), self.view.seen_of(self._switched_off())
+        choice = [(s, float(round(v.value))) for s, v in zip(copies, integers, strict=True)]
         with fixed([*choice, *((s, 0.0) for s in off)]):
             needed = needs(self.view.model)
             if self._rest is None:

@@ -41,7 +41,7 @@ import pyomo.environ as pyo
 
 from solvers.drivers.base import Driver, End, Ended
 from solvers.drivers.sla.pieces import NoPiece, Pieces, ordered_sets
-from solvers.drivers.slots import lp_words, master_words
+from solvers.drivers.slots import lp_solver_options, master_solver_options
 from solvers.drivers.starts import Start, StartsConfig, random_points, spread, table
 from solvers.errors import ModelError, OptionError, SolverFailure
 from solvers.interfaces.registry import Capability as C
@@ -160,14 +160,14 @@ class SuccessiveLinearization(Driver):
                 f"Solve the model by name with {either(C.SOS if sets else C.MILP)}."
             )
         spec = require(c.master_solver, C.MILP)
-        return Pieces(self.rows, sets, Runner(spec, replace(master_words(c, spec), gap=GAP)), c.master_seconds)
+        return Pieces(self.rows, sets, Runner(spec, replace(master_solver_options(c, spec), gap=GAP)), c.master_seconds)
 
     def _over_rows(self) -> LinearProgram:
         """Return the linear program over the rows."""
         c, r = self.config, self.rows
         rows = (r.matrix, r.lower, r.upper)
         return linear_program(
-            c.lp_solver, self.objective.linear, r.x_lower, r.x_upper, options=lp_words(c), rows=rows, stay=True
+            c.lp_solver, self.objective.linear, r.x_lower, r.x_upper, options=lp_solver_options(c), rows=rows, stay=True
         )
 
     def loop(self) -> End:
