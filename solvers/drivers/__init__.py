@@ -1,4 +1,4 @@
-"""The algorithms by name, each for any model that tells what it needs.
+"""The drivers: algorithms by name, each for all models with the facts that it needs.
 
-May import ``solvers.facts`` and what lies below it.
+May import ``solvers.facts`` and the packages below it.
 """

@@ -198,7 +198,10 @@ class MultiStart(Driver):
 
     def _answer(self) -> Answer:
         """Solve what the solver sees from its values, in the units of its change of variables."""
-        reading, facts = self.visible.reading, facts_of(self.visible.model)  # a clone's facts hold its own variables
+        reading, facts = (
+            self.visible.reading,
+            facts_of(self.visible.model),
+        )  # the facts of a clone refer to its variables
         if not self.variables:
             status = SolutionStatus.OPTIMAL if violation(reading) <= FEASIBLE else SolutionStatus.INFEASIBLE
             return Answer(StopReason.CONVERGED, status, status is SolutionStatus.OPTIMAL, None, "")

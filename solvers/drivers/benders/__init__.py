@@ -1,4 +1,4 @@
 """Benders decomposition: the split into master and subproblem, the multi-tree and the single-tree loop.
 
-May import ``solvers.drivers`` (base, trace), ``solvers.facts`` and what lies below it.
+May import ``solvers.drivers`` (base, trace), ``solvers.facts`` and the packages below it.
 """

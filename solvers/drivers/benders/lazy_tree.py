@@ -2,8 +2,8 @@
 
 The tree uses Pyomo's persistent interface to Gurobi. Its callbacks have defects (gurobipy 13, Pyomo 6.10.1) that are
 corrected here. An exception is printed and lost. The solver handles Ctrl-C until the callback ends. Output of the
-callback goes to the log of the solver. A point on a ray of an unbounded model has values of 1e30. The solver does not
-know a variable without rows and cost.
+callback goes to the log of the solver. A point on a ray of an unbounded model has values of 1e30. The solver
+ignores a variable without rows and cost.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ class SingleTree(Benders):
             spec = require(c.master_solver, C.MILP | C.LAZY_CUTS | needs(model)[0])
         except SolverError as error:
             raise SolverError(f'{error} Drivers without this need: "branch-and-cut", "benders".') from None
-        # The solver knows only variables in rows or with a cost, and a lazy cut may contain no other variable.
+        # The solver ignores variables without rows and cost, and a lazy cut may not contain them.
         nothing = LinearExpression(linear_coefs=[0.0] * (len(points) + 1), linear_vars=[model.eta, *points])
         model.known = pyo.Constraint(expr=(-1.0, nothing, None), doc="no restriction: the variables of all cuts")
         # At an error of 1e-5 in an integer a cut with large coefficients is weak: the tree could keep a violated point.

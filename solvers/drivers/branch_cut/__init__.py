@@ -1,4 +1,4 @@
-"""Branch-and-cut of our own over 0/1 variables: the tree, its LP, cuts, incumbents and what runs remember.
+"""Branch-and-cut over 0/1 variables: the tree, its LP and cuts, incumbents, worker processes, and the memory of runs.
 
-May import ``solvers.drivers.benders``, ``solvers.facts`` and what lies below it.
+May import ``solvers.drivers.benders``, ``solvers.facts`` and the packages below it.
 """

@@ -109,7 +109,7 @@ class PseudoCosts:
         self._sum = np.zeros((2, columns))
         self._count = np.zeros((2, columns))
 
-    def learn(self, column: int, up: bool, distance: float, gain: float) -> None:
+    def update(self, column: int, up: bool, distance: float, gain: float) -> None:
         """Record the gain of moving a variable by ``distance``."""
         if distance > 1e-9 and np.isfinite(gain):
             self._sum[int(up), column] += max(0.0, gain) / distance

@@ -87,7 +87,7 @@ class SolutionPool:
             worst = max(self._found, key=lambda k: self._found[k][0])
             self._worst_kept = self._found.pop(worst)[0]
 
-    def holds(self, choice: np.ndarray) -> bool:
+    def contains(self, choice: np.ndarray) -> bool:
         """Return whether a choice is in the pool."""
         return (np.round(choice) + 0.0).tobytes() in self._found
 
@@ -200,7 +200,7 @@ class IncumbentSearch:
             self.pool.add(answer.cut)
         return answer
 
-    def knows(self, choice: np.ndarray) -> bool:
+    def has_answer(self, choice: np.ndarray) -> bool:
         """Return whether the answer at a choice is kept."""
         return choice.tobytes() in self._answers
 

@@ -165,7 +165,7 @@ class NodeSearch:
             self.incumbents.evaluate(choice)
         bound = max(node.bound, answer.bound)
         if node.column >= 0:
-            self.costs.learn(node.column, node.up, node.distance, bound - node.bound)
+            self.costs.update(node.column, node.up, node.distance, bound - node.bound)
         if self.nodes % 50 == 1:
             self.incumbents.round(answer.point)
         open_columns = lp.integer & (lower < upper)
@@ -237,7 +237,7 @@ class NodeSearch:
         first, node = state.relaxed is None, state.node
         state.relaxed, state.bound = relaxed, max(state.bound, relaxed.bound)
         if first and node.column >= 0:
-            self.costs.learn(node.column, node.up, node.distance, state.bound - node.bound)
+            self.costs.update(node.column, node.up, node.distance, state.bound - node.bound)
 
     def _cut_integral(self, state: NodeState, relaxed: MasterOptimum) -> bool:
         """Solve the subproblem at the LP's integral point (b); return False if that closes or branches the node."""
@@ -338,7 +338,7 @@ class Leaves:
             if proven == -np.inf:
                 return None
             if proven < incumbents.cutoff:
-                if incumbents.near is None or not incumbents.near.holds(choice):  # evaluated, but not excluded
+                if incumbents.near is None or not incumbents.near.contains(choice):  # evaluated, but not excluded
                     return None
                 collected, proven = min(collected, proven), np.inf
             if further is not None:
@@ -353,7 +353,7 @@ class Leaves:
         Its subproblem is solved only if the relaxation, at half the cost or less, does not exclude it.
         """
         incumbents = self.incumbents
-        if not incumbents.knows(choice):
+        if not incumbents.has_answer(choice):
             below = self.bounds.relax(choice, choice, ACCURATE, incumbents.cutoff)
             if below is not None and below.bound >= incumbents.cutoff:
                 return below.bound, below.cut

@@ -1,4 +1,4 @@
 """Cutting planes: Kelley's method, with integers, and row generation.
 
-May import ``solvers.facts`` and what lies below it.
+May import ``solvers.facts`` and the packages below it.
 """

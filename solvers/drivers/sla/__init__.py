@@ -1,4 +1,4 @@
 """Successive linear approximation, over polyhedra and over unions of them.
 
-May import ``solvers.facts`` and what lies below it.
+May import ``solvers.facts`` and the packages below it.
 """

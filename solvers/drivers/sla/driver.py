@@ -188,7 +188,6 @@ class SuccessiveLinearization(Driver):
             stop, status = end.stop, end.status
         finally:
             self._report()
-        status = status or self._certified()
         if stop is not StopReason.INTERRUPTED and self.pieces is not None and self._kept is not None:
             self._reduce_integers(self.pieces)
         return stop, status
@@ -397,7 +396,8 @@ class SuccessiveLinearization(Driver):
         put_back(before)
         self._load = partial(put_back, final)
 
-    def _certified(self) -> SolutionStatus | None:
+    def claim(self) -> SolutionStatus | None:
+        """Return the status of the best start; None without an incumbent, or if the bound proves it."""
         if self.best is None or self.closed(self.config.gap):
             return None
         return SolutionStatus.STATIONARY if self._best_run.stationary else SolutionStatus.FEASIBLE

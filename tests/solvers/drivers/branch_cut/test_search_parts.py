@@ -33,7 +33,7 @@ def test_pseudo_costs_prefer_what_gains_on_both_sides():
     costs = PseudoCosts(2)
     for column, gains in ((0, (10.0, 0.0)), (1, (2.0, 2.0))):
         for up in (False, True):
-            costs.learn(column, up, 0.5, gains[up])
+            costs.update(column, up, 0.5, gains[up])
     assert costs.choose(np.array([0.5, 0.5]), np.array([0, 1])) == 1
 
 
