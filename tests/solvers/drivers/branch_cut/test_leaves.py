@@ -27,7 +27,7 @@ class Search:
     def q(self, x):
         return float((self.a @ x - 3.0) ** 2)
 
-    def knows(self, choice):
+    def has_answer(self, choice):
         return False
 
     def solve_subproblem(self, point, tolerance):
