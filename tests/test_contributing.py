@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md, run as they stand there."""
+"""The recipes of CONTRIBUTING.md are executed."""
 
 import itertools
 import json
@@ -273,7 +273,7 @@ def test_the_driver_leaves_the_model_and_takes_limits(recipe):
         solvers.solve(model, "outer-approximation", assume_convex=True)
 
 
-def test_the_solver_is_known_by_name_and_by_its_object(recipe):
+def test_the_solver_is_found_by_name_and_by_its_object(recipe):
     recipe("solver")
     m = pyo.ConcreteModel()
     m.x = pyo.Var(bounds=(0, 3), domain=pyo.Integers)

@@ -1,4 +1,4 @@
-"""What the pages of docs/ show works as it stands there."""
+"""The examples on the pages of docs/ are executed."""
 
 import contextlib
 import doctest

@@ -1,4 +1,4 @@
-"""What imports cost: packages and help come without the libraries that take seconds, and no name is lost by it."""
+"""Import times: packages and help do not import slow libraries, and all names are available."""
 
 import ast
 import importlib
@@ -86,7 +86,7 @@ def test_names_of_drivers_are_those_of_the_catalogue():
 
 
 @pytest.mark.parametrize("order", ["import solvers, pyomo.environ as pyo", "import pyomo.environ as pyo, solvers"])
-def test_pyomo_knows_the_drivers_whichever_is_imported_first(order):
+def test_the_drivers_are_registered_in_pyomo_for_any_order_of_imports(order):
     code = f"{order}\nfrom pyomo.contrib.solver.common.factory import SolverFactory\n"
     code += "assert 'solvers.plugin' not in sys.modules\n"
     code += "made = [f('fsmodels.benders') for f in (pyo.SolverFactory, SolverFactory)]\n"

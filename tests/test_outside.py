@@ -1,4 +1,4 @@
-"""Warnings point at the user's line."""
+"""Warnings point at a line of the code of the user."""
 
 import ast
 import subprocess

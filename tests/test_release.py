@@ -1,4 +1,4 @@
-"""What a release says of itself is said once, or held to it here: version, changelog, citation, recipe, sdist."""
+"""Facts of a release are consistent: version, changelog, citation, recipe, sdist."""
 
 import configparser
 import re

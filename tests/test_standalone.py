@@ -1,4 +1,4 @@
-"""``solvers`` stands alone: neither the package nor its tests import ``fsmodels``."""
+"""``solvers`` is independent: neither the package nor its tests import ``fsmodels``."""
 
 import ast
 import subprocess

@@ -1,4 +1,4 @@
-"""What tests of cutting planes share: the table's bounds beside the optimum, and a separator."""
+"""Helpers for tests of cutting planes: bounds of the table compared with the optimum, and a separator."""
 
 import numpy as np
 import pyomo.environ as pyo

@@ -1,4 +1,4 @@
-"""Every edit on every family by its default driver: what becomes of it, and whether that is right.
+"""Every edit of every family by its default driver: the outcome, and its check.
 
 A cell is ``proven`` (status optimal, and equal to the best of every support, or to scip's optimum), ``honoured`` (the
 answer satisfies the edit, and its objective is right, but nothing is proven), ``refused`` (with the name of what it is

@@ -1,4 +1,4 @@
-"""Edits that an analyst makes, each stated twice: on a Pyomo model, and in numbers for a reference of its own."""
+"""Edits of an analyst, each stated twice: on a Pyomo model, and as arrays for an independent reference."""
 
 from __future__ import annotations
 

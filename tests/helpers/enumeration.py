@@ -1,4 +1,4 @@
-"""Every support of a small instance of FSP, evaluated one by one: what the questions' answers are held against."""
+"""Values of all supports of a small instance of FSP, the reference for answers to questions."""
 
 from itertools import combinations
 

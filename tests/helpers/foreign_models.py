@@ -1,4 +1,4 @@
-"""Textbook models that have nothing to do with support vector machines, and which drivers take them.
+"""Textbook models from other fields, and the drivers that support them.
 
 Each is small enough for a whole-model solver; ``FOREIGN`` says who that is, the optimum, and each driver's options.
 """

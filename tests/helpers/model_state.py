@@ -1,4 +1,4 @@
-"""What tests read of a model."""
+"""The state of a model, for comparisons in tests."""
 
 import pyomo.environ as pyo
 from pyomo.repn import generate_standard_repn

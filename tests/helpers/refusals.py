@@ -1,4 +1,4 @@
-"""What a refusal says."""
+"""Messages of rejections."""
 
 import pytest
 

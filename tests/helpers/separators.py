@@ -1,4 +1,4 @@
-"""A model whose rows a separator hands out: the disc |x| <= 1 by its tangents."""
+"""A model whose rows come from a separator: the disc |x| <= 1 by its tangents."""
 
 import numpy as np
 import pyomo.environ as pyo

@@ -1,4 +1,4 @@
-"""Sixty samples of five columns in units far apart, of which three tell something about the label."""
+"""Sixty samples of five columns in very different units, of which three are informative."""
 
 import numpy as np
 

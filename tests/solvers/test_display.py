@@ -1,4 +1,4 @@
-"""What a terminal, a notebook and a pipe show: a status line while a call runs, and nothing of it at the end."""
+"""Status lines in a terminal, a notebook and a pipe: shown during a call, and removed at its end."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""What a model shows: LaTeX of a builder's rows, text of all others, and what was changed."""
+"""The display of a model: LaTeX for rows of a builder, text for all others, and changes."""
 
 import re
 
@@ -144,7 +144,7 @@ def test_html_escapes_every_text():
     assert "&lt;" in mathematics("a<b")
 
 
-def test_a_model_is_asked_for(facilities):
+def test_a_model_is_required(facilities):
     with pytest.raises(ModelError, match="show needs a Pyomo model and got str"):
         show("model")
     assert repr(show(facilities)).splitlines()[0] == "facilities: 24 variables, 4 of them 0/1, 26 rows."

@@ -1,4 +1,4 @@
-"""Options of the wrong type are refused in words before anything runs, by every driver and solver."""
+"""Options of the wrong type are rejected before a run, by every driver and solver."""
 
 import dataclasses
 import typing
@@ -62,7 +62,7 @@ def test_every_option_of_every_driver_has_a_type(driver):
     ("option", "value"), [("tee", "x"), ("threads", 1.5), ("seed", 2**70), ("seed", -1), ("gap", True)]
 )
 @pytest.mark.parametrize("solver", ["highs", "scip", "clarabel"])
-def test_the_common_words_have_types_for_solvers_too(solver, option, value, need):
+def test_the_common_options_have_types_for_solvers_too(solver, option, value, need):
     need(solver)
     with pytest.raises(OptionError, match=f"{option}=.*is not allowed"):
         solve(two_parts(), solver, **{option: value})

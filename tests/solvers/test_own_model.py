@@ -1,4 +1,4 @@
-"""docs/your-own-model.md and solvers/README.md, run as they stand, from top to bottom."""
+"""The examples of docs/your-own-model.md and solvers/README.md, run from top to bottom."""
 
 import re
 from pathlib import Path
@@ -31,7 +31,7 @@ def test_the_page_runs(capsys):
     assert "10 starts ended between -400 and -100" in said
 
 
-def test_it_names_what_there_is():
+def test_it_names_the_available_slots():
     for page in (PAGE, README):
         for path in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
             assert (page.parent / path).is_file(), path

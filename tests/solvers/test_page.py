@@ -1,4 +1,4 @@
-"""What docs/solvers.md shows works as it stands there, and its table of slots is that of the drivers."""
+"""The examples of docs/solvers.md run, and its table of slots is that of the drivers."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The picture of a certificate: what stands on the axes are the numbers of the run."""
+"""Plots of results: the numbers on the axes are those of the run."""
 
 import warnings
 
@@ -54,7 +54,7 @@ def test_the_lines_are_the_table_and_the_end_of_the_run(axes):
     assert axes.get_title() == "benders: optimal, gap 0%"
 
 
-def test_over_iterations_the_end_stands_at_the_last_one(axes):
+def test_the_end_is_drawn_at_the_last_iteration(axes):
     ((x, _),) = drawn(run().plot("iterations", axes), "bound")
     assert x == [0.0, 1.0, 1.0]
     assert axes.get_xlabel() == "iteration"

@@ -1,4 +1,4 @@
-"""Drivers as Pyomo solvers, in the manners of both generations: what the results say, and what the words do."""
+"""Drivers as Pyomo solvers of both generations: results and options."""
 
 import io
 import logging
@@ -60,7 +60,7 @@ def test_each_driver_is_in_both_factories(name):
 
 
 @pytest.mark.parametrize("sense", [pyo.minimize, pyo.maximize])
-def test_the_second_generation_says_what_is_proven(sense):
+def test_the_second_generation_reports_proofs(sense):
     m = plant(sense)
     results = SolverFactoryV2(NAME).solve(m, solver_options=split(m), rel_gap=1e-5, time_limit=60, threads=1)
     sign = 1 if sense == pyo.minimize else -1
@@ -77,7 +77,7 @@ def test_the_second_generation_says_what_is_proven(sense):
     assert results.solver_name == NAME
 
 
-def test_values_are_loaded_when_they_are_asked_for():
+def test_values_are_loaded_on_request():
     m = plant()
     results = SolverFactoryV2(NAME).solve(m, load_solutions=False, solver_options=split(m))
     assert [v.value for v in m.open.values()] == [1, 1, 1]
@@ -132,7 +132,7 @@ def test_a_limit_is_told_with_the_incumbent_and_its_bound():
     assert late.solution_loader.get_number_of_solutions() == 0
 
 
-def test_no_solution_is_told_in_either_manner(caplog):
+def test_no_solution_is_reported_in_both_generations(caplog):
     m = plant()
     m.clash = pyo.Constraint(expr=sum(m.open.values()) <= 0)
     opt = SolverFactoryV2(NAME)
@@ -225,7 +225,7 @@ def test_the_table_is_shown_where_it_is_asked_for(capsys):
     assert "Incumbent" in capsys.readouterr().out
 
 
-def test_words_that_mean_nothing_are_refused():
+def test_options_without_effect_are_rejected():
     m = plant()
     opt = SolverFactoryV2(NAME)
     with pytest.raises(OptionError, match=r"abs_gap=0.1 is not allowed for \"benders\": give rel_gap"):
@@ -262,7 +262,7 @@ def test_a_driver_whose_solver_is_missing_is_not_available(monkeypatch):
         pyo.SolverFactory("fsmodels.single-tree").available()
 
 
-def test_the_name_is_known_here_too():
+def test_the_name_is_registered_here_too():
     m = plant()
     assert solvers.solve(m, NAME, **split(m)).solver == "benders"
 

@@ -1,4 +1,4 @@
-"""What is told while something runs: words, numbers, time; where it goes, and that nothing goes anywhere unasked."""
+"""Progress of a run: text, numbers, time; its stream, and no output unless requested."""
 
 import os
 import threading
@@ -40,7 +40,7 @@ def words():
     return line().partition(" | ")[2]
 
 
-def test_nothing_is_shown_that_was_not_asked_for(capsys):
+def test_nothing_is_shown_without_request(capsys):
     with progress.shown(False), progress.doing("a"), progress.counted(2, "fold") as count:
         count.one()
         assert [*progress.each([1, 2], "point")] == [1, 2]
@@ -88,7 +88,7 @@ def test_the_outermost_shows(watched):
     assert progress.watched()
 
 
-def test_another_thread_is_not_told_of(watched):
+def test_progress_of_another_thread_is_not_shown(watched):
     seen = []
 
     def work():
@@ -115,7 +115,7 @@ def test_an_error_leaves_nothing_behind():
     assert not progress.watched()
 
 
-def test_nothing_is_drawn_beside_a_solvers_own_log(watched):
+def test_the_status_line_is_hidden_during_the_log_of_a_solver(watched):
     with progress.paused():
         before = len(watched.drawn)
         progress._scene.draw()

@@ -1,4 +1,4 @@
-"""What a solve returns: the gap, the words, and the record of a driver."""
+"""Results: the gap, the sentences, and the table of a driver."""
 
 import pickle
 
@@ -104,7 +104,7 @@ def test_status_bound_and_gap_of_a_verdict_agree(objective, bound, gap, resoluti
     ],
 )
 @pytest.mark.parametrize("minimize", [True, False])
-def test_a_reader_never_says_more_than_the_solver(status, objective, said, expected, bound, minimize):
+def test_a_recomputed_verdict_is_never_better_than_the_solver(status, objective, said, expected, bound, minimize):
     sign = 1.0 if minimize else -1.0
     result = Result(
         SolutionStatus(status), StopReason.CONVERGED, objective=sign, bound=sign * (1.0 - 1e-9), minimize=minimize
@@ -131,7 +131,7 @@ def test_the_gap_does_not_depend_on_the_sense(objective, bound):
     assert gap == relative_gap(-objective, -bound, minimize=False)
 
 
-def test_the_words_are_those_of_the_json_contract():
+def test_the_names_are_those_of_the_json_contract():
     assert {s.value for s in SolutionStatus} == {
         "optimal", "stationary", "feasible", "infeasible", "unbounded", "no_solution",
     }  # fmt: skip
@@ -140,7 +140,7 @@ def test_the_words_are_those_of_the_json_contract():
     }  # fmt: skip
 
 
-def test_a_result_knows_whether_there_is_a_solution():
+def test_a_result_reports_whether_it_has_a_solution():
     assert not Result(SolutionStatus.NO_SOLUTION, StopReason.TIME_LIMIT, bound=3.0).has_solution
     held = Result(SolutionStatus.FEASIBLE, StopReason.TIME_LIMIT, objective=4.0, bound=3.0)
     assert held.has_solution

@@ -1,4 +1,4 @@
-"""``solvers.solve`` on whole models: statuses, limits, Ctrl-C, classes of model, and solvers of Pyomo's own."""
+"""``solvers.solve`` on whole models: statuses, limits, Ctrl-C, classes of models, and other solvers of Pyomo."""
 
 import os
 import signal
@@ -87,7 +87,7 @@ def test_a_point_that_misses_a_bound_or_an_integer_is_never_optimal(line):
     assert solvers.solve(line, Fake(2.3, 2.3)).status is SolutionStatus.NO_SOLUTION
 
 
-def test_a_hopeless_point_is_not_kept(line):
+def test_a_point_with_a_large_violation_is_not_kept(line):
     result = solvers.solve(line, Fake(1.0, 1.0))
     assert (result.status, result.objective, result.bound) == (SolutionStatus.NO_SOLUTION, None, None)
     assert "violates the rows by 5.0e-01 and is not kept" in result.message
@@ -221,7 +221,7 @@ def interrupted():
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 @pytest.mark.solver_with(C.MILP)
-def test_ctrl_c_gives_back_what_there_is(solver, interrupted):
+def test_ctrl_c_returns_the_incumbent(solver, interrupted):
     out, err = interrupted[solver]
     assert out.strip(), err
     stop, status, point = out.strip().splitlines()[-1].split()
@@ -347,7 +347,7 @@ def test_a_second_solve_after_an_edit_sees_the_edit(solver, textbook):
     assert solvers.solve(model, solver).objective == pytest.approx(21)
 
 
-def test_gurobi_without_a_licence_says_what_to_use_instead():
+def test_gurobi_without_a_licence_names_alternatives():
     if not SOLVERS["gurobi"].found:
         pytest.skip("gurobi is not installed")
     model = pyo.ConcreteModel()

@@ -1,4 +1,4 @@
-"""What a run changes for the whole process: threads inside share the change, and a forked process is free of it."""
+"""Changes of the whole process by a run: threads share them, and a forked process undoes them."""
 
 import gc
 import multiprocessing

@@ -1,4 +1,4 @@
-"""Threads that read and solve separate models: what one thread at a time gets."""
+"""Threads that read and solve separate models: the same results as one after the other."""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor

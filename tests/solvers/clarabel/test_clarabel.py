@@ -212,7 +212,7 @@ def test_squares_of_long_sums_in_the_objective(count):
     assert [v.value for v in x] == pytest.approx(list(best), abs=1e-5)
 
 
-def test_the_objective_counts_what_squares_make_up_for():
+def test_squares_may_compensate_negative_curvature_of_the_objective():
     m = model_with(x=pyo.Var(bounds=(1, None)), y=pyo.Var())
     m.cost = pyo.Objective(expr=(m.x + m.y) ** 2 - 2 * m.x * m.y)
     assert optimum(m) == pytest.approx(1, abs=1e-7)
@@ -443,7 +443,7 @@ def test_values_that_rows_imply_meet_bounds_and_each_other():
 # ------------------------------------------------------------------------------------- infeasible, unbounded, refused
 
 
-def test_infeasible_and_unbounded_are_told_apart():
+def test_infeasible_and_unbounded_are_distinguished():
     def answer(*rows, cost=lambda m: m.x):
         m = model_with(x=pyo.Var(initialize=7), y=pyo.Var(bounds=(0, None)))
         m.rows = pyo.ConstraintList()

@@ -1,4 +1,4 @@
-"""Clarabel through both of Pyomo's generations of solvers: the same facts, each in its generation's manners."""
+"""Clarabel in both generations of Pyomo's interfaces: the same results in the form of each generation."""
 
 import io
 import logging
@@ -304,7 +304,7 @@ def test_an_option_of_the_object_holds_in_every_solve(door):
     assert door.said(m, solver, iteration_limit=50).condition == "optimal"
 
 
-def test_the_words_of_the_second_generation_are_taken():
+def test_options_of_the_second_generation_are_accepted():
     m, solver = longer(), SolverFactory("clarabel", time_limit=0)
     free = {"raise_exception_on_nonoptimal_result": False, "load_solutions": False}
     assert solver.solve(m, **free).termination_condition is TerminationCondition.maxTimeLimit
@@ -372,7 +372,7 @@ def test_without_an_optimum_the_second_generation_raises_with_the_reason():
             getattr(results.solution_loader, ask)()
 
 
-def test_the_first_generation_raises_only_if_asked():
+def test_the_first_generation_raises_only_on_request():
     solver = pyo.SolverFactory("clarabel")
     assert solver.solve(clashing()).solver.status == SolverStatus.warning
     with pytest.raises(NoOptimalSolutionError):

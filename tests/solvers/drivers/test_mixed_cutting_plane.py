@@ -102,7 +102,7 @@ def test_the_solver_of_lps_solves_milps_where_it_can(need):
     assert solvers.solve(plant(0), "cutting-plane", lp_solver=need("glpk")).details["inside"][:1] == ["glpk"]
 
 
-def test_a_solver_whose_optima_may_be_none_is_refused(need):
+def test_a_solver_with_untrusted_optima_is_rejected(need):
     with pytest.raises(SolverError, match=r'Solver "cbc" cannot .*Use highs'):
         solvers.solve(plant(0), "cutting-plane", master_solver=need("cbc"))
     with pytest.raises(SolverError, match="clarabel"):
@@ -260,7 +260,7 @@ def test_a_domain_that_is_no_interval_is_refused_by_name():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 100 + max(1, int(15 * float(os.environ.get("FSMODELS_SOAK", "1"))))))
-def test_random_models_beside_all_choices(seed):
+def test_random_models_compared_with_all_choices(seed):
     rng = np.random.default_rng(seed)
     sense = pyo.minimize if rng.random() < 0.5 else pyo.maximize
     model = plant(seed, unit=10.0 ** rng.integers(-2, 3), sense=sense)

@@ -334,7 +334,7 @@ def test_iteration_limit_and_callback_stop_between_starts():
 
 
 @pytest.mark.parametrize("pressed", [none(StopReason.INTERRUPTED), KeyboardInterrupt()])
-def test_ctrl_c_gives_back_what_there_is(pressed):
+def test_ctrl_c_returns_the_incumbent(pressed):
     model = line()
     result, _ = told(model, 3.0, pressed, 2.0)
     assert (result.status, result.stop_reason, result.objective) == (OPTIMAL, StopReason.INTERRUPTED, 4.5)

@@ -437,7 +437,7 @@ def test_a_row_that_a_fixed_variable_makes_linear_is_linear(vertices):
     assert solvers.solve(model, "sla", starts=20).objective == pytest.approx(min(map(plants_cost, vertices)))
 
 
-def test_a_component_of_a_kind_nobody_knows_is_refused_by_name():
+def test_an_unknown_kind_of_component_is_rejected_by_name():
     model = plants()
     model.left, model.right = Port(), Port()
     model.left.add(model.x[0], "flow"), model.right.add(model.x[1], "flow")
@@ -630,7 +630,7 @@ def test_highs_solves_what_it_should_after_each_change_of_costs():
         assert cost @ answer.point == pytest.approx(answer.objective, abs=1e-9)
 
 
-def test_highs_tells_no_end_from_no_point_after_a_change_of_costs():
+def test_highs_distinguishes_unbounded_from_infeasible_after_a_change_of_costs():
     lp = HighsLP(np.array([1.0, 1.0]), np.zeros(2), np.full(2, np.inf))
     lp.add_rows(np.array([[1.0, -1.0]]), np.array([-np.inf]), np.array([1.0]))
     assert lp.solve().objective == pytest.approx(0)

@@ -241,7 +241,7 @@ def test_multipliers_of_a_whole_model(listed, sense):
         assert trial.model.dual[row] == pytest.approx(slope, abs=1e-6)
 
 
-def test_the_words_of_the_run_are_passed_or_refused(listed, caplog):
+def test_options_of_the_run_are_passed_or_rejected(listed, caplog):
     m = plant()
     words = {"time_limit": 60, "gap": 1e-3}
     for driver, slot in (("benders", "master"), ("benders", "sub"), ("branch-and-cut", "lp")):

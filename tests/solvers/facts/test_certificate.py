@@ -1,4 +1,4 @@
-"""When a proof about a model as built still holds: after restrictions, not after other changes."""
+"""Certificates of edited models: valid after restrictions, not after other changes."""
 
 import pickle
 

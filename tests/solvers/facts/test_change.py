@@ -1,4 +1,4 @@
-"""A change of variables that solvers see: the same optimum, values, multipliers and sets in the model's own units."""
+"""Changes of variables: the same optimum, values, multipliers and sets in the units of the model."""
 
 import pickle
 

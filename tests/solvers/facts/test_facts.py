@@ -1,4 +1,4 @@
-"""A model's facts stand where no user's name reaches: a component called ``structure`` is the user's own."""
+"""Facts of a model do not conflict with a component of the user that is named ``structure``."""
 
 import pickle
 
@@ -40,7 +40,7 @@ CALLS = {
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("own", OWN)
-def test_a_name_structure_in_a_foreign_model_is_nobodys_business(own, call):
+def test_a_component_named_structure_in_another_model_is_ignored(own, call):
     m = foreign()
     m.structure = OWN[own]()
     options = {k: v(m) if callable(v) else v for k, v in CALLS[call].items()}

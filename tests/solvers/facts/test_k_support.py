@@ -1,4 +1,4 @@
-"""The k-support norm: against a conic minimisation over D, its conjugate, ties, zeros, invariances."""
+"""The k-support norm: comparison with a conic program over D, its conjugate, ties, zeros, invariances."""
 
 import clarabel
 import numpy as np

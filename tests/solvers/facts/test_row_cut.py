@@ -1,4 +1,4 @@
-"""The weak-duality cut on small random subproblems, against their value at every 0/1 point."""
+"""Weak-duality cuts of small random subproblems, compared with their values at every 0/1 point."""
 
 import itertools
 from fractions import Fraction

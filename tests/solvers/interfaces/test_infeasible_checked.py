@@ -38,7 +38,7 @@ def test_a_cone_that_clashes_stays_infeasible(kind):
 
 @pytest.mark.parametrize("solver", ["scip", "gurobi"])
 @pytest.mark.parametrize("kind", ["integers", "ordered set", "small coefficients"])
-def test_a_claim_of_a_search_stands_where_no_point_satisfies_the_rows(solver, kind, need):
+def test_infeasibility_of_a_search_holds_if_no_point_satisfies_the_rows(solver, kind, need):
     need(solver)
     m = pyo.ConcreteModel()
     m.x, m.y = pyo.Var(bounds=(0, 3)), pyo.Var(bounds=(0, 3), domain=pyo.Integers)

@@ -1,4 +1,4 @@
-"""The names "ipopt" and "cyipopt": how to get them, and that they are the real Ipopt. CI runs these with it there."""
+"""The names "ipopt" and "cyipopt": their installation, and the real Ipopt, which is installed in CI."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ def test_without_it_the_error_says_how_to_get_it_and_what_is_there(asked, textbo
 
 
 @pytest.mark.solver_with(C.NLP)
-def test_the_result_carries_the_name_that_was_asked_for(solver, textbook):
+def test_the_result_has_the_requested_name(solver, textbook):
     assert solvers.solve(textbook.nlp(), solver).solver == solver
 
 

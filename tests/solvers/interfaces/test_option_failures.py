@@ -1,4 +1,4 @@
-"""A failure is an option's fault only where the solver names the option, and has not run with it before."""
+"""A failure is attributed to an option only if the solver names the option and has not run with it before."""
 
 import numpy as np
 import pyomo.environ as pyo

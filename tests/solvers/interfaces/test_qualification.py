@@ -307,6 +307,6 @@ def facility():
     return m
 
 
-def test_find_still_names_what_is_installed():
+def test_find_lists_the_installed_solvers():
     with pytest.raises(SolverError, match=r"Installed: highs"):
         find("no-such-solver")

@@ -1,4 +1,4 @@
-"""The table of solvers: every claimed capability is tried, every name answered."""
+"""The table of solvers: all declared capabilities, and errors for all other names."""
 
 import math
 from pathlib import Path
@@ -166,17 +166,17 @@ def test_a_solver_that_is_not_installed_gets_its_command(textbook, monkeypatch):
         solvers.solve(textbook.lp(), "glpk")
 
 
-def test_a_solver_that_pyomo_knows_and_does_not_find(textbook):
+def test_a_solver_of_pyomo_that_is_not_installed(textbook):
     with pytest.raises(SolverError, match='"xpress_direct" of Pyomo is not installed'):
         solvers.solve(textbook.lp(), "xpress_direct")
 
 
-def test_something_that_is_no_solver(textbook):
+def test_an_object_that_is_not_a_solver(textbook):
     with pytest.raises(SolverError, match=r"solver=3 is neither a name nor a Pyomo solver"):
         solvers.solve(textbook.lp(), 3)
 
 
-def test_a_capability_asked_of_a_solver_without_it():
+def test_a_missing_capability_is_an_error_with_alternatives():
     with pytest.raises(SolverError, match=r'"highs" does not support convex QP. Installed .*: clarabel'):
         require("highs", C.QP)
 
@@ -187,7 +187,7 @@ def test_scip_is_the_library_and_not_an_executable():
     assert isinstance(find("scip").make(), ScipDirect)
 
 
-def test_pounce_is_imported_before_pyomo_is_asked(tmp_path):
+def test_pounce_is_imported_before_its_lookup_in_pyomo(tmp_path):
     import subprocess
     import sys
 
@@ -229,7 +229,7 @@ def test_ipopt_is_the_executable_or_cyipopt_and_nothing_else(monkeypatch):
         assert spec.make is SOLVERS["cyipopt"].make
 
 
-def test_cyipopt_stands_in_for_ipopt_with_its_own_sign_of_multipliers(monkeypatch):
+def test_cyipopt_replaces_ipopt_with_the_sign_of_its_multipliers(monkeypatch):
     monkeypatch.setenv("PATH", "")
     real = SOLVERS["cyipopt"]
     monkeypatch.setitem(SOLVERS, "cyipopt", type(real)(**{**vars(real), "version": lambda: "1.5.0"}))

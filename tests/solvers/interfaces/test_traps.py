@@ -1,4 +1,4 @@
-"""Every known trap of the solvers, one test or more each, through the public calls (docs/decisions has the why)."""
+"""Known defects of solvers, with at least one test each of the public functions (reasons: docs/decisions)."""
 
 import signal
 import subprocess
@@ -51,7 +51,7 @@ def test_highs_is_refused_on_every_quadratic_model(kind, domain, textbook):
         solvers.solve(model, SolverFactoryV2("highs"))  # the same interface, handed over as an object
 
 
-def test_clarabel_refuses_a_nonconvex_model_and_names_who_can(textbook):
+def test_clarabel_rejects_a_nonconvex_model_and_names_alternatives(textbook):
     with pytest.raises(ModelError, match=r'"product".*need no convexity: scip.* \(global\); pounce.* \(a local'):
         solvers.solve(textbook.nonconvex(), "clarabel")
 
@@ -135,14 +135,14 @@ def test_without_a_name_hidden_components_are_solved_too(textbook):
         assert (result.solver, result.objective) == ("scip", pytest.approx(HIDDEN[kind]))
 
 
-def test_a_disjunction_without_bounds_for_its_big_m_is_an_error_that_says_so(textbook):
+def test_a_disjunction_without_bounds_for_its_big_m_is_an_error(textbook):
     model = textbook.disjunction()
     model.x.setub(None)
     with pytest.raises(ModelError, match=r"highs does not support Disjunction.*Bound its variables"):
         solvers.solve(model, "highs")
 
 
-def test_a_component_of_a_kind_nobody_knows_is_refused_by_name(textbook):
+def test_an_unknown_kind_of_component_is_rejected_by_name(textbook):
     model = textbook.lp()
     model.left, model.right = Port(), Port()
     model.left.add(model.x, "flow"), model.right.add(model.y, "flow")
@@ -255,7 +255,7 @@ def test_two_sides_go_the_way_of_disjunctions(kind, solver, need):
     assert state(model) == before
 
 
-def test_ordered_sets_and_disjunctions_stand_side_by_side(with_sets):
+def test_ordered_sets_and_disjunctions_in_one_model(with_sets):
     model = three(TWO_SIDED["range"][0])
     model.z = pyo.Var(bounds=(0, 5))
     model.other = Complementarity(expr=complements(model.z >= 0, model.x + 0.5 >= 0))  # z = 0, or x = -1/2
@@ -389,7 +389,7 @@ def test_an_unknown_option_is_an_error_with_the_nearest_match(solver, textbook):
 
 
 @pytest.mark.solver_with(C.LP)
-def test_a_misspelt_common_word_is_an_error_for_every_solver(solver, textbook):
+def test_a_misspelt_common_option_is_an_error_for_every_solver(solver, textbook):
     with pytest.raises(OptionError, match="time_limt"):
         solvers.solve(textbook.lp(), solver, time_limt=5)
 
@@ -428,7 +428,7 @@ def cyipopt():
         ("print_level", 12, "output_file"),  # more than Pyomo's pipe holds between two callbacks: it hung for ever
     ],
 )
-def test_an_option_that_ipopt_refuses_is_an_error_in_its_own_words(option, value, words, cyipopt, textbook):
+def test_an_option_that_ipopt_rejects_is_an_error_with_its_message(option, value, words, cyipopt, textbook):
     with pytest.raises(OptionError, match=f"{option}='?{value}'? is not allowed by cyipopt.*{words}"):
         solvers.solve(textbook.lp(), cyipopt, **{option: value})
 
@@ -524,7 +524,7 @@ def test_an_option_of_the_drivers_is_named_as_such(textbook):
 
 
 @pytest.mark.solver_with(C.LP)
-def test_the_common_words_are_taken_by_every_solver(solver, textbook):
+def test_the_common_options_are_accepted_by_every_solver(solver, textbook):
     result = solvers.solve(textbook.lp(), solver, time_limit=60, gap=1e-3, threads=1, seed=3, tee=False)
     assert result.objective == pytest.approx(11, abs=1e-4)
 
@@ -627,7 +627,7 @@ def test_a_bound_at_a_limit_is_proven_or_none(solver, sense, textbook):
 @pytest.mark.parametrize("kind", ["LP", "MILP"])
 @pytest.mark.parametrize("feasible", [True, False])
 @pytest.mark.solver_with(C.LP)
-def test_infeasible_and_unbounded_are_told_apart(solver, feasible, kind):
+def test_infeasible_and_unbounded_are_distinguished(solver, feasible, kind):
     if kind == "MILP" and C.MILP not in SOLVERS[solver].capabilities:
         return
     model = pyo.ConcreteModel()

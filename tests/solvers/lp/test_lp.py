@@ -1,4 +1,4 @@
-"""The LP protocol: HiGHS directly and every solver with LP multipliers through Pyomo give the same answers."""
+"""Linear programs: the same results from HiGHS and from every solver with LP multipliers by Pyomo."""
 
 import itertools
 import threading
@@ -116,7 +116,7 @@ def test_a_simplex_that_goes_in_a_circle_begins_anew_and_at_last_fails(fewest, s
         assert answer.objective == pytest.approx(covering().solve().objective)
 
 
-def test_an_iteration_limit_that_was_asked_for_is_kept():
+def test_a_requested_iteration_limit_is_used():
     assert covering({"simplex_iteration_limit": 3}).solve().status is LpStatus.LIMIT
 
 
@@ -266,7 +266,7 @@ def test_rows_are_slack_strictly_inside_both_sides(make):
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_by_the_dual_soft_margins_cost_what_they_do_as_they_are(seed):
+def test_soft_margins_have_the_same_optimum_by_the_dual(seed):
     """Slacks, free weights, columns with one or two bounds, columns fixed for a while, and costs that change."""
     rng = np.random.default_rng(seed)
     m, n = int(rng.integers(3, 15)), int(rng.integers(1, 6))
@@ -403,7 +403,7 @@ def test_branch_and_cut_with_continuous_and_general_integer_master_variables(lp_
     assert result.objective == pytest.approx(best, rel=1e-4)
 
 
-def test_printed_multipliers_prove_what_exact_ones_do():
+def test_printed_multipliers_prove_the_same_bound_as_exact_ones():
     """Seven digits of each: the bound by weak duality over columns without upper bounds is lost, and comes back."""
     rng = np.random.default_rng(5)
     for _ in range(50):

@@ -80,7 +80,7 @@ def test_a_start_changes_no_answer():
             assert found.bound <= optimum
 
 
-def test_a_limit_returns_what_there_is():
+def test_a_limit_returns_the_incumbent():
     rng = np.random.default_rng(0)
     n, m = 120, 40
     rows = rng.integers(1, 60, (m, n)).astype(float)
@@ -92,7 +92,7 @@ def test_a_limit_returns_what_there_is():
     assert made.solve_to(0.5, None).answer.stop_reason is StopReason.CONVERGED
 
 
-def test_who_may_solve_them(need):
+def test_solvers_without_trusted_bounds_are_rejected(need):
     assert mixed_solver(None, "highs").name == "highs"
     assert mixed_solver(None, "clarabel").name == "highs"
     assert mixed_solver(None, need("glpk")).name == "glpk"

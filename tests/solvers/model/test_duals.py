@@ -158,7 +158,7 @@ def test_a_model_with_integers_has_none(solver, textbook):
 
 
 @pytest.mark.solver_with(C.LP)
-def test_a_solver_without_multipliers_says_so_and_who_has_them(solver, textbook):
+def test_a_solver_without_multipliers_names_solvers_with_them(solver, textbook):
     model = with_dual(textbook.lp())
     result = solvers.solve(model, solver)
     if C.LP_DUALS in SOLVERS[solver].capabilities:

@@ -1,4 +1,4 @@
-"""Rows that a builder keeps as a matrix: the same numbers as their terms, whatever becomes of the rows."""
+"""Rows that a builder stores as a matrix: the same numbers as their terms after any edit."""
 
 import subprocess
 import sys
@@ -63,7 +63,7 @@ EDITS = ["none", "changed", "deactivated", "deleted", "fixed", "no value"]
 @pytest.mark.parametrize("kind", EDITS)
 @pytest.mark.parametrize("copy", [lambda m: m, lambda m: m.clone(), clone_of])
 @pytest.mark.parametrize("density", [1.0, 0.3])
-def test_known_rows_say_what_their_terms_say(kind, copy, density):
+def test_known_rows_equal_their_terms(kind, copy, density):
     model = copy(built(density))
     edit(model, kind)
     plain = without(model)

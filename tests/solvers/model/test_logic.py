@@ -1,4 +1,4 @@
-"""Logic written as rows for drivers: the answer of the whole model, which stays as it was."""
+"""Logic written as rows for drivers: the same result as for the whole model, which does not change."""
 
 import itertools
 import math

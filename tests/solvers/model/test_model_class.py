@@ -1,4 +1,4 @@
-"""The class of a model, and whether a point satisfies it."""
+"""The class of a model, and the violation of a point."""
 
 import numpy as np
 import pyomo.environ as pyo

@@ -1,4 +1,4 @@
-"""Quadratic expressions as matrices: the values, slopes and convexity of the expression, however it is written."""
+"""Quadratic expressions as matrices: values, slopes and convexity for any form of the expression."""
 
 import numpy as np
 import pyomo.environ as pyo
@@ -87,7 +87,7 @@ def test_a_square_far_from_0_loses_no_digits():
     assert q.value(np.array([1e4 + 1e-6])) == pytest.approx(1e-12, rel=1e-5)
 
 
-def test_named_expressions_and_parameters_count_with_what_they_say_now():
+def test_named_expressions_and_parameters_have_their_present_values():
     m = pyo.ConcreteModel()
     m.x = pyo.Var(range(2))
     m.p = pyo.Param(initialize=2.0, mutable=True)

@@ -1,4 +1,4 @@
-"""One reading of a model per solve: what it holds, and how often a solve walks the user's model."""
+"""One reading of a model per solve: its contents, and the number of walks over the model."""
 
 import pyomo.environ as pyo
 import pytest
@@ -49,7 +49,7 @@ def disjunctive():
 
 
 @pytest.mark.parametrize("build", [house, disjunctive])
-def test_a_reading_says_what_pyomo_says_in_its_order(build):
+def test_a_reading_lists_components_in_the_order_of_pyomo(build):
     model = build()
     reading = ModelReading(model)
     for kind in KINDS:

@@ -1,4 +1,4 @@
-"""Smooth objectives as numbers, by finite differences and by hand; and how starts are drawn and told."""
+"""Smooth objectives: values and slopes by finite differences and by hand; random starts and their report."""
 
 import dataclasses
 import math
@@ -131,7 +131,7 @@ def test_a_kink_is_an_error(model):
         smooth(model).gradient(np.zeros(4))
 
 
-def test_beside_a_kink_there_is_a_slope(model):
+def test_there_is_a_slope_near_a_kink(model):
     model.cost.set_value(abs(model.x[0]) + model.x[1])
     assert smooth(model).gradient(np.array([-2.0, 0, 0, 0])).tolist() == [-1, 1, 0, 0]
 

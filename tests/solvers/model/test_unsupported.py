@@ -1,4 +1,4 @@
-"""Every driver against every kind of component: what it does not honour it refuses by name."""
+"""Every driver with every kind of component: unsupported components are rejected by name."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""Ordered sets against every choice of who is 0, by linear programs of scipy."""
+"""Ordered sets: comparison with linear programs of scipy for every choice of zeros."""
 
 import itertools
 import os
@@ -155,7 +155,7 @@ def test_disjunctive_cuts_of_scip_are_off():
 
 @pytest.mark.parametrize("seed", [0, 3, 4])
 @pytest.mark.solver_with(C.SOS)
-def test_a_claim_beside_ordered_sets_counts_only_if_the_curvatures_are_comparable(solver, seed):
+def test_optima_with_ordered_sets_are_trusted_only_for_comparable_curvatures(solver, seed):
     """Gurobi called 97.2, 96 and 100 optimal where 78.2, 51.4 and 92.0 are."""
     check_one_of_three(solver, seed, 4, True)
     assert check_one_of_three(solver, seed, 1, True).status is SolutionStatus.OPTIMAL

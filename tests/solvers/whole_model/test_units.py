@@ -1,4 +1,4 @@
-"""Rows and objectives far from 1: the optimum of the same model in other units, whoever solves it."""
+"""Rows and objectives far from 1: the optimum of the same model in other units, for every solver."""
 
 import itertools
 import os

@@ -255,7 +255,7 @@ def test_data_of_components():
     assert names(data_of([m.y, m.z, m.x[1], m.y[0]])) == ["y[0]", "y[1]", "z", "x[1]"]
 
 
-def test_a_clone_knows_its_own_parts():
+def test_known_rows_of_a_clone_refer_to_its_components():
     clone = plan().clone()
     parts = split(clone, clone.structure)
     assert parts.as_built

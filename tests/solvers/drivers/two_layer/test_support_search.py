@@ -132,7 +132,7 @@ def test_an_interruption_at_any_call_keeps_the_best_so_far():
     assert seen[-1] >= full.value * (1 - 1e-9)
 
 
-def test_a_limit_returns_what_there_is():
+def test_a_limit_returns_the_incumbent():
     task = Regression(3)
     search = SupportSearch(task.facts, 2, 10.0, np.ones(7), [np.array([5, 6])], Clock(0.0))
     found = search.run(None, 1e-4)

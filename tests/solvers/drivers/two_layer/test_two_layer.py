@@ -276,7 +276,7 @@ def test_other_solvers_are_refused(solver):
         solve(model, solver)
 
 
-def test_other_solvers_are_refused_without_a_word_for_it():
+def test_other_solvers_reject_the_option():
     model, residual = chebyshev(*regression(), 2, 20.0)
     CompositeRisk(regression()[0], residual, 2, 20.0, model.structure.load).seal(model)
     with pytest.raises(ModelError):
