@@ -59,4 +59,4 @@ def clashing_rows(
     held = {id(v): v for row in needed for v in variables(row.body)}
     fixed = [f"{v.name} fixed at {v.value:g}" for v in held.values() if v.fixed]
     names = ", ".join([f'"{row.name}"' for row in needed] + fixed)
-    return f"No point satisfies all of these: {names}. Relax or deactivate one of them."
+    return f"No choice satisfies these together: {names}. Relax or deactivate one of them."
