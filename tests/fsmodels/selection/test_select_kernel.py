@@ -182,7 +182,7 @@ def test_a_limit_before_the_first_svm_returns_the_svm_at_the_start(scaled):
     start = dict.fromkeys(scaled.features, 2.0 / np.sqrt(2.0 * len(scaled.features)))
     assert found.weights == pytest.approx(start)
     assert found.objective == pytest.approx(fs.kernel.omega(scaled, start, C=1.0, penalty=1.0), rel=1e-3)
-    assert "the model's trivial one" in repr(found)
+    assert "the trivial point of the model" in repr(found)
 
 
 def test_small_weights_are_0_in_the_classifier_too(scaled):
