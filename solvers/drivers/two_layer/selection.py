@@ -41,7 +41,6 @@ from scipy import sparse
 
 from solvers.clock import Clock
 from solvers.drivers.two_layer.columns import FloatArray, Polytope, Restricted, solve_shares
-from solvers.drivers.two_layer.exchanges import Exchanges
 from solvers.drivers.two_layer.saddle_point import solve_restricted, solve_saddle
 from solvers.drivers.two_layer.shares import search_line
 from solvers.drivers.two_layer.working_set import RowPool
@@ -57,9 +56,8 @@ MANY = 200  # rows of a problem; with more, those far from the worst are left ou
 AHEAD = 0.1  # of the way from the best point to the last: an extra row is taken there
 NEGLIGIBLE = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8)  # of the largest weight
 LINE = 4  # rows that a line search may add
-SHARE = 0.3  # of the time, for the root; of the remaining time, for exchanges
+SHARE = 0.3  # of the time, for the root
 AT_ROOT = 10  # times the required accuracy at the root, a tenth of the gap
-TIGHT = 1e-7  # relative gap of answers at selections
 SELECTED = 1e-9  # least sigma of a selected column
 MAX_SIZE = 400  # rows of a relaxation
 
@@ -243,19 +241,7 @@ class SelectionOracle:
         pool.near(here.w)
         if apart:
             return best
-        return replace(best, point=here.x, choices=self._near(master, lower, upper, here, clock) if root else [])
-
-    def _near(
-        self, master: LinearRows, lower: np.ndarray, upper: np.ndarray, here: _RelaxationPoint, clock: Clock
-    ) -> list[np.ndarray]:
-        """Return the result of exchanges from the point of the relaxation, as a list."""
-        m = len(here.w)
-        share = None if clock.left is None else SHARE * clock.left
-        search = Exchanges(
-            master, lower, upper, m, lambda sigma: self.solve(sigma, TIGHT, share), Clock(share)
-        )  # fmt: skip
-        found = search.run(here.x[:m])
-        return [] if found is None else [found]
+        return replace(best, point=here.x)
 
     def _point(
         self, master: LinearRows, w: FloatArray, d: FloatArray, x: FloatArray, scores: FloatArray, C: float
