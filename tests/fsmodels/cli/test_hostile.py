@@ -160,7 +160,7 @@ ROWS = [
     (f"ok.csv {M} --solver-option root_limit=-1", 2, "root_limit=-1 is not allowed"),
     (f"ok.csv {M} --solver-option tee=3", 2, "give True or False"),
     (f"ok.csv {M} --solver-option threads=1.5", 2, "give a whole number"),
-    (f"ok.csv {M} --solver-option complicating=x", 2, "is no variable"),
+    (f"ok.csv {M} --solver-option complicating=x", 2, "is not a variable"),
     (f"ok.csv {M} --solver-option sub_solver=3", 2, "give the name of a solver"),
     (f"ok.csv {M} --solver-option lp_solver=cat", 2, PROGRAM),
     (f"ok.csv {M} --solver benders --solver-option master_solver=cat", 2, PROGRAM),

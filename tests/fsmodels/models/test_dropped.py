@@ -20,7 +20,7 @@ def test_an_edit_of_the_subproblem_is_named_with_the_oracle_that_it_takes_away(d
     edit(model)
     result = fs.solve(model, driver)
     what = "the builder's oracle, which is many times faster"
-    assert f"without what holds of the model as built: {what} [" in result.message
+    assert f"because the model was edited: {what} [" in result.message
     assert name in result.message
     assert name in result.details["dropped"][what]
     assert "cuts and answers of earlier runs" in result.details["dropped"]
