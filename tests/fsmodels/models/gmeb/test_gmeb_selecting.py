@@ -256,7 +256,7 @@ def test_what_the_driver_does_not_take_is_refused_by_name(data):
     model = built(data)
     for v in model.sigma.values():
         v.domain = pyo.UnitInterval
-    with pytest.raises(ModelError, match=r'"sigma\[.*no integer any more.*clarabel'):
+    with pytest.raises(ModelError, match=r'"sigma\[.*no longer integer.*clarabel'):
         fs.solve(model, "cutting-plane")
     model = built(data)
     model.row = pyo.Constraint(expr=model.s[data.features[0]] <= model.sigma[data.features[1]])
