@@ -104,8 +104,8 @@ class Allowed:
         found = self._solved()
         if found is None:
             raise NoSelection(
-                f"No selection of at most {most} features satisfies the rows {listed(names)}: allow more features, or "
-                "relax one."
+                f"No selection with at most {most} features satisfies the rows {listed(names)}: allow more "
+                "features, or relax one."
             )
         self.known = found  # an allowed selection with the fixed values
 

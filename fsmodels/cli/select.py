@@ -218,7 +218,7 @@ def next_steps(found: Selection, args: SimpleNamespace) -> list[str]:
             steps.append(f"--time-limit {5 * limit:g}: more time")
     k, price = found.parameters.get("max_features"), found.parameters.get("penalty")
     if k is not None and k < found.data.n_features:
-        steps.append(f"--max-features {k + 1}: one feature more")
+        steps.append(f"--max-features {k + 1}: one more feature")
     elif isinstance(price, float) and price > 0:
         if has_kernel_weights(found) and len(found.selected) == found.data.n_features:
             steps.append(f"--penalty {2 * price:g}: a higher price for fewer features")

@@ -139,7 +139,7 @@ class CrossValidated(BaseAnswer):
         text += f"; training error {percent(float(pd.to_numeric(solved['training_error']).mean()))}. "
         sizes = sorted(set(solved["n_selected"].astype(int)))
         many = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-        text += f"{many} feature{'' if sizes[-1] == 1 else 's'} a fold"
+        text += f"{many} feature{'' if sizes[-1] == 1 else 's'} per fold"
         always = [name for name, share in self.frequency.items() if share == 1.0]
         if len(solved) > 1:
             text += f"; in every fold: {listed(always)}" if always else "; none in every fold"

@@ -87,12 +87,17 @@ class Certified(ProvenAnswer):
     def sentence(self) -> str:
         """The answer without terms of duality."""
         most = self.best.parameters.get("max_features")
-        those = f"model of at most {most} features" if most is not None else "model under the same limits"
-        text = f"The {len(self.features)} given features reach {number(self.objective)}; no {those} comes below "
-        text += f"{number(self.bound)}: they are at most {about(self.above)} above the best possible."
+        those = f"model with at most {most} features" if most is not None else "model under the same limits"
+        text = (
+            f"The {len(self.features)} given features have the objective {number(self.objective)}. The objective of "
+            f"every {those} is at least {number(self.bound)}, so they are at most {about(self.above)} above the best "
+            "possible."
+        ).replace("at most less than", "less than")
         if self.worse > SAME:
-            text += f" {listed(self.best.selected)} reach {number(self.best.objective)}, and the given are "
-            text += f"{about(self.worse)} above that."
+            text += (
+                f" {listed(self.best.selected)} have the objective {number(self.best.objective)}, and the given "
+                f"features are {about(self.worse)} above that."
+            )
         if self.within is None:
             return text
         share = about(self.within)

@@ -131,7 +131,7 @@ class Necessity(ProvenAnswer):
     def sentence(self) -> str:
         """The answer without terms of duality."""
         most = self.best.parameters.get("max_features")
-        what = "model" if most is None else f"model of at most {most} features"
+        what = "model" if most is None else f"model with at most {most} features"
         share = about(self.within)
         parts = []
         forced = [name for name in self.features(EVERY) if name in self.forced]
@@ -152,7 +152,7 @@ class Necessity(ProvenAnswer):
         if every:
             dearest = max(every, key=lambda name: self.price(name)[0])
             short = share_of(self[dearest].without[0], self.best.objective or 0.0)
-            text += f" Without {dearest} no {what} comes within {about(short)} of the best."
+            text += f" Without {dearest} no {what} is within {about(short)} of the best."
         return text if not self.stopped else f"{text} {self.stopped}"
 
     def _shown(self) -> pd.DataFrame:

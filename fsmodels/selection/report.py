@@ -216,12 +216,12 @@ def boundary_note(count: int | None) -> str:
 
 
 def classes(found: Outcome) -> tuple[str, str]:
-    """Return the labels of class +1, which positive weights favour, and of class -1."""
+    """Return the labels of class +1, favoured by positive weights, and of class -1."""
     data = found.data
-    what = "a decision above 0" if has_kernel_weights(found) else "a positive weight"
+    what = "a decision above 0" if has_kernel_weights(found) else "favoured by positive weights"
     rest = data.negative_label
     others = f"{len(rest)} labels merged, {listed(rest, MERGED)}" if isinstance(rest, tuple) else str(rest)
-    return "Class +1", f"{data.positive_label}, for which {what} speaks; class -1 is {others}"
+    return "Class +1", f"{data.positive_label} ({what}); class -1 is {others}"
 
 
 def guess(data: Dataset) -> str:

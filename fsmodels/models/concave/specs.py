@@ -156,7 +156,7 @@ SPECS = [
     _family("fsb", "fs as a bilinear program", concave.fsb, _bilinear, "(14)", **_REFIT, reported_parameters=("mu",)),
     ObdSpec(
         "obd",
-        "robust LP without the features it hardly needs, heuristic",
+        "robust LP pruned by optimal brain damage, heuristic",
         obd.build,
         _error,
         aliases=("optimal-brain-damage",),

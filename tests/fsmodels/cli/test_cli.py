@@ -113,7 +113,7 @@ def test_the_report_says_what_was_found_and_what_is_proven(folder, capsys):
         assert f"{content['weights_original'][name]:.6g}" in out
     for fact in ("Iter", "Objective", "Proven bound", "Gap", "Training error", "Time", "What to try next"):
         assert fact in out
-    assert "--max-features 3: one feature more" in out
+    assert "--max-features 3: one more feature" in out
     assert "--json" not in out.split("What to try next")[1]
 
 

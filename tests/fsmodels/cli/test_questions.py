@@ -19,7 +19,7 @@ def test_certify_answers_in_a_sentence_and_a_file(tmp_path, capsys):
     file = tmp_path / "c.json"
     code, out, _ = said(capsys, "certify", "bupa", "--features", "mcv,sgot", "--within", "5%", "--json", file)
     assert code == 0
-    assert "no model of at most 2 features comes below" in out
+    assert "The objective of every model with at most 2 features is at least" in out
     content = json.loads(file.read_text("utf-8"))
     assert content["question"] == "certify"
     assert content["answer"] is False
@@ -30,7 +30,7 @@ def test_necessity_shows_a_table(tmp_path, capsys):
     file = tmp_path / "n.json"
     code, out, _ = said(capsys, "necessity", "bupa", "--max-features", "3", "--json", file)
     assert code == 0
-    assert "in every model of at most 3 features" in out
+    assert "in every model with at most 3 features" in out
     assert "price_least" in out
     assert len(json.loads(file.read_text("utf-8"))["features"]) == 6
     quiet = said(capsys, "necessity", "bupa", "--max-features", "3", "--quiet", "--within", "0.01")

@@ -59,14 +59,14 @@ def test_reports_name_the_class_of_a_positive_weight_and_say_a_guess_once():
     found, text, html = told(fs.Dataset.from_arrays(X, ["ill"] * 3 + ["well"] * 3, features=["dose"]))
     assert found.weights["dose"] > 0  # well where the dose is high
     for report in (text, html):
-        assert "well, for which a positive weight speaks; class -1 is ill" in report
+        assert "well (favoured by positive weights); class -1 is ill" in report
         assert report.count("the later of the two labels in order") == 1
         assert "--positive ill" in report
     assert found.to_dict()["data"]["positive_guessed"] is True
     turned, text, html = told(fs.Dataset.from_arrays(X, ["ill"] * 3 + ["well"] * 3, positive="ill", features=["dose"]))
     assert turned.weights["dose"] < 0
     for report in (text, html):
-        assert "ill, for which a positive weight speaks; class -1 is well" in report
+        assert "ill (favoured by positive weights); class -1 is well" in report
         assert "the later" not in report
     assert turned.to_dict()["data"]["positive_guessed"] is False
 
@@ -75,20 +75,20 @@ def test_merged_labels_are_listed():
     data = fs.Dataset.from_arrays(X, ["a", "b", "c", "d", "d", "d"], positive="d")
     found, text, html = told(data)
     for report in (text, html):
-        assert "d, for which a positive weight speaks; class -1 is 3 labels merged, a, b, c" in report
+        assert "d (favoured by positive weights); class -1 is 3 labels merged, a, b, c" in report
     assert found.to_dict()["data"]["negative_label"] == ["a", "b", "c"]
 
 
 def test_of_a_kernel_it_is_the_decision_that_has_a_sign():
     _, text, html = told(fs.Dataset.from_arrays(X, [0, 0, 1, 1, 0, 0]), "gmkl", C=1.0, penalty=0.01)
     for report in (text, html):
-        assert "1, for which a decision above 0 speaks; class -1 is 0" in report
+        assert "1 (a decision above 0); class -1 is 0" in report
 
 
 def test_baselines_and_sparse_data_say_it_too():
     data = fs.Dataset.from_arrays(sparse.csr_array(X), ["ill"] * 3 + ["well"] * 3)
     for model in ("rfe", "information-gain"):
-        assert "well, for which a positive weight speaks" in repr(fs.select(data, model, max_features=1))
+        assert "well (favoured by positive weights)" in repr(fs.select(data, model, max_features=1))
 
 
 @pytest.mark.parametrize("quiet", [[], ["--quiet"]])
@@ -99,7 +99,7 @@ def test_the_command_line_says_the_guess_once_at_the_start(quiet, tmp_path, monk
     out, err = capsys.readouterr()
     assert err.count("Class +1 is well, the later of the two labels in order: --positive 'no way' (Python: ") == 1
     assert "the later" not in out
-    assert quiet or "well, for which a positive weight speaks; class -1 is no way" in out
+    assert quiet or "well (favoured by positive weights); class -1 is no way" in out
     assert json.loads((tmp_path / "out.json").read_text("utf-8"))["data"]["positive_guessed"] is True
     assert cli.main(["select", "six.csv", "--model", "svm", "--positive", "no way", *quiet]) == 0
     assert "Class +1" not in capsys.readouterr().err

@@ -68,7 +68,7 @@ def test_the_best_selection_itself_is_certified_as_such():
     asked = fs.certify(data, best.selected, within=0.01)
     assert asked.answer is True
     assert asked.above < 0.01
-    assert asked.sentence.startswith("Yes, within 1% of the best. The 2 given features reach 275.843")
+    assert asked.sentence.startswith("Yes, within 1% of the best. The 2 given features have the objective 275.843")
 
 
 def test_within_stops_early_with_a_better_selection_as_witness():

@@ -48,7 +48,9 @@ def test_the_list_is_that_of_enumeration_on_many():
 
 def test_what_is_told_of_a_small_set():
     near = fs.near_optimal(fs.load_dataset("cleveland"), max_features=5)
-    assert near.sentence.startswith("2 models of at most 5 features lie within 1% of the best (114.335); there is no ")
+    assert near.sentence.startswith(
+        "2 models with at most 5 features lie within 1% of the best (114.335); there is no "
+    )
     assert "in all of them, 2 more in some." in near.sentence
     assert near.table().loc[1, "features"] == "cp, exang, oldpeak, ca, thal"
     assert near.table()["above"].iloc[0] == 0.0

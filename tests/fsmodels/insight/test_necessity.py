@@ -46,7 +46,7 @@ def test_roles_agree_with_enumeration_on_many():
 def test_the_sentence_is_read_without_duality():
     asked = fs.necessity(fs.load_dataset("cleveland"), max_features=5)
     assert asked.features("in every") == ["cp", "exang", "ca", "thal"]
-    assert "Without ca no model of at most 5 features comes within 13.4% of the best." in asked.sentence
+    assert "Without ca no model with at most 5 features is within 13.4% of the best." in asked.sentence
     assert asked.table().loc["ca", "role"] == "in every"
     assert asked.plot() is not None
     assert asked.to_dict()["features"][0]["feature"] == "age"

@@ -118,7 +118,7 @@ def test_elimination_takes_up_again_what_a_budget_has_room_for():
 
 
 def test_a_baseline_without_an_allowed_selection_names_the_rows():
-    with pytest.raises(fs.NoSelection, match="No selection of at most 1 features satisfies the rows force_in"):
+    with pytest.raises(fs.NoSelection, match="No selection with at most 1 features satisfies the rows force_in"):
         fs.select(DATA, "rfe", max_features=1, force_in=["a", "b"])
 
 
