@@ -156,7 +156,8 @@ def _solve_by_driver(model: pyo.ConcreteModel, driver: type[Driver], options: di
     The equivalent model is not used if the user states how to decompose the model.
     """
     target, equivalent = model, _equivalent(facts_of(model))
-    if any(options.get(option) is not None for option in ("complicating", "blocks")) or stages_of(model) is not None:
+    stated = any(options.get(option) is not None for option in ("complicating", "blocks"))
+    if equivalent is not None and (stated or stages_of(model) is not None):
         equivalent = None
     with put_off():  # while the model is decomposed
         if equivalent is not None and issubclass(driver, DecompositionDriver):

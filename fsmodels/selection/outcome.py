@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +26,7 @@ from fsmodels.models.multivariate import measures
 from fsmodels.selection.catalogue import find
 from fsmodels.text import listed
 from solvers import Result, SolutionStatus, StopReason
+from solvers.outside import warn
 from solvers.result import relative_gap
 
 FloatArray = NDArray[np.float64]
@@ -43,7 +43,7 @@ class FittedSelection:
     @property
     def machine(self) -> LinearClassifier | KernelClassifier | None:
         """Former name of ``classifier``."""
-        warnings.warn("machine is called classifier now.", DeprecationWarning, stacklevel=2)
+        warn("Selection.machine is called classifier now.", DeprecationWarning)
         return self.classifier
 
     def _reason(self) -> str:

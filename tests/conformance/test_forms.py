@@ -29,7 +29,8 @@ INSTALLED = [None, *(name for name, spec in SOLVERS.items() if spec.found), *DRI
 SHARE = 220  # one cell in so many by default
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 REMEDY = re.compile(
-    r"\b(use|state|solve|build|give|installed solvers|get it|instead|leave|write|drop|set|fix|see|relax|bound the)\b",
+    r"\b(use|state|solve|build|give|installed solvers|get it|instead|leave|write|drop|set|fix|see|relax|deactivate"
+    r"|bound (the|its))\b",
     re.I,
 )
 WITHOUT_ORACLE = {"penalized", "svm_ratio", "svm_unsquared", "sub", "rmp", "group_dual", "group_primal"}

@@ -188,6 +188,7 @@ class SuccessiveLinearization(Driver):
             stop, status = end.stop, end.status
         finally:
             self._report()
+        status = status or self._status_of_best()
         if stop is not StopReason.INTERRUPTED and self.pieces is not None and self._kept is not None:
             self._reduce_integers(self.pieces)
         return stop, status
@@ -396,7 +397,7 @@ class SuccessiveLinearization(Driver):
         put_back(before)
         self._load = partial(put_back, final)
 
-    def claim(self) -> SolutionStatus | None:
+    def _status_of_best(self) -> SolutionStatus | None:
         """Return the status of the best start; None without an incumbent, or if the bound proves it."""
         if self.best is None or self.closed(self.config.gap):
             return None

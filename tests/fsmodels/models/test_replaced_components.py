@@ -20,7 +20,7 @@ def test_a_parameter_or_a_variable_in_place_of_another(make_data, solver):
         model = fs.fsp.fsp_m(make_data(12, 3, seed=1), max_features=2)
         model.del_component(name)
         model.add_component(name, new)
-        with pytest.raises(fs.ModelError, match=f'"{name}" is a'):
+        with pytest.raises(fs.ModelError, match=f'has replaced "{name}", a '):
             fs.solve(model, solver)
 
 

@@ -115,7 +115,7 @@ def test_two_seconds_on_5000_by_800(model, solver, parameters):
 
 def test_the_rows_of_the_data_are_stated_once_where_a_twin_is_solved(monkeypatch):
     model = fs.concave.fsl(normal(60, 8), penalty=0.1)
-    monkeypatch.setattr(components, "_add_sides", lambda *_: pytest.fail("stated anew"))
+    monkeypatch.setattr(components, "rows_of", lambda *_: pytest.fail("stated anew"))
     assert fs.solve(model).status == "optimal"
     with pytest.raises(ModelError, match=r"the model.s builder gives none"):
         fs.solve(model, "benders", oracle="pyomo")

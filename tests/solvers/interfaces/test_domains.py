@@ -106,5 +106,5 @@ def test_a_start_without_an_end_does_not_discard_the_others():
     assert result.objective == pytest.approx(0.0)
     assert result.status is SolutionStatus.STATIONARY
     assert "starts failed" in result.message
-    assert "no end" in result.message
+    assert "is unbounded" in result.message
     assert len(result.details["starts"]) == 21
