@@ -159,7 +159,7 @@ class Config:
         if isinstance(self.tee, bool | np.bool_):
             return
         allowed = [TABLE, *self.slots()]
-        if not set([self.tee] if isinstance(self.tee, str) else self.tee) <= set(allowed):
+        if any(name not in allowed for name in ([self.tee] if isinstance(self.tee, str) else self.tee)):
             raise OptionError(
                 f"tee={self.tee!r} is not allowed: give True, False, or one or a list of {', '.join(allowed)}."
             )
