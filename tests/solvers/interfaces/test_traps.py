@@ -446,7 +446,7 @@ def test_rows_without_a_free_variable_are_no_trouble_to_ipopt(cyipopt, textbook)
     assert solvers.solve(model, cyipopt).objective == pytest.approx(0, abs=1e-6)
     assert state(model) == before
     model.row.set_value(model.x <= 0)
-    with pytest.raises(SolverError, match='row "row" does not hold'):
+    with pytest.raises(SolverError, match='row "row" is violated'):
         solvers.solve(model, cyipopt)
     assert state(model) == before
 
