@@ -149,7 +149,7 @@ class MultiStart(Driver):
                 if self.linear and answer is not None and answer.status in _REASONS:
                     return StopReason.CONVERGED, answer.status
                 self.record(run.start, self._feasible_objective(run), cuts=0, support=None)
-                if answer is not None and answer.stop_reason in _ENDS:
+                if answer is not None and (self.linear or answer.stop_reason in _ENDS):
                     return answer.stop_reason, None
             return self.stop, None
         finally:
@@ -198,10 +198,8 @@ class MultiStart(Driver):
 
     def _answer(self) -> Answer:
         """Solve what the solver sees from its values, in the units of its change of variables."""
-        reading, facts = (
-            self.visible.reading,
-            facts_of(self.visible.model),
-        )  # the facts of a clone refer to its variables
+        reading = self.visible.reading
+        facts = facts_of(self.visible.model)  # those of a clone refer to its variables
         if not self.variables:
             status = SolutionStatus.OPTIMAL if violation(reading) <= FEASIBLE else SolutionStatus.INFEASIBLE
             return Answer(StopReason.CONVERGED, status, status is SolutionStatus.OPTIMAL, None, "")

@@ -216,6 +216,13 @@ def told(model, *script, **options):
     return driver.solve(), driver._runner
 
 
+def test_a_linear_solve_that_failed_is_not_reported_as_converged(textbook):
+    driver = MultiStart(textbook.lp())
+    driver._runner = Scripted(none(StopReason.SOLVER_ERROR))
+    result = driver.solve()
+    assert (result.status, result.stop_reason) == (SolutionStatus.NO_SOLUTION, StopReason.SOLVER_ERROR)
+
+
 def test_the_best_feasible_point_is_kept():
     model = line()
     result, _ = told(model, 3.0, 2.0, 2.5)
