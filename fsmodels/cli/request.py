@@ -27,7 +27,7 @@ from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.selection.selection import Selection
 from fsmodels.text import DEFAULT_SCALING
 from solvers import interrupt, progress
-from solvers.outside import warn
+from solvers.user_warnings import warn
 
 BAG = "bag_id"
 TABLE = [part.name for part in fields(Dialect)]  # options for reading a table

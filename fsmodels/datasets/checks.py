@@ -12,7 +12,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, DataWarning, ParameterError
 from fsmodels.text import DEFAULT_SCALING, SCALINGS, built_model
 from fsmodels.weights import column_sizes
-from solvers.outside import warn
+from solvers.user_warnings import warn
 
 APART = 100.0  # ratio of column sizes above which builders warn
 

@@ -22,9 +22,8 @@ from fsmodels.datasets.splitting import fold_rows, row_index, split_rows
 from fsmodels.datasets.weighting import Weighting, check_classes, weighting
 from fsmodels.errors import DataError
 from fsmodels.text import as_names, check_known_features, listed
+from fsmodels.weights import FloatArray
 from solvers import html
-
-FloatArray = NDArray[np.float64]
 
 
 class Split(NamedTuple):

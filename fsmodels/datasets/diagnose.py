@@ -27,9 +27,9 @@ from fsmodels.datasets.dialect import options, quoted
 from fsmodels.datasets.scaling import counted
 from fsmodels.errors import DataWarning, ParameterError
 from fsmodels.text import listed
-from solvers.outside import warn
+from fsmodels.weights import FloatArray
+from solvers.user_warnings import warn
 
-FloatArray = NDArray[np.float64]
 FEW = 10  # samples of a class
 NEARLY = 0.995  # area under the curve
 SHOWN = 5

@@ -339,7 +339,7 @@ def embed(
         Above 0, in the units of the distance. By default the median of the distances from an instance to the closest
         instance of another bag, over all pairs of an instance and a bag that it is not in.
     bag : str
-        The column with the bag of each row; a Dataset has it in ``aside``.
+        The column with the bag of each row. In a Dataset it is in ``aside``.
     target, positive
         Of a DataFrame: as in ``Dataset.from_frame``.
 

@@ -21,7 +21,7 @@ from fsmodels.datasets.files import LIBSVM, as_path, check_file, check_fits, con
 from fsmodels.datasets.prepare import METHODS, filled
 from fsmodels.errors import DataError, DataWarning
 from fsmodels.text import as_names, listed, short, suggestion
-from solvers.outside import warn
+from solvers.user_warnings import warn
 
 MOST_SEARCHED = 1000  # columns that are searched for labels
 MOST_FEATURES = 50_000_000

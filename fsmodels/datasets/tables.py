@@ -27,8 +27,8 @@ from fsmodels.datasets.dialect import AUTO, PLAIN, Dialect, Origin
 from fsmodels.datasets.files import as_path, available_memory, check_file, check_fits, content
 from fsmodels.errors import DataError, DataWarning, ParameterError
 from fsmodels.text import listed, short, suggestion
-from solvers.outside import warn
 from solvers.shared_state import process_wide, without_warnings
+from solvers.user_warnings import warn
 
 Rows = list[list[Any]]
 

@@ -11,7 +11,7 @@ from fsmodels.checks import positive
 from fsmodels.datasets.checks import apply_scaling
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.insight.what_if import ProvenAnswer, about, bounded, clock_of, share_of
+from fsmodels.insight.what_if import ProvenAnswer, about, at_most, bounded, clock_of, share_of
 from fsmodels.selection.catalogue import find
 from fsmodels.selection.report import number
 from fsmodels.selection.request import data_and_arguments, driver_options
@@ -73,7 +73,7 @@ class Certified(ProvenAnswer):
 
     @property
     def answer(self) -> bool | None:
-        """True if the selection is within ``within`` of the best; None if this is not proven or was not asked for."""
+        """True if the selection is proven within ``within`` of the best, False if it is proven not to be; else None."""
         if self.within is None:
             return None
         return _answer(self.objective, self.bound, self.best.objective, self.within)
@@ -90,9 +90,9 @@ class Certified(ProvenAnswer):
         those = f"model with at most {most} features" if most is not None else "model under the same limits"
         text = (
             f"The {len(self.features)} given features have the objective {number(self.objective)}. The objective of "
-            f"every {those} is at least {number(self.bound)}, so they are at most {about(self.above)} above the best "
+            f"every {those} is at least {number(self.bound)}, so they are {at_most(self.above)} above the best "
             "possible."
-        ).replace("at most less than", "less than")
+        )
         if self.worse > SAME:
             text += (
                 f" {listed(self.best.selected)} have the objective {number(self.best.objective)}, and the given "

@@ -309,7 +309,7 @@ class _Search:
         return self.role_of(feature, role, other)
 
     def role(self, feature: str) -> Role:
-        """Return the role of a feature; solve without it if the best model has it, otherwise with it."""
+        """Return the role of a feature, after a solve without it if the best model uses it, otherwise with it."""
         if (known := self.listed(feature)) is not None:
             return known
         selected = feature in self.best.selected

@@ -132,3 +132,9 @@ def about(share: float) -> str:
     if not math.isfinite(share):
         return "an unlimited share"
     return f"{100 * share:.3g}%" if abs(share) >= CLOSE else "0%" if abs(share) < 5e-7 else "less than 0.05%"
+
+
+def at_most(share: float) -> str:
+    """Return an upper limit on a share as text: "at most 7.2%", "less than 0.05%"."""
+    text = about(share)
+    return text if text.startswith("less") else f"at most {text}"

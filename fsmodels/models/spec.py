@@ -111,6 +111,7 @@ class ModelSpec:
 
     runs_solver: ClassVar[bool] = True
     takes_weight_rows: ClassVar[bool] = False  # side constraints on the weights w are supported
+    class_means: ClassVar[bool] = False  # the loss is the sum of the mean slacks of both classes
     certifies: ClassVar[bool] = False  # a certificate file can be written
     reuses_model: ClassVar[bool] = True  # a path changes parameters between solves of one model
     reported_defaults: ClassVar[tuple[str, ...]] = ("C",)  # parameters whose defaults are reported

@@ -25,11 +25,11 @@ from fsmodels.models.kernel.fitted import KernelClassifier
 from fsmodels.models.multivariate import measures
 from fsmodels.selection.catalogue import find
 from fsmodels.text import listed
+from fsmodels.weights import FloatArray
 from solvers import Result, SolutionStatus, StopReason
-from solvers.outside import warn
 from solvers.result import relative_gap
+from solvers.user_warnings import warn
 
-FloatArray = NDArray[np.float64]
 FSP_SECONDS = 30.0
 
 

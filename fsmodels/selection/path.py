@@ -190,7 +190,7 @@ def _values(name: str, given: Any, data: Dataset, spec: ModelSpec) -> list[Any]:
 
 
 def set_parameter(model: pyo.ConcreteModel, name: str, value: Any, data: Dataset) -> None:
-    """Set a parameter of a built model, if the model has it."""
+    """Set a parameter of a built model; do nothing if the model does not contain it."""
     parameter = model.component(name)
     if parameter is None:  # a parameter of the report only
         return

@@ -27,7 +27,7 @@ from fsmodels.models.rows import Row, constraint
 from fsmodels.models.spec import ModelSpec
 from fsmodels.selection.catalogue import MODELS
 from fsmodels.text import as_names, check_known_features, iterable, listed
-from solvers.outside import warn
+from solvers.user_warnings import warn
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,11 @@ from fsmodels.sklearn import request
 from fsmodels.sklearn.request import MULTICLASS, arguments_of, names_of_models, spec_of
 from fsmodels.sklearn.weights import FitByModel, checked_weights, distinct, takes_weights
 from fsmodels.text import SPARSE_SCALINGS, listed
+from fsmodels.weights import FloatArray
 from solvers import StopReason
 from solvers.clock import Clock
 from solvers.shared_state import put_off
 
-FloatArray = NDArray[np.float64]
 LEAST = 1e-3  # s, for a problem after the time limit
 
 

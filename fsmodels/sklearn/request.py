@@ -26,9 +26,9 @@ from fsmodels.sklearn.weights import against_rest, by_class
 from fsmodels.text import iterable, listed, short, suggestion
 from solvers import SolutionStatus, StopReason, interrupt
 from solvers.clock import own_clock
-from solvers.outside import warn
 from solvers.result import relative_gap
 from solvers.shared_state import put_off
+from solvers.user_warnings import warn
 
 AUTO = "auto"
 EXAMPLE = '{"excludes": [("x0", "x3")]}'  # of constraints
@@ -179,7 +179,7 @@ def problems_of(
             continue
         share, pair = against_rest(costs[codes], codes == k, weights)
         # The error of FS is the sum of the mean errors of both classes, which is balanced already.
-        balanced = MODELS[estimator.model].exact_model == "fs" and isinstance(rule, str)
+        balanced = MODELS[estimator.model].class_means and isinstance(rule, str)
         problems.append(TwoClasses(data, None if balanced else pair, share))
     return problems
 

@@ -25,8 +25,7 @@ from fsmodels.datasets.weighting import BALANCED, given_weights
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.selection.catalogue import MODELS
 from fsmodels.text import listed, short
-
-FloatArray = NDArray[np.float64]
+from fsmodels.weights import FloatArray
 
 
 def takes_weights(model: Any) -> bool:

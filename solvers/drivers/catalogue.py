@@ -22,7 +22,7 @@ from solvers.errors import OptionError, SolverError
 from solvers.interfaces.qualification import qualify as check_trials
 from solvers.interfaces.registry import SOLVERS, Capability, SolverSpec, declared, nearest
 from solvers.interfaces.spec import describe
-from solvers.outside import warn
+from solvers.user_warnings import warn
 
 # ``solvers.lazy`` lists the same names without importing the drivers. To add a driver: ``DRIVERS["name"] = Class``.
 DRIVERS: dict[str, type[Driver]] = {

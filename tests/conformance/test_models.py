@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import fsmodels as fs
+from every_model import FEATURES, parameters_of, samples
 from fsmodels.cli import main
 from fsmodels.errors import ParameterError
 from fsmodels.selection.catalogue import MODELS
@@ -21,8 +22,6 @@ from fsmodels.selection.path import set_parameter
 from fsmodels.selection.request import Request
 from fsmodels.sklearn import KernelSelectorClassifier, SelectorClassifier
 
-FEATURES = ["a", "b", "c", "d"]
-VALUES = {"max_features": 2, "penalty": 0.1, "C": 1.0, "R_plus": 1.0, "R_minus": 1.0}
 SOLVED = [name for name, spec in MODELS.items() if spec.runs_solver]
 KERNELS = [name for name, spec in MODELS.items() if spec.page == "kernel"]
 WITHOUT_ROWS = ("gmeb-dual", "gmeb-nonconvex")  # their optimum is that of gmeb, which has a sigma
@@ -32,15 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 @pytest.fixture(scope="module")
 def data():
-    rng = np.random.default_rng(8)
-    X = rng.normal(size=(40, 4)) * [1, 10, 0.1, 1] + [0, 5, 0, 1]
-    y = np.where((X - [0, 5, 0, 1]) @ [1.0, -0.1, 8.0, 0.1] + 0.5 * rng.normal(size=40) > 0, "ill", "well")
-    half = np.where(np.arange(40) % 2, "f", "m")
-    return fs.Dataset.from_arrays(X, y, features=FEATURES, positive="ill").with_aside(half=half)
-
-
-def parameters_of(name):
-    return {key: value for key, value in VALUES.items() if key in MODELS[name].parameters}
+    return samples()
 
 
 @pytest.fixture(scope="module")

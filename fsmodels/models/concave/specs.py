@@ -35,7 +35,8 @@ class FsSpec(LinearSpec):
     tuning_grid: TuningGrid | None = (("penalty",), lambda data, C: np.geomspace(0.001, 0.95, GRID_SIZE))
     page: str = "concave"
 
-    exact_model = "fs"
+    class_means: ClassVar[bool] = True
+    exact_model: ClassVar[str] = "fs"
     # A higher lambda may cost less: it is also a factor (1 - lambda) of the error.
     objective_direction: ClassVar[Mapping[str, int]] = {"max_features": -1, "C": 1}
 

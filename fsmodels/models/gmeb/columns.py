@@ -12,7 +12,7 @@ from fsmodels.errors import DataError, DataWarning
 from fsmodels.models.shares import slack_weights
 from fsmodels.text import listed
 from fsmodels.weights import FloatArray, column_sizes
-from solvers.outside import warn
+from solvers.user_warnings import warn
 
 CENTRING = 4 * np.finfo(float).eps  # of a centred value, relative to the column's largest
 

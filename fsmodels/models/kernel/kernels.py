@@ -19,12 +19,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsmodels.checks import choice, positive
 from fsmodels.errors import ParameterError
-
-FloatArray = NDArray[np.float64]
+from fsmodels.weights import FloatArray
 
 KERNELS = ["rbf", "linear", "polynomial"]
 

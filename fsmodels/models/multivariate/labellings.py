@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsmodels.checks import number_array
 from fsmodels.errors import ParameterError
+from fsmodels.weights import FloatArray
 
-FloatArray = NDArray[np.float64]
 Labels = NDArray[np.int8]
 
 

@@ -44,13 +44,11 @@ from fsmodels.models.multivariate.measures import loss as loss_of
 from fsmodels.models.proofs.certified import write
 from fsmodels.models.proofs.equilibration import SharedByClones, rounding
 from fsmodels.models.proofs.svm import norms, unit
-from fsmodels.weights import column_sizes, used
+from fsmodels.weights import FloatArray, column_sizes, used
 from solvers.facts import Certificate, Change, facts_of, half_conjugate, half_norm
 from solvers.result import FEASIBLE
 
 __all__ = ["LabellingRows", "MarginRows", "at_zero", "held_weights", "in_units", "resolution", "units", "with_shares"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

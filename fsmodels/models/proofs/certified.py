@@ -109,7 +109,7 @@ def zero_bound(model: Any) -> float:
 
 
 def offset_variable(model: Any) -> list[Any]:
-    """Return the variable of the offset: gamma = -b if the model has it, else b."""
+    """Return the variable of the offset: ``gamma`` = -b in models with that variable, otherwise ``b``."""
     gamma = model.component("gamma")
     return [model.b if gamma is None else gamma]
 

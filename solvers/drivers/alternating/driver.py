@@ -60,7 +60,7 @@ from solvers.drivers.alternating.problems import (
     rest_holds,
     together,
 )
-from solvers.drivers.base import Driver
+from solvers.drivers.base import Driver, End
 from solvers.drivers.slots import lp_solver_options
 from solvers.drivers.starts import StartsConfig, spread, table
 from solvers.errors import ModelError, OptionError
@@ -76,8 +76,6 @@ from solvers.result import FEASIBLE, HOPELESS, SolutionStatus, StopReason
 from solvers.values import INSIDE, is_fraction, kept, without_domains
 
 STALLED = 50  # sweeps without a better objective, for blocks with their own objective
-
-Ended = tuple[StopReason, SolutionStatus | None]
 
 
 @dataclass
@@ -185,7 +183,7 @@ class Alternating(Driver):
         stated = whole.expr if block.objective is None else block.objective, whole.sense
         return GeneralBlock(self.model, part, self.partition, objective, stated, self._solver_options)
 
-    def loop(self) -> Ended:
+    def loop(self) -> End:
         """Run the algorithm and write the closing message."""
         constants = [*self.partition.constants, *self.partition.uncovered]
         with without_domains([v for v in constants if is_fraction(v)]):
@@ -194,7 +192,7 @@ class Alternating(Driver):
             finally:
                 self._conclude()
 
-    def _search(self) -> Ended:
+    def _search(self) -> End:
         """Descend from each start."""
         if self._clash:
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
@@ -208,7 +206,7 @@ class Alternating(Driver):
         self._done = True
         return StopReason.CONVERGED, None
 
-    def _descend(self, run: BlockStart, point: np.ndarray) -> Ended | None:
+    def _descend(self, run: BlockStart, point: np.ndarray) -> End | None:
         """Descend from one start; the numbers in comments are the steps of the algorithm."""
         self.partition.write(point)  # 0
         if run.warm and violation(self.reading) <= FEASIBLE:
@@ -266,7 +264,7 @@ class Alternating(Driver):
     def _watched(self) -> np.ndarray:
         return np.array([v.value for v in data_of(self._rules.watched)], dtype=float)
 
-    def _sweep(self, run: BlockStart) -> tuple[bool, Ended | None]:
+    def _sweep(self, run: BlockStart) -> tuple[bool, End | None]:
         """Improve each block in turn; return True if any changed, and the end of the run if it ends."""
         moved, run.inexact = False, ""
         for problem in self._problems:
@@ -302,7 +300,7 @@ class Alternating(Driver):
     def _value(self) -> float:
         return self._objective.value(self.partition.read())
 
-    def _proof(self, run: BlockStart, part: Part, step: Step) -> Ended | None:
+    def _proof(self, run: BlockStart, part: Part, step: Step) -> End | None:
         """Return the end of the run if the failure of a block proves the status of the model."""
         if step.status is SolutionStatus.INFEASIBLE and part.closed:
             self._clash = f'Block "{part.name}" has no solution for any values of the others. {clash(part)}'.strip()

@@ -49,7 +49,7 @@ from numpy.typing import NDArray
 
 from solvers.box.minimise import BY_PROJECTION, check_method
 from solvers.box.polyhedron import Polyhedron
-from solvers.drivers.base import Driver
+from solvers.drivers.base import Driver, End
 from solvers.errors import ModelError, OptionError
 from solvers.facts.base import facts_of
 from solvers.facts.blocks import Inside, Moved, OracleBlock, OracleBlocks
@@ -119,8 +119,6 @@ class Extrapolation:
         point[self.places[inside]] = np.clip(end + step, least, most)
         return point
 
-
-Ended = tuple[StopReason, SolutionStatus | None]
 
 SLACK = 1e-9  # relative: rounding by which a step may raise its own objective
 ENDLESS = -1e20  # an objective below it is unbounded
@@ -199,7 +197,7 @@ class OracleDescent(Driver):
         k = int(np.argmax(self.lower > self.upper))
         return f'The bounds of "{self.variables[k].name}" cross: no value is between them.'
 
-    def loop(self) -> Ended:
+    def loop(self) -> End:
         """Run the algorithm and write the closing message; the numbers in comments are its steps."""
         if np.any(self.lower > self.upper):
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
@@ -220,7 +218,7 @@ class OracleDescent(Driver):
         inside = np.clip(x, self.lower, self.upper)
         return inside if self.rows is None else self.rows.nearest(inside, self.lower, self.upper)
 
-    def _descend(self, x: FloatArray) -> Ended:
+    def _descend(self, x: FloatArray) -> End:
         facts, c = self.facts, self.config
         self._ahead = Extrapolation(self._carried, self.lower, self.upper) if len(self._carried) else None
         if (stop := self._before_step()) is not None:

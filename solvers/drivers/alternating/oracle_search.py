@@ -28,7 +28,8 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from solvers.drivers.alternating.oracle_descent import Ended, FloatArray, OracleConfig, OracleDescent
+from solvers.drivers.alternating.oracle_descent import FloatArray, OracleConfig, OracleDescent
+from solvers.drivers.base import End
 from solvers.errors import OptionError, SolverFailure
 from solvers.facts.base import facts_of
 from solvers.facts.blocks import OracleBlocks
@@ -124,7 +125,7 @@ class OracleSearch(OracleDescent):
         crossed = bool(np.any(self._box[0] > self._box[1]))
         return super().why_infeasible() if crossed else self._choices.clash()
 
-    def loop(self) -> Ended:
+    def loop(self) -> End:
         """Run the algorithm box; the numbers are its steps."""
         lower, upper = self._box
         if np.any(lower > upper):
@@ -148,7 +149,7 @@ class OracleSearch(OracleDescent):
         if self._kept is not None:
             self._settle_choice()
 
-    def _search(self, given: FloatArray) -> Ended:
+    def _search(self, given: FloatArray) -> End:
         stop, _ = self._descend(given)  # 0
         x = given if self._point is None else self._point
         if stop not in GO_ON:

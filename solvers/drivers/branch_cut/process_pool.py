@@ -185,7 +185,7 @@ def _serve(task: TreeTask, incumbent: SharedMemory, home: Connection, inherited:
     """Explore slices until the pipe is closed."""
     interrupt.leave_to_parent()
     end_with_parent()
-    for pipe in inherited:  # a pipe is closed only if no worker has it open
+    for pipe in inherited:  # a pipe is closed once every worker has closed its end
         pipe.close()
     incumbent.report_to(home)
     with suppress(EOFError, OSError):

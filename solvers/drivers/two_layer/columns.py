@@ -193,9 +193,10 @@ def solve_shares(P: FloatArray, q: FloatArray, d: FloatArray, C: float, time_lim
     array([0.5])
     """
     root, none = np.sqrt(d), np.zeros(len(d))
-    if (alpha := without_slopes(q, C, largest_row(P * root))) is not None:
+    scaled = P * root
+    if (alpha := without_slopes(q, C, largest_row(scaled))) is not None:
         return Restricted(alpha, none, d)
-    found = _solve_qp(P * root, q, C, 1e-10, time_limit)
+    found = _solve_qp(scaled, q, C, 1e-10, time_limit)
     return Restricted(np.zeros(len(q)), none, d) if found is None else Restricted(found[0], root * found[1], d)
 
 

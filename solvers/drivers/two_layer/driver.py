@@ -36,7 +36,7 @@ import numpy as np
 import pyomo.environ as pyo
 import scipy
 
-from solvers.drivers.base import Driver
+from solvers.drivers.base import Driver, End
 from solvers.drivers.two_layer.columns import FloatArray, Polytope, Restricted, solve_shares
 from solvers.drivers.two_layer.saddle_point import solve_restricted
 from solvers.drivers.two_layer.shares import Budget, BudgetRows, GroupShares, search_line
@@ -161,7 +161,7 @@ class TwoLayer(Driver):
             )
         return BudgetRows(self.budget, self.facts.matrix.shape[1], added.rows, added.shares, added.others)
 
-    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+    def loop(self) -> End:
         """Run the algorithm, and store the rows and columns of the last problem in the details."""
         try:
             return self._run()
@@ -177,7 +177,7 @@ class TwoLayer(Driver):
     def _bound_at_hand(self) -> float:
         return 0.0  # both parts are at least 0
 
-    def _run(self) -> tuple[StopReason, SolutionStatus | None]:
+    def _run(self) -> End:
         """Run the algorithm; the numbers in comments are its steps."""
         work = self.work
         if not self._began():  # 0
@@ -260,7 +260,7 @@ class TwoLayer(Driver):
             self._d = answer.d
         return answer
 
-    def _unsolved(self) -> tuple[StopReason, SolutionStatus | None]:
+    def _unsolved(self) -> End:
         """Return the end of a run whose step 1 has failed."""
         if self.clock.over:
             return StopReason.TIME_LIMIT, None

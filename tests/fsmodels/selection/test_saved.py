@@ -9,24 +9,18 @@ import pyomo.environ as pyo
 import pytest
 
 import fsmodels as fs
+from every_model import parameters_of, samples
 from fsmodels.selection.catalogue import MODELS
-
-NEEDED = {"max_features": 2, "penalty": 0.1, "C": 1.0, "R_plus": 1.0, "R_minus": 1.0}
 
 
 @pytest.fixture(scope="module")
 def data():
-    rng = np.random.default_rng(8)
-    X = rng.normal(size=(40, 4)) * [1, 10, 0.1, 1] + [0, 5, 0, 1]
-    y = np.where((X - [0, 5, 0, 1]) @ [1.0, -0.1, 8.0, 0.1] + 0.5 * rng.normal(size=40) > 0, "ill", "well")
-    half = np.where(np.arange(40) % 2, "f", "m")
-    return fs.Dataset.from_arrays(X, y, features=list("abcd"), positive="ill").with_aside(half=half)
+    return samples()
 
 
 def found_by(name, data, **words):
-    spec = MODELS[name]
-    given = {key: value for key, value in NEEDED.items() if key in spec.parameters}
-    return fs.select(data, name, **given, **({"time_limit": 10} if spec.runs_solver else {}), **words)
+    limit = {"time_limit": 10} if MODELS[name].runs_solver else {}
+    return fs.select(data, name, **parameters_of(name), **limit, **words)
 
 
 def test_rows_are_stated_again(data, tmp_path):

@@ -12,7 +12,7 @@ import pytest
 
 import fsmodels as fs
 import solvers
-from solvers import outside
+from solvers import user_warnings
 
 HERE = Path(__file__).resolve()
 PACKAGES = [Path(fs.__file__).parent, Path(solvers.__file__).parent]
@@ -70,7 +70,7 @@ def test_a_warning_through_a_library_points_at_the_users_line():
 
 
 def test_where_no_line_is_the_users_it_is_the_nearest_that_is_not_ours(monkeypatch):
-    monkeypatch.setattr(outside, "LIBRARIES", ("/", "<"))  # a worker of the tests is a string
+    monkeypatch.setattr(user_warnings, "LIBRARIES", ("/", "<"))  # a worker of the tests is a string
     call = lambda: fs.Dataset.from_arrays(X, Y)  # noqa: E731
     assert line_of(call) == {(HERE, call.__code__.co_firstlineno)}
 
@@ -90,5 +90,5 @@ def test_every_warning_of_both_packages_is_given_by_this_mechanism():
             for node in ast.walk(ast.parse(file.read_text("utf-8"))):
                 if isinstance(node, ast.Call) and ast.unparse(node.func) == "warnings.warn":
                     direct.append(f"{file.parent.name}/{file.name}:{node.lineno}")
-    assert len(direct) == 1, "use solvers.outside.warn, which finds the user's line"
-    assert direct[0].startswith("solvers/outside.py")
+    assert len(direct) == 1, "use solvers.user_warnings.warn, which finds the user's line"
+    assert direct[0].startswith("solvers/user_warnings.py")
