@@ -34,8 +34,10 @@ from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.version import __version__
 from solvers import Result, SolutionStatus, StopReason, available, show, solve
+from solvers.interrupt import Cancel
 
 __all__ = [
+    "Cancel",
     "Certified",
     "Chosen",
     "Comparison",

@@ -1,13 +1,16 @@
-"""The handling of Ctrl-C.
+"""The handling of Ctrl-C and of cancellation tokens.
 
-A process has one handler of Ctrl-C, which runs in its main thread; in other threads this module does nothing. Within a
-``run`` this module installs the handler. The effect of Ctrl-C depends on the context:
+A process has one handler of Ctrl-C, which runs in its main thread. Within a ``run`` this module installs the handler. A
+token (``Cancel``) works in every thread. The effect of Ctrl-C depends on the context:
 
 - in ``raising``, it raises ``KeyboardInterrupt``, as Python does;
 - in ``noticing``, it sets an event that the callbacks of a solver read, because an exception in a callback, or the
   incumbent, would be lost;
 - in ``finishing``, while an incumbent is loaded, it is delayed;
 - elsewhere in a run it is delayed until the next of the first two.
+
+A token has the same effect, except that it never raises at once: in ``raising`` the run ends where it calls
+``pressed``.
 
 Presses within ``GRACE`` seconds of an accepted one are ignored, so that a second press does not destroy the incumbent.
 A later press stops everything.
@@ -25,9 +28,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from queue import SimpleQueue
 from typing import Any
+
+from solvers.errors import OptionError
 
 ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has no SIGHUP
 GRACE = 2.0  # s
@@ -36,7 +41,7 @@ _IDLE, _RAISE, _HOLD = "idle", "raise", "hold"
 
 
 class _Watch:
-    """State of the handler of Ctrl-C in a run of the main thread."""
+    """State of Ctrl-C and of the tokens in a run of one thread."""
 
     def __init__(self) -> None:
         self.modes: list[tuple[str, threading.Event | None]] = [(_IDLE, None)]  # the last one applies
@@ -59,6 +64,16 @@ class _Watch:
         else:
             self.waiting = True
 
+    def cancel(self) -> None:
+        """Record a token, which another thread has set, as a press that is delayed or sets the event."""
+        if self.last is None:
+            self.last = time.monotonic()
+            mode, event = self.modes[-1]
+            if event is None or mode is _HOLD:
+                self.waiting = True
+            else:
+                event.set()
+
     def take(self) -> bool:
         """Return True, once, if a press is delayed and the mode is not ``_HOLD``."""
         if self.modes[-1][0] is _HOLD or not self.waiting:
@@ -67,7 +82,58 @@ class _Watch:
         return True
 
 
-_watch: _Watch | None = None  # that of the main thread
+class Cancel:
+    """Token that ends a call from another thread, as Ctrl-C does: the call returns its incumbent and bound.
+
+    A token is set once. One token can be given to several calls. A call without any result at that time raises
+    ``KeyboardInterrupt``.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> import threading
+    >>> cancel = fs.Cancel()
+    >>> threading.Timer(0.5, cancel.set).start()
+    >>> found = fs.select(fs.load_dataset("wdbc"), max_features=12, C=10, cancel=cancel)
+    >>> found.stop_reason.value
+    'interrupted'
+    """
+
+    def __init__(self) -> None:
+        self._set, self._lock = False, threading.Lock()
+        self._watches: list[_Watch] = []  # of the calls that are running
+
+    def set(self) -> None:
+        """End the calls that have this token, and later ones at their start. May be called from any thread."""
+        with self._lock:
+            self._set = True
+            for watch in self._watches:
+                watch.cancel()
+
+    def is_set(self) -> bool:
+        """Return True after ``set``."""
+        return self._set
+
+    @contextmanager
+    def _watched(self, watch: _Watch) -> Iterator[None]:
+        with self._lock:
+            self._watches.append(watch)
+            if self._set:
+                watch.cancel()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._watches.remove(watch)
+
+
+class _OfThread(threading.local):
+    """The watch of each thread, None outside a run."""
+
+    watch: _Watch | None = None
+
+
+_of_thread = _OfThread()
 
 
 def _in_main_thread() -> bool:
@@ -85,31 +151,41 @@ def _mode(watch: _Watch, mode: str, event: threading.Event | None = None) -> Ite
 
 
 @contextmanager
-def run() -> Iterator[None]:
-    """Install the handler of Ctrl-C until the end; inside another run, delay presses that would raise."""
-    global _watch
-    if not _in_main_thread():
+def run(cancel: Cancel | None = None) -> Iterator[None]:
+    """Install the handler of Ctrl-C until the end; inside another run, delay presses that would raise.
+
+    ``cancel``: a token that ends this run too. Raises OptionError: it is no ``Cancel``.
+    """
+    if not isinstance(cancel, Cancel | None):
+        raise OptionError(f"cancel={cancel!r} is not allowed: give a token, fs.Cancel().")
+    with _watching() as watch, nullcontext() if cancel is None else cancel._watched(watch):
         yield
-        return
-    if _watch is not None:
-        with _mode(_watch, _IDLE):
-            yield
+
+
+@contextmanager
+def _watching() -> Iterator[_Watch]:
+    """Yield the watch of the run of this thread, which is a new one outside a run."""
+    watch = _of_thread.watch
+    if watch is not None:
+        with _mode(watch, _IDLE):
+            yield watch
         return
     watch = _Watch()
-    if (handler := signal.getsignal(signal.SIGINT)) not in (signal.SIG_IGN, None):
-        watch.before[signal.SIGINT] = handler
-    for number in ENDING:
-        if (handler := signal.getsignal(number)) is signal.default_int_handler:
-            watch.before[number] = handler
-    _watch = watch
-    logging.getLogger("pyomo.common.numeric_types").addFilter(_is_not_a_press)
+    if _in_main_thread():
+        if (handler := signal.getsignal(signal.SIGINT)) not in (signal.SIG_IGN, None):
+            watch.before[signal.SIGINT] = handler
+        for number in ENDING:
+            if (handler := signal.getsignal(number)) is signal.default_int_handler:
+                watch.before[number] = handler
+        logging.getLogger("pyomo.common.numeric_types").addFilter(_is_not_a_press)
+    _of_thread.watch = watch
     try:
         take_again()
-        yield
+        yield watch
     finally:
         for number, handler in watch.before.items():
             signal.signal(number, handler)
-        _watch = None
+        _of_thread.watch = None
 
 
 def _is_not_a_press(record: logging.LogRecord) -> bool:
@@ -119,8 +195,7 @@ def _is_not_a_press(record: logging.LogRecord) -> bool:
 
 def leave_to_parent() -> None:
     """Ignore Ctrl-C and SIGHUP in a forked process, since a terminal sends them to its parent too. SIGTERM ends it."""
-    global _watch
-    _watch = None
+    _of_thread.watch = None
     for number in (signal.SIGINT, *ENDING):
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -128,19 +203,20 @@ def leave_to_parent() -> None:
 
 def take_again() -> None:
     """Install the handler again after a solver has replaced it within a run."""
-    if _watch is not None and _in_main_thread():
-        for number in _watch.before:
-            signal.signal(number, _watch.press)
+    if (watch := _of_thread.watch) is not None:
+        for number in watch.before:
+            signal.signal(number, watch.press)
 
 
 @contextmanager
 def raising() -> Iterator[None]:
     """Let Ctrl-C raise ``KeyboardInterrupt``; a delayed press raises it at once."""
-    if _watch is None or not _in_main_thread():
+    watch = _of_thread.watch
+    if watch is None:
         yield
         return
-    with _mode(_watch, _RAISE):
-        if _watch.take():
+    with _mode(watch, _RAISE):
+        if watch.take():
             raise KeyboardInterrupt
         try:
             yield
@@ -161,32 +237,27 @@ def _from_press(error: BaseException | None) -> bool:
 def noticing() -> Iterator[threading.Event]:
     """Let Ctrl-C set the returned event only."""
     pressed = threading.Event()
-    if not _in_main_thread():
+    with _watching() as watch, _mode(watch, _IDLE, pressed):
+        if watch.take():
+            pressed.set()
         yield pressed
-        return
-    with run():
-        assert _watch is not None
-        with _mode(_watch, _IDLE, pressed):
-            if _watch.take():
-                pressed.set()
-            yield pressed
 
 
 @contextmanager
 def finishing() -> Iterator[None]:
     """Delay Ctrl-C while an incumbent is loaded."""
-    if not _in_main_thread():
+    with _watching() as watch, _mode(watch, _HOLD):
         yield
-        return
-    with run():
-        assert _watch is not None
-        with _mode(_watch, _HOLD):
-            yield
 
 
 def pressed() -> bool:
-    """Return True if Ctrl-C was pressed in this run, also if an exception was lost in a callback."""
-    return _watch is not None and _in_main_thread() and _watch.last is not None
+    """Return True if Ctrl-C was pressed or a token was set in this run, also if an exception was lost in a callback."""
+    watch = _of_thread.watch
+    if watch is None or watch.last is None:
+        return False
+    if watch.modes[-1][0] is _RAISE:
+        watch.waiting = False  # the caller ends the run
+    return True
 
 
 def in_new_thread(work: Callable[[], None]) -> None:
@@ -234,7 +305,7 @@ def attended(
     meanwhile: Callable[[], Any] | None = None,
     start: Callable[[Callable[[], None]], None] = in_new_thread,
 ) -> None:
-    """Call ``work``, which Python cannot interrupt, in another thread; call ``stop`` when Ctrl-C is pressed.
+    """Call ``work``, which Python cannot interrupt, in another thread; call ``stop`` at Ctrl-C and for a token.
 
     - ``work``: must release the interpreter lock. Its exceptions are raised here.
     - ``stop``: requests the end of the work; called repeatedly until it ends.
@@ -260,7 +331,7 @@ def attended(
             done.set()
 
     start(worker)
-    while not done.wait(_POLL if _in_main_thread() or meanwhile else None):
+    while not done.wait(_POLL):
         if meanwhile is not None:
             meanwhile()
         if noticed.is_set():

@@ -47,9 +47,10 @@ from fsmodels.selection.resampling import Resample
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.text import iterable, listed, short, shown
-from solvers import SolutionStatus, StopReason, html
+from solvers import SolutionStatus, StopReason, html, interrupt
 from solvers import progress as watching
 from solvers.clock import own_clock
+from solvers.interrupt import Cancel
 
 if TYPE_CHECKING:
     import joblib
@@ -368,6 +369,7 @@ def compare(
     n_jobs: int | None = None,
     memory: str | Path | joblib.Memory | None = None,
     progress: bool = False,
+    cancel: Cancel | None = None,
     **arguments: Any,
 ) -> Comparison:
     """Compare several models on the same folds, and evaluate all selected sets of features by one objective.
@@ -385,7 +387,7 @@ def compare(
         for which this parameter is given is not tuned; with None no model is.
     C : float
         Passed to the models that use it, and used to compare the selected features.
-    cv, repeats, seed, n_jobs, memory, progress
+    cv, repeats, seed, n_jobs, memory, progress, cancel
         As in ``cross_validate``.
     **arguments
         As in ``select``, for each model that uses them; ``time_limit`` is for each fold of each model.
@@ -407,7 +409,7 @@ def compare(
     >>> found.table()[["error", "n_selected"]].round(3).to_dict("index")["rfe"]
     {'error': 0.195, 'n_selected': 3.0}
     """
-    with watching.shown(progress):
+    with interrupt.run(cancel), watching.shown(progress):
         folds = Folds(cv, repeats, seed, n_jobs, memory)
         return compare_on(data, models, arguments, folds, max_features=max_features, C=C)
 

@@ -38,7 +38,9 @@ from fsmodels.evaluation.stability import stability_index
 from fsmodels.selection.catalogue import find
 from fsmodels.selection.report import BaseAnswer, boundary_note, percent
 from fsmodels.text import listed
+from solvers import interrupt
 from solvers import progress as watching
+from solvers.interrupt import Cancel
 
 if TYPE_CHECKING:
     import joblib
@@ -189,6 +191,7 @@ def cross_validate(
     n_jobs: int | None = None,
     memory: str | Path | joblib.Memory | None = None,
     progress: bool = False,
+    cancel: Cancel | None = None,
     **arguments: Any,
 ) -> CrossValidated:
     """Select on the training samples of each fold, and report the errors on the held-out samples.
@@ -216,6 +219,8 @@ def cross_validate(
         use a folder that only you can write to.
     progress : bool
         Show the current fold and its progress.
+    cancel : Cancel, optional
+        Token that ends the call from another thread, as Ctrl-C does.
     **arguments
         As in ``select``; ``time_limit`` is for each fold.
 
@@ -240,7 +245,7 @@ def cross_validate(
     >>> print(f"{found.error:.3f}, standard error {found.standard_error:.3f}")
     0.067, standard error 0.022
     """
-    with watching.shown(progress):
+    with interrupt.run(cancel), watching.shown(progress):
         return over_folds(data, model, arguments, Folds(cv, repeats, seed, n_jobs, memory))
 
 

@@ -22,6 +22,7 @@ from fsmodels.text import as_names, check_known_features, listed
 from solvers import StopReason, interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock
+from solvers.interrupt import Cancel
 
 SAME = 1e-6  # relative: objectives that are taken as equal
 
@@ -133,6 +134,7 @@ def certify(
     scale: str | None = None,
     time_limit: float | None = None,
     progress: bool = False,
+    cancel: Cancel | None = None,
     **given: Any,
 ) -> Certified:
     """Prove how far a given selection can be from the best under the same limits.
@@ -158,6 +160,8 @@ def certify(
         Seconds for both solves. The bound at the time limit is reported.
     progress : bool
         Show the current solve and its progress.
+    cancel : Cancel, optional
+        Token that ends the call from another thread, as Ctrl-C does.
 
     Returns
     -------
@@ -183,7 +187,7 @@ def certify(
         within = positive("within", within, "a share of the objective, 0.05 for 5%")
     if "callback" in given:
         raise ParameterError("callback is used by certify itself: leave it out.")
-    with interrupt.run(), one_clock(), watching.shown(progress):
+    with interrupt.run(cancel), one_clock(), watching.shown(progress):
         data, given = data_and_arguments(data, given)
         data = apply_scaling(data, scale)
         check_known_features(names, data.features, "features")

@@ -23,6 +23,7 @@ from fsmodels.text import lasting, listed, short
 from solvers import SolutionStatus, html, interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock
+from solvers.interrupt import Cancel
 from solvers.options import Config
 from solvers.shared_state import Turn
 
@@ -113,6 +114,7 @@ class Session:
         add: Mapping[str, Callable[[Any], Any]] | None = None,
         drop: Iterable[str] = (),
         progress: bool = False,
+        cancel: Cancel | None = None,
         **changes: Any,
     ) -> Explored:
         """Change the question and answer it; everything else remains as in the question before.
@@ -125,6 +127,8 @@ class Session:
             Rows of your own to remove.
         progress : bool
             Show the progress of the solve.
+        cancel : Cancel, optional
+            Token that ends the solve from another thread, as Ctrl-C does.
         **changes
             ``max_features``, ``C``, ``penalty`` and side constraints as in ``select``, which replace the former ones of
             the same kind; None or () removes them. ``time_limit`` and other options of the driver.
@@ -134,7 +138,7 @@ class Session:
         ParameterError, DataError, ModelError
             As ``select``; the question before remains.
         """
-        with self._turn.lock:  # other threads wait
+        with self._turn.lock, interrupt.run(cancel):  # other threads wait
             return self._ask(add or {}, drop, progress, changes)
 
     def _ask(

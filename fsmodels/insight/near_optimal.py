@@ -30,6 +30,7 @@ from fsmodels.weights import column_sizes, used
 from solvers import interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock
+from solvers.interrupt import Cancel
 
 MOST_DRAWN = 60  # models in a picture
 
@@ -178,6 +179,7 @@ def near_optimal(
     limit: int = 1000,
     scale: str | None = None,
     progress: bool = False,
+    cancel: Cancel | None = None,
     **given: Any,
 ) -> NearOptimal:
     """Find every selection within a share of the best, with a proof that there is no other.
@@ -197,6 +199,8 @@ def near_optimal(
         selections found by then are returned, with the objective from which there may be more.
     progress : bool
         Show the current solve and its progress.
+    cancel : Cancel, optional
+        Token that ends the call from another thread, as Ctrl-C does.
 
     Returns
     -------
@@ -220,7 +224,7 @@ def near_optimal(
     """
     name, within = bounded(model), positive("within", within, "a share of the objective, 0.01 for 1%")
     limit = whole("limit", limit, 1, None, "the largest number of sets")
-    with interrupt.run(), one_clock(), watching.shown(progress):
+    with interrupt.run(cancel), one_clock(), watching.shown(progress):
         task = Request.of(data, name, scale=scale, within=within, most_choices=limit, **given).build()
         if not task.takes("within"):
             raise ParameterError(

@@ -32,6 +32,7 @@ from fsmodels.text import as_names, check_known_features, listed
 from solvers import NearChoices, interrupt
 from solvers import progress as watching
 from solvers.clock import Clock, one_clock
+from solvers.interrupt import Cancel
 from solvers.pictures import clipped
 
 EVERY, SOME, NONE, OPEN = "in every", "in some", "in none", "open"
@@ -187,6 +188,7 @@ def necessity(
     scale: str | None = None,
     time_limit: float | None = None,
     progress: bool = False,
+    cancel: Cancel | None = None,
     **given: Any,
 ) -> Necessity:
     """Prove for each feature whether it is in every model within a share of the best, in some, or in none.
@@ -210,6 +212,8 @@ def necessity(
         Seconds for all solves together; the remaining features are "open", with the proven bounds.
     progress : bool
         Show the current solve and its progress.
+    cancel : Cancel, optional
+        Token that ends the call from another thread, as Ctrl-C does.
 
     Returns
     -------
@@ -233,7 +237,7 @@ def necessity(
     prices = switch("prices", prices, "the prices of the features of the best model")
     if "callback" in given:
         raise ParameterError("callback is used by necessity itself: leave it out.")
-    with interrupt.run(), one_clock(), watching.shown(progress):
+    with interrupt.run(cancel), one_clock(), watching.shown(progress):
         task = Request.of(data, name, scale=scale, **given)
         names = task.data.features
         requested = as_names(names if features is None else features, "features")

@@ -23,6 +23,7 @@ from solvers import Memory, SolutionStatus, facts_of, interrupt, solve
 from solvers import progress as watching
 from solvers.clock import one_clock
 from solvers.facts.base import built_of
+from solvers.interrupt import Cancel
 from solvers.pictures import clipped
 from solvers.values import inactive
 
@@ -190,6 +191,7 @@ def price_of(
     solver: Any = None,
     time_limit: float | None = None,
     progress: bool = False,
+    cancel: Cancel | None = None,
     **options: Any,
 ) -> Prices:
     """Prove the prices of side constraints: solve the model with all of them, and without each one.
@@ -209,6 +211,8 @@ def price_of(
         Seconds for all solves together, in equal shares.
     progress : bool
         Show the current solve and its progress.
+    cancel : Cancel, optional
+        Token that ends the call from another thread, as Ctrl-C does.
 
     Returns
     -------
@@ -246,7 +250,7 @@ def price_of(
         options.setdefault("memory", Memory())
     whole = 1 + len(named) + sum(map(len, limits.values()))
     prices: list[Price] = []
-    with interrupt.run(), one_clock(), watching.shown(progress):
+    with interrupt.run(cancel), one_clock(), watching.shown(progress):
         clock = what_if.clock_of(time_limit)
 
         def point(left: int, what: str) -> Level:

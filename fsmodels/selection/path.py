@@ -28,6 +28,7 @@ from fsmodels.text import iterable, lasting
 from solvers import SolutionStatus, StopReason, interrupt
 from solvers import progress as watching
 from solvers.clock import own_clock
+from solvers.interrupt import Cancel
 from solvers.result import relative_gap, verdict
 
 
@@ -44,6 +45,7 @@ def path(
     folds: Any = None,
     n_jobs: int = 1,
     progress: bool = False,
+    cancel: Cancel | None = None,
     **arguments: Any,
 ) -> SelectionPath:
     """Solve a model for each combination of values, and report them as one table.
@@ -71,6 +73,8 @@ def path(
         Workers for the folds, by joblib; the results do not depend on it.
     progress : bool
         Show the current point and its progress.
+    cancel : Cancel, optional
+        Token that ends the call from another thread, as Ctrl-C does.
     **arguments
         As in ``select``: the side constraints, ``sample_weight``, ``class_weight``, ``solver``, options; ``time_limit``
         is for each point.
@@ -119,7 +123,7 @@ def path(
         )
     points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     parts = [] if folds is None else folds_of(request.data, folds, arguments.get("seed") or 0)
-    with interrupt.run(), watching.shown(progress):
+    with interrupt.run(cancel), watching.shown(progress):
         found = _selections(request, points, validation)
         rows = [_label(point) | _row(one, validation) for point, one in zip(points, found, strict=False)]
         runs: dict[int, list[Any]] = {}

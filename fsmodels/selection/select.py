@@ -17,6 +17,7 @@ from fsmodels.selection.selection import Selection
 from solvers import interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock
+from solvers.interrupt import Cancel
 from solvers.shared_state import put_off
 
 Pairs = Iterable[tuple[str, str]]
@@ -50,6 +51,7 @@ def select(
     validation: Dataset | None = None,
     choose_by: str = "objective",
     progress: bool = False,
+    cancel: Cancel | None = None,
     **options: Any,
 ) -> Selection:
     """Build a model by name, solve it and report the selection.
@@ -121,6 +123,8 @@ def select(
     progress : bool
         Show the state of the run, with the iteration table of a driver (``tee=True`` shows the log of a solver). In a
         terminal and in Jupyter; elsewhere a line is written to standard error every ten seconds.
+    cancel : Cancel, optional
+        Token that ends the call from another thread, as Ctrl-C does.
     **options
         Further parameters of the model, described by ``fs.describe(model)``; "kernels" are full-fs, ao-simple,
         ao-margin, ao-efs and gmkl:
@@ -164,12 +168,15 @@ def select(
     >>> found.selected, found.status.value
     (('sgpt', 'sgot'), 'optimal')
     """
-    arguments = {name: value for name, value in locals().items() if name not in ("validation", "choose_by", "options")}
+    arguments = {
+        name: value for name, value in locals().items() if name not in ("validation", "choose_by", "cancel", "options")
+    }
     with interrupt.run(), one_clock(), watching.shown(progress is True):
         with interrupt.raising(), put_off(), watching.doing("building the model"):
             request = Request.of(**arguments, **options).build()
             warn_of_split_categories(request.spec.name, request.data, request.stated or {})
-        return request.solve(validation, choose_by)
+        with interrupt.run(cancel):  # the model is built before a token ends the run
+            return request.solve(validation, choose_by)
 
 
 def _parameters() -> str:

@@ -65,13 +65,21 @@ def _by_workers(
     import joblib
     from joblib.parallel import get_active_backend
 
+    class Workers(joblib.Parallel):
+        """Workers whose results are awaited until a token ends the run."""
+
+        def _wait_retrieval(self) -> bool:  # called every 10 ms
+            if interrupt.pressed():
+                raise KeyboardInterrupt
+            return super()._wait_retrieval()
+
     jobs = None if n_jobs is None else min(int(n_jobs), max(1, len(items)))
     at_once = joblib.effective_n_jobs(jobs)
     calls = (joblib.delayed(_placed)(function, place, item) for place, item in enumerate(items))
     with safe_path(), interrupt.raising(), progress.counted(len(items), what, at_once) as count:
         if get_active_backend()[0].supports_return_generator:
             with _signals_blocked():
-                answers = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(calls)
+                answers = Workers(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(calls)
             try:
                 for answer in answers:
                     count.one()
