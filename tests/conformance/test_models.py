@@ -89,6 +89,18 @@ def test_a_parameter_of_the_built_model_can_be_changed(name, data):
         assert fs.solve(model).objective == pytest.approx(fs.solve(other).objective, rel=2e-4), parameter
 
 
+@pytest.mark.parametrize("name", [n for n in MODELS if n != "information-gain"])  # a tie of features without gain
+def test_the_order_of_samples_and_features_and_the_labels_do_not_matter(name, data, select):
+    rows, columns = np.random.default_rng(3).permutation(len(data.y)), list(reversed(FEATURES))
+    found, close = select(name), {"rel": 1e-3, "abs": 1e-6} if name in LOCAL else {"rel": 2e-4}
+    for other in (data.take(rows).select_features(columns), fs.Dataset.from_arrays(data.X, -data.y, features=FEATURES)):
+        if name == "fsmulti" and (other.y != data.y[rows]).any():  # its measure counts one class
+            continue
+        again = fs.select(other, name, **parameters_of(name))
+        assert set(again.selected) == set(found.selected)
+        assert again.objective == (found.objective and pytest.approx(found.objective, **close))
+
+
 @pytest.mark.parametrize("name", [n for n in SOLVED if n not in LOCAL])
 def test_the_objective_along_a_path_is_monotone(name, data):
     for parameter, sign in MODELS[name].objective_direction.items():

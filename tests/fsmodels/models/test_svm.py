@@ -171,15 +171,6 @@ def test_a_price_of_slack_that_means_nothing(build, C, three):
         build(three, C=C)
 
 
-@pytest.mark.parametrize("build", [fs.svm.l2_svm, fs.svm.l2_svm_dual, fs.svm.one_norm_svm])
-def test_order_and_labels_do_not_matter(build, make_data):
-    data = make_data(20, 3, seed=9)
-    value = fs.solve(build(data)).objective
-    for X, y in ((data.X[::-1], data.y[::-1]), (data.X[:, ::-1], data.y), (data.X, -data.y)):
-        other = fs.Dataset.from_arrays(X, y, features=["a", "b", "c"])
-        assert fs.solve(build(other)).objective == pytest.approx(value, rel=1e-6)
-
-
 @pytest.mark.parametrize("solver", ["scip", "clarabel"])
 def test_the_dual_with_a_small_bound_of_its_multipliers(solver):
     """All terms of its balance are below 1e-6, so that SCIP took any multipliers for balanced: 7% above the optimum."""

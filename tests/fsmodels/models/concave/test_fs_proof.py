@@ -9,7 +9,6 @@ import pytest
 from scipy.optimize import linprog
 
 import fsmodels as fs
-from fsmodels import side_constraints as sides
 from solvers.facts.base import facts_of
 from solvers.interfaces.runner import Answer
 from solvers.model.classes import violation
@@ -140,12 +139,6 @@ def test_a_bound_of_the_solver_counts_for_nothing(kind, data, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", BUILDERS)
-def test_out_of_time_nothing_is_said_to_be_proven(kind, data):
-    result = fs.solve(BUILDERS[kind](data, penalty=0.05), "scip", time_limit=0)
-    assert (result.status, result.bound) == (FEASIBLE, 0.0)
-
-
-@pytest.mark.parametrize("kind", BUILDERS)
 def test_an_edit_that_only_restricts_keeps_the_bound_of_the_model_without_it(kind, data):
     model = BUILDERS[kind](data, penalty=0.05)
     free = fs.solve(BUILDERS[kind](data, penalty=0.05)).objective
@@ -180,20 +173,6 @@ def test_fsl_by_its_default_satisfies_its_rows_and_restores_nothing_else(data):
     assert "No multipliers in model.dual" in result.message
     for j in model.features:
         assert model.u[j].value == model.v[j].value == abs(model.w[j].value)
-
-
-@pytest.mark.parametrize("driver", ["branch-and-cut", "benders"])
-def test_a_clone_of_fsl_is_solved_by_drivers_with_side_constraints(driver, data):
-    model = fs.concave.fsl(data, penalty=0.05)
-    model.few = sides.at_most(model, list(model.features), 1)
-    copy = model.clone()
-    copy.penalty = 0.02
-    result = fs.solve(copy, driver)
-    assert result.status is OPTIMAL
-    assert len(result.selected) == 1
-    assert model.r["a"].value is None
-    twin = fs.concave.fs(data, penalty=0.02, max_features=1)
-    assert result.objective == pytest.approx(fs.solve(twin).objective, rel=1e-4)
 
 
 FRACTIONS = {

@@ -1,7 +1,6 @@
 """FS by branch-and-cut over supports: every bound and cut against enumeration, rows on sigma, edits, limits."""
 
 import itertools
-import os
 
 import numpy as np
 import pyomo.environ as pyo
@@ -19,7 +18,6 @@ from solvers.drivers.branch_cut.master import MasterLP
 from solvers.facts.row_cut import RowBound
 from solvers.model.linear import LinearRows
 
-SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 OPTIMAL = fs.SolutionStatus.OPTIMAL
 
 
@@ -126,16 +124,6 @@ def check(seed, form, solver="branch-and-cut", gap=1e-4):
 def test_rows_on_sigma_in_any_units_against_every_support(form):
     solved = [check(seed, form) for seed in range(20)]
     assert sum(solved) >= 15
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::fsmodels.errors.DataWarning")
-@pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6])
-@pytest.mark.parametrize("form", fs.concave.FORMS)
-def test_many_rows_on_sigma(form, gap):
-    """FSMODELS_SOAK=10 is 3000 instances a form and gap."""
-    for seed in range(100, 100 + int(300 * SOAK)):
-        check(seed, form, gap=gap)
 
 
 @pytest.mark.filterwarnings("ignore::fsmodels.errors.DataWarning")
@@ -285,16 +273,6 @@ def test_indicators_need_no_bounds_in_the_tree(data):
     model = fs.concave.fs(data, penalty=0.05, form="indicator")
     known = fs.solve(fs.concave.fs(data, penalty=0.05)).objective
     assert fs.solve(model).objective == pytest.approx(known, rel=1e-9)
-
-
-def test_a_clone_solves_itself(data):
-    model = fs.concave.fs(data, penalty=0.05)
-    copy = model.clone()
-    copy.penalty = 0.3
-    result = fs.solve(copy)
-    assert model.w["a"].value is None
-    assert result.objective == pytest.approx(fs.solve(fs.concave.fs(data, penalty=0.3)).objective)
-    assert fs.solve(model).objective == pytest.approx(fs.solve(fs.concave.fs(data, penalty=0.05)).objective)
 
 
 def test_bounds_bracket_at_every_row_of_the_table():

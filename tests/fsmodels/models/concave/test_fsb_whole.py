@@ -1,7 +1,6 @@
 """FSB by solvers of the whole model: every r by linear programs, honest objectives, and mu where none is given."""
 
 import itertools
-import os
 
 import numpy as np
 import pyomo.environ as pyo
@@ -11,9 +10,6 @@ from scipy.optimize import linprog
 import fsmodels as fs
 from solvers.facts.base import facts_of
 from solvers.whole_model.ordered_products import products_as_sets
-
-SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
-
 
 SHARP = 1e-8  # what the tolerances of linprog leave of the reference
 
@@ -137,27 +133,3 @@ def test_an_interrupt_at_the_first_mu_is_reported(solver, make_data):
 
     result = fs.solve(fs.concave.fsb(make_data(30, 3, seed=4), penalty=0.1), solver, callback=press)
     assert result.stop_reason is fs.StopReason.INTERRUPTED
-
-
-def test_a_limit_keeps_the_last_point_and_its_mu(make_data):
-    model = fs.concave.fsb(make_data(30, 3, seed=4), penalty=0.1)
-    result = fs.solve(model, "pounce", time_limit=1e-9)
-    assert (result.stop_reason, result.status) == (fs.StopReason.TIME_LIMIT, fs.SolutionStatus.FEASIBLE)  # w = 0
-    assert model.mu.value == 0.05
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("solver", ["scip", "gurobi"])
-def test_many_whole_models_are_solved_exactly(solver, make_data, need):
-    """60 instances each; FSMODELS_SOAK=20 makes them 1200."""
-    for seed in range(100, 100 + max(1, round(60 * SOAK))):
-        check_exact(*drawn(seed, make_data), need(solver))
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*columns differ")
-def test_many_columns_of_any_size_end_in_no_false_optimum(make_data):
-    """60 instances; FSMODELS_SOAK=20 makes them 1200."""
-    seeds = range(100, 100 + max(1, round(60 * SOAK)))
-    found = [is_proven(*drawn(seed, make_data, scaled=False), "scip") for seed in seeds]
-    assert sum(found) >= 0.9 * len(found)

@@ -1,6 +1,5 @@
 """FSP-M, FSP-lambda, SUB and RMP: rows by hand, enumerated optima, relaxations, invariances, degenerate data."""
 
-import copy
 import itertools
 import math
 
@@ -140,24 +139,6 @@ def test_value_of_the_relaxation(form, data):
     else:
         assert value <= best + 1e-6
         assert value == pytest.approx(10.6349, abs=1e-3)  # W is too large to cost anything here
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_order_and_labels_do_not_matter(form, data, enumerated):
-    truth = enumerated(data, max_features=2)
-    expected = None
-    for X, y, features in (
-        (data.X, data.y, "abcd"),
-        (data.X[::-1], data.y[::-1], "abcd"),
-        (data.X[:, ::-1], data.y, "dcba"),
-        (data.X, -data.y, "abcd"),
-        (-data.X, data.y, "abcd"),
-    ):
-        other = fs.Dataset.from_arrays(X, y, features=list(features))
-        result = fs.solve(fs.fsp.fsp_m(other, max_features=2, C=1.0, form=form), "benders", gap=1e-6)
-        assert result.objective == pytest.approx(truth, rel=1e-6)
-        expected = expected or sorted(result.selected)
-        assert sorted(result.selected) == expected
 
 
 @settings(max_examples=60)
@@ -324,46 +305,6 @@ def test_sparse_data(data, enumerated):
 # Models change between solves.
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("solver", ["benders", "scip"])
-def test_max_features_and_penalty_change_between_solves(form, solver, data, enumerated):
-    model = fs.fsp.fsp_m(data, max_features=1, form=form)
-    for most in (1, 3, 2):
-        model.max_features = most
-        truth = enumerated(data, max_features=most)
-        assert fs.solve(model, solver).objective == pytest.approx(truth, rel=1e-4)
-    model = fs.fsp.fsp_lambda(data, penalty=0.1, form=form)
-    for price in (0.1, 3.0, 0.5):
-        model.penalty["c"] = price
-        truth = enumerated(data, penalty={"a": 0.1, "b": 0.1, "c": price, "d": 0.1})
-        assert fs.solve(model, solver).objective == pytest.approx(truth, rel=1e-4)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_clone_is_a_model_of_its_own(form, data, enumerated):
-    model = fs.fsp.fsp_m(data, max_features=1, form=form)
-    clone = model.clone()
-    clone.max_features = 2
-    result = fs.solve(clone, "benders", gap=1e-6)
-    assert result.objective == pytest.approx(enumerated(data, max_features=2), rel=1e-6)
-    assert all(v.value is None for v in model.sigma.values())
-    assert [j for j in clone.features if clone.sigma[j].value > 0.5] == result.selected
-    assert clone.structure.oracle._X is model.structure.oracle._X  # the data are not copied
-    assert clone.structure.oracle._svm is not model.structure.oracle._svm  # threads may solve both
-    assert fs.solve(model, "benders").objective == pytest.approx(enumerated(data, max_features=1), rel=1e-4)
-    if form == "perspective":  # the clone is compared with itself, not with the original
-        clone.w["a"].setub(0.0)
-        clone.w["c"].setub(0.0)
-        clone.w["c"].setlb(0.0)
-        truth = enumerated(data, max_features=2, allowed=lambda s: not s["c"])
-        assert fs.solve(clone, "benders").objective >= truth * (1 - 1e-6)
-
-
-def test_deep_copies_work_like_clones(data):
-    model = copy.deepcopy(fs.fsp.fsp_m(data, max_features=2))
-    assert fs.solve(model, "benders").status is fs.SolutionStatus.OPTIMAL
-
-
 # The indicator form and what Pyomo's transformations make of it.
 
 
@@ -482,15 +423,6 @@ def test_another_C_by_another_objective(data):
     model.objective.set_value(model.norm + 10.0 * model.loss)
     expected = fs.solve(fs.fsp.fsp_m(data, max_features=2, C=10.0), "benders", gap=1e-6).objective
     assert fs.solve(model, "benders", gap=1e-6).objective == pytest.approx(expected, rel=2e-6)
-
-
-@pytest.mark.parametrize("form", fs.fsp.FORMS)
-@pytest.mark.parametrize("solver", ["branch-and-cut", "benders", "scip"])
-def test_another_c_between_solves(data, enumerated, form, solver):
-    model = fs.fsp.fsp_m(data, max_features=2, C=1.0, form=form)
-    fs.solve(model, solver)
-    model.C = 7.0
-    assert fs.solve(model, solver).objective == pytest.approx(enumerated(data, C=7.0, max_features=2), rel=1e-4)
 
 
 def test_c_cannot_become_negative(data):

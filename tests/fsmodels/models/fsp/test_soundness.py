@@ -1,7 +1,6 @@
 """What branch-and-cut proves is true: its cuts, its bounds and its optimum, wherever it stops."""
 
 import itertools
-import pickle
 
 import numpy as np
 import pyomo.environ as pyo
@@ -181,23 +180,6 @@ def test_any_data_and_any_row(seed, shape, C, kind, most, equal, form, relaxatio
         assert result.status is SolutionStatus.OPTIMAL
         assert result.bound <= best * (1 + 1e-7) + 1e-12
         assert best * (1 - 1e-7) - 1e-12 <= result.objective <= best * (1 + 1.01e-4) + 1e-8
-
-
-@pytest.mark.parametrize("other", ["scip", "gurobi"])
-@pytest.mark.parametrize(("rows", "n", "most", "C", "sides"), [(30, 12, 3, 1.0, False), (20, 13, 2, 10.0, True)])
-def test_optimum_by_other_solvers(other, rows, n, most, C, sides, need):
-    need(other)
-    data, answers = larger(rows, n, seed=n, noise=0.5), []
-    for form, solver in [("perspective", other), *((form, DRIVER) for form in FORMS)]:
-        model = fs.fsp.fsp_m(data, max_features=most, C=C, form=form)
-        if sides:
-            sided(model, 2)
-        answers.append(fs.solve(model, solver, gap=1e-6))
-    for answer in answers[1:]:
-        assert answer.status is SolutionStatus.OPTIMAL
-        assert answer.objective == pytest.approx(answers[0].objective, rel=1e-4)  # all that scip's tolerances resolve
-        assert answer.objective >= answers[0].bound * (1 - 1e-6)
-        assert answer.bound <= answers[0].objective * (1 + 1e-6)
 
 
 # ---- limits
@@ -415,32 +397,6 @@ def test_edits_that_its_oracle_knows_nothing_of_are_refused(edit, driver, rmp):
     edit(rmp)
     with pytest.raises(ModelError):
         fs.solve(rmp, driver)
-
-
-@pytest.mark.parametrize(
-    "copy", [lambda m: m.clone(), lambda m: pickle.loads(pickle.dumps(m))], ids=["clone", "pickle"]
-)
-def test_copies_are_models_of_their_own(copy, rmp, data, enumerated):
-    twin = copy(rmp)
-    twin.out = fs.side_constraints.force_out(twin, "a")
-    twin.C.set_value(10.0)
-    assert run(rmp).objective == pytest.approx(enumerated(data, max_features=2), rel=1e-4)
-    assert all(v.value is None for v in twin.w.values())
-    best = enumerated(data, C=10.0, max_features=2, allowed=lambda s: not s["a"])
-    result = run(twin)
-    assert result.objective == pytest.approx(best, rel=1e-4)
-    assert_incumbent(twin, result)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_parameters_may_change_between_solves(form, data, enumerated):
-    model = fs.fsp.fsp_m(data, max_features=1, C=0.1, form=form)
-    for C, most in [(0.1, 1), (10.0, 1), (10.0, 3), (0.1, 2)]:
-        model.C.set_value(C)
-        model.max_features.set_value(most)
-        result = run(model)
-        assert result.objective == pytest.approx(enumerated(data, C=C, max_features=most), rel=1e-4)
-        assert result.bound <= enumerated(data, C=C, max_features=most) * (1 + 1e-7)
 
 
 def test_it_has_weights_to_classify_with(rmp, data):

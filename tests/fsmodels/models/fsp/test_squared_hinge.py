@@ -1,7 +1,6 @@
 """FSP with the squared hinge: every form by every solver beside all supports, its cuts, its bound W, its words."""
 
 import itertools
-import json
 
 import numpy as np
 import pyomo.environ as pyo
@@ -9,7 +8,6 @@ import pytest
 
 import fsmodels as fs
 import solvers
-from fsmodels.cli import main
 from fsmodels.errors import ModelError, ParameterError, SolverError
 from fsmodels.models.fsp.oracle import SvmOracle
 from solvers import SOLVERS, SolutionStatus
@@ -116,15 +114,6 @@ def test_an_edited_subproblem_reaches_the_best_of_all_supports(truth, every_supp
         assert (found.status, found.objective) == (OPTIMAL, pytest.approx(min(values), rel=1e-5))
 
 
-def test_C_may_change_between_solves(truth):
-    data, values = truth
-    model = fs.fsp.fsp_m(data, max_features=2, C=1.0, loss=SQUARED, form="big-m")
-    for C in (1.0, 30.0, 0.05):
-        model.C = C
-        best = min(q for s, q in values[C].items() if sum(s) <= 2)
-        assert fs.solve(model, gap=1e-6).objective == pytest.approx(best, rel=1e-6)
-
-
 def test_the_bound_of_weights_holds_and_is_attained():
     rng = np.random.default_rng(0)
     for _ in range(40):
@@ -190,27 +179,6 @@ def test_select_reports_its_objective(model):
     assert found.objective == pytest.approx(0.5 * c.w @ c.w + 0.5 * slacks @ slacks + paid, rel=1e-9)
     assert found.parameters["loss"] == SQUARED
     assert fs.fsp.value(scaled, found.selected, C=0.5, loss=SQUARED) + paid == pytest.approx(found.objective, rel=1e-6)
-
-
-def test_the_command_line_takes_it(tmp_path, capsys):
-    file = tmp_path / "found.json"
-    words = ["select", "bupa", "--model", "fsp-m", "--max-features", "2", "--loss", SQUARED, "--quiet"]
-    assert main([*words, "--json", str(file)]) == 0
-    content = json.loads(file.read_text())
-    assert (content["parameters"]["loss"], content["status"]) == (SQUARED, "optimal")
-    found = fs.select(fs.load_dataset("bupa"), max_features=2, loss=SQUARED)
-    assert content["objective"] == pytest.approx(found.objective)
-    assert main([*words[:-3], "--loss", "f1", "--quiet"]) == 2
-    assert "use one of hinge, squared-hinge" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("model", ["one-norm-svm", "fs", "gmeb", "rfe", "full-fs"])
-def test_models_without_it_refuse_it_by_name(model):
-    given = {"fs": {"penalty": 0.1}, "gmeb": {"R_plus": 1.0, "R_minus": 1.0}, "full-fs": {"penalty": 0.1}}.get(
-        model, {}
-    )
-    with pytest.raises(ParameterError, match=r'"' + model + '" does not use loss: .* fsp-m, fsp-lambda, fsmulti'):
-        fs.select(fs.load_dataset("bupa"), model, loss=SQUARED, **given)
 
 
 def test_builders_refuse_another_loss(truth):

@@ -13,7 +13,6 @@ from sklearn.model_selection import StratifiedKFold
 import fsmodels as fs
 from fsmodels.models.gmeb.grid import _snake, selected
 from fsmodels.models.gmeb.norm import Moments
-from solvers.facts.separable import Separable
 from solvers.model.classes import violation
 
 GRID = [1.0, 3.0, 8.0]
@@ -126,32 +125,6 @@ def test_cutting_planes_reach_the_optimum_of_the_cones(some, R_plus, R_minus):
     assert (incumbent >= expected * (1 - 1e-6) - 1e-6).all()
 
 
-def test_right_hand_sides_are_read_at_each_solve(data):
-    model = fs.gmeb.primal(data, R_plus=1.0, R_minus=1.0)
-    for pair in [(1.0, 1.0), (4.0, 2.0)]:
-        model.R_plus, model.R_minus = pair
-        assert fs.solve(model, "cutting-plane").objective == pytest.approx(truth(data, *pair), rel=2e-6)
-
-
-def test_a_cloned_model_has_its_own_facts(data):
-    model = fs.gmeb.primal(data, R_plus=1.0, R_minus=1.0)
-    clone = model.clone()
-    assert isinstance(clone.structure, Separable)
-    clone.R_plus = 4.0
-    assert fs.solve(clone, "cutting-plane").objective == pytest.approx(truth(data, 4.0, 1.0), rel=2e-6)
-    assert all(v.value == 0 for v in model.w.values())
-    assert fs.solve(model, "cutting-plane").objective == pytest.approx(truth(data, 1.0, 1.0), rel=2e-6)
-
-
-def test_a_limit_returns_an_incumbent_and_the_bound(data):
-    model = fs.gmeb.primal(data, R_plus=2.0, R_minus=3.0)
-    result = fs.solve(model, "cutting-plane", iteration_limit=1, gap=0)
-    expected = truth(data, 2.0, 3.0)
-    assert result.has_solution
-    assert result.bound <= expected * (1 + 1e-6) <= result.objective * (1 + 2e-6)
-    assert violation(model) <= 1e-8
-
-
 SEEN = {
     "row on w": lambda m: m.add_component("e", pyo.Constraint(expr=m.w["a"] >= m.w["b"] + 0.3)),
     "row on b": lambda m: m.add_component("e", pyo.Constraint(expr=m.b >= 0.5)),
@@ -250,13 +223,6 @@ def test_the_objective_never_rises_with_a_bound(some):
     objective = fs.gmeb.path(some, R_plus=GRID, R_minus=GRID)["objective"].to_numpy().reshape(3, 3)
     assert (np.diff(objective, axis=0) <= 1e-6).all()
     assert (np.diff(objective, axis=1) <= 1e-6).all()
-
-
-def test_the_order_of_the_columns_does_not_matter():
-    data = wide(seed=3)
-    turned = data.select_features(data.features[::-1])
-    first, second = (fs.gmeb.path(d, R_plus=GRID, R_minus=GRID)["objective"] for d in (data, turned))
-    np.testing.assert_allclose(first, second, rtol=1e-6, atol=1e-7)
 
 
 def test_the_units_of_the_columns_do_not_matter(make_data):

@@ -236,22 +236,6 @@ def test_limits_return_a_point_and_a_bound(data, worth, limit):
     assert allowed("budget", set(result.selected), f)
 
 
-def test_no_time_still_returns_the_trivial_point(data):
-    model = _with(built(data), ROWS["in"], list(data.features))
-    result = fs.solve(model, time_limit=0)
-    assert result.stop_reason is StopReason.TIME_LIMIT
-    assert result.objective is not None
-    assert result.selected == [data.features[4]]
-    assert result.bound <= result.objective
-
-
-def test_a_model_survives_cloning(data, worth):
-    f = list(data.features)
-    model = _with(built(data), ROWS["few"], f).clone()
-    model.R_plus = R[0]
-    assert fs.solve(model).objective == pytest.approx(least(worth, f, "few"), rel=2e-6)
-
-
 def test_what_the_driver_does_not_take_is_refused_by_name(data):
     model = built(data)
     for v in model.sigma.values():

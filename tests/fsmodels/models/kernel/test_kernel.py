@@ -212,25 +212,6 @@ def test_the_global_shape_by_a_grid():
     assert zero < min(kernel.omega(data, e, C=C, penalty=mu) for e in ([0.02, 0], [0, 0.02]))  # a strict local minimum
 
 
-@pytest.mark.parametrize("build", ["full_fs", "gmkl", "ao_simple", "ao_margin", "ao_efs"])
-def test_order_of_rows_and_columns_and_names_of_classes_change_nothing(build):
-    data = fs.load_dataset("bupa").scaled("standard").take(range(0, 345, 5))
-    rows, columns = np.random.default_rng(1).permutation(69), [3, 0, 5, 1, 4, 2]
-    other = {
-        "rows": data.take(rows),
-        "columns": data.select_features([data.features[k] for k in columns]),
-        "labels": fs.Dataset.from_arrays(data.X, -data.y, features=data.features),
-    }
-    options = {"C": 0.5, "penalty": 0.5}
-    first = getattr(kernel, build)(data, **options)
-    objective = fs.solve(first, tolerance=1e-4).objective
-    for name, changed in other.items():
-        model = getattr(kernel, build)(changed, **options)
-        assert fs.solve(model, tolerance=1e-4).objective == pytest.approx(objective, rel=1e-3), name
-        z = {j: v.value for j, v in model.z.items()}
-        assert [z[j] for j in first.z] == pytest.approx([v.value for v in first.z.values()], abs=0.05), name
-
-
 def test_a_shift_of_the_data_changes_nothing_for_rbf():
     data = two_features()
     far = fs.Dataset.from_arrays(data.X + 1e6, data.y, features=data.features)

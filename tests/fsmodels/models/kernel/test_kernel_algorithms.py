@@ -188,18 +188,6 @@ def test_bounds_and_fixed_weights_are_kept(chess, name):
     assert (model.z["b"].value, model.z["c"].value) == (0.7, 0.0)
 
 
-def test_parameters_may_change_between_solves(chess):
-    model = kernel.full_fs(chess, C=2.0, penalty=0.5, form="reduced")
-    few = fs.solve(model)
-    model.penalty.set_value(2.0)
-    for v in model.z.values():
-        v.set_value(2 / np.sqrt(12))
-    fewer = fs.solve(model)
-    fresh = fs.solve(kernel.full_fs(chess, C=2.0, penalty=2.0, form="reduced"))
-    assert fewer.objective == pytest.approx(fresh.objective, rel=1e-6)
-    assert len(fewer.selected) <= len(few.selected)
-
-
 @pytest.mark.parametrize("name", BUILDS)
 def test_limits_return_the_best_point_so_far(chess, name):
     limited = fs.solve(BUILDS[name](chess, C=1.0, penalty=0.5), iteration_limit=1)
@@ -235,16 +223,6 @@ def test_a_time_limit_ends_within_a_step(monkeypatch):
     assert result.stop_reason is StopReason.TIME_LIMIT
     assert result.has_solution
     assert result.seconds < 5
-
-
-def test_a_clone_is_a_model_of_its_own(chess):
-    model = kernel.ao_margin(chess, C=1.0, penalty=0.5)
-    clone = model.clone()
-    clone.penalty.set_value(100.0)
-    assert "All weights are 0" in fs.solve(clone).message
-    assert {"a", "b"} <= set(fs.solve(model).selected)
-    assert kernel.classifier(clone).is_constant
-    assert not kernel.classifier(model).is_constant
 
 
 def test_one_seed_one_answer(chess):

@@ -202,12 +202,3 @@ def test_without_exchanges_the_first_selection_is_kept_and_options_are_checked(d
 def test_sigma_beside_the_algebra_is_refused(data):
     with pytest.raises(fs.ParameterError, match='sigma=True is not for form="algebra"'):
         fs.kernel.full_fs(data, sigma=True, form="algebra", **SHARED)
-
-
-@pytest.mark.parametrize("name", ["full-fs", "ao-simple", "ao-margin", "ao-efs", "gmkl"])
-def test_by_name_rows_on_features_are_kept(name, data):
-    found = fs.select(data, name, C=1.0, penalty=0.5, max_features=2, force_in=["x3"], excludes=[("x1", "x2")])
-    assert "x3" in found.selected
-    assert len(found.selected) <= 2
-    assert not {"x1", "x2"} <= set(found.selected)
-    assert found.status is SolutionStatus.FEASIBLE

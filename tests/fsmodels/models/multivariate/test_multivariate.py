@@ -331,12 +331,6 @@ def test_fgm_in_other_units_is_proven_from_the_data(C, unit, data):
     assert spread(w, 2) + 0.5 * model.C.value * hinges @ hinges == pytest.approx(result.objective, rel=1e-9)
 
 
-def test_a_run_of_fgm_that_is_stopped_has_its_trivial_point_and_a_bound(data):
-    result = fs.solve(mv.fgm(data, budget=2, C=5.0), time_limit=1e-9)
-    assert result.objective == 0.5 * 5.0 * 18
-    assert 0.0 < result.bound < result.objective
-
-
 def test_weights_are_read_by_name_in_whatever_order_they_came(data, monkeypatch):
     model = mv.fsmulti(data, budget=2, C=5.0)
     for j, value in zip(reversed(data.features[1:]), (3.0, 2.0, 1.0), strict=True):
@@ -394,14 +388,6 @@ def test_samples_twice(loss, factor, data):
 def test_classes_swapped(loss, data):
     X, y = np.asarray(data.X), data.y
     assert optimum(X, -y, loss) == pytest.approx(optimum(X, y, loss), rel=2e-6)
-
-
-def test_more_budget_and_less_price_never_cost_more(data):
-    X, y = np.asarray(data.X), data.y
-    budgets = [optimum(X, y, B=B) for B in (1, 2, 3, 4)]
-    assert all(later <= sooner * (1 + 1e-6) for sooner, later in itertools.pairwise(budgets))
-    prices = [optimum(X, y, C=C) for C in (1.0, 10.0, 100.0, 1000.0)]
-    assert all(later >= sooner * (1 - 1e-6) for sooner, later in itertools.pairwise(prices))
 
 
 def test_a_sparse_file_is_never_made_dense(data):
@@ -730,26 +716,6 @@ def test_the_extended_form_is_edited_like_any_model(few, need):
     assert found[0] >= free.objective * (1 - 1e-6)
     w = np.array([v.value for v in model.w.values()])
     assert spread(w, 2) + 30.0 * max(0.0, (q - U @ w).max()) == pytest.approx(found[1], rel=1e-3)
-
-
-def test_parameters_change_between_solves(few):
-    model = mv.fsmulti(few, budget=1, C=6.0)
-    for B, C in ((1, 6.0), (3, 6.0), (3, 60.0), (2, 0.5)):
-        model.budget, model.C = B, C
-        assert agrees(fs.solve(model, gap=1e-5), proven(few, "f1", B, C))
-    model.budget, model.C = 9, 60.0  # beyond the features: all of them
-    assert fs.solve(model, gap=1e-5).objective == pytest.approx(proven(few, "f1", 4, 60.0), rel=OPTIMUM)
-    for wrong in (0, -1, 2.5):
-        with pytest.raises(ValueError, match="budget"):
-            model.budget = wrong
-
-
-def test_a_clone_is_a_model_of_its_own(lazy, data):
-    clone = lazy.clone()
-    clone.C = 30.0
-    assert fs.solve(clone, gap=1e-6).objective == pytest.approx(optimum(data.X, data.y, C=30.0), rel=2e-6)
-    assert all(v.value is None for v in lazy.component_data_objects(pyo.Var))
-    assert fs.solve(lazy, gap=1e-6).objective == pytest.approx(optimum(data.X, data.y, C=90.0), rel=2e-6)
 
 
 def test_parameters_are_checked_by_the_builder(data):

@@ -227,28 +227,6 @@ def test_points_next_to_the_rows_are_put_on_them():
     assert np.abs(x - 0.5).max() <= 1e-5
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(40))
-def test_random_rows(seed, make_data):
-    rng = np.random.default_rng(seed)
-    n, m = int(rng.integers(4, 8)), int(rng.integers(2, 7))
-    data = make_data(n, m, seed=seed, noise=rng.uniform(0.1, 3))
-    B, C, count = int(rng.integers(1, m + 1)), float(rng.uniform(2, 20) * n), int(rng.integers(1, 5))
-    rows = [(rng.normal(size=m) * (rng.random(m) < 0.7), abs(rng.normal())) for _ in range(count)]
-    found = []
-    for form in ("lazy", "extended"):
-        model = mv.fsmulti(data, budget=B, C=C, form=form)
-        model.edits = pyo.ConstraintList()
-        for a, b in rows:
-            if a.any():
-                model.edits.add(
-                    sum(float(x) * model.d[j] for x, j in zip(a, model.features, strict=True) if x) <= float(b)
-                )
-        found.append(fs.solve(model, gap=GAP))
-    assert found[0].status is SolutionStatus.OPTIMAL
-    assert found[0].objective == pytest.approx(found[1].objective, rel=1e-4)
-
-
 def test_columns_in_no_row_are_priced_too():
     """More columns than the rows speak of: a budget on three of forty."""
     rng = np.random.default_rng(1)

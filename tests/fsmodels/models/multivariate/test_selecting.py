@@ -11,7 +11,7 @@ from fsmodels import multivariate as mv
 from fsmodels import side_constraints as sides
 from fsmodels.errors import ModelError
 from labellings import explicit
-from solvers import SolutionStatus, StopReason
+from solvers import SolutionStatus
 from solvers.facts import facts_of
 from solvers.model.linear import LinearRows
 
@@ -227,30 +227,6 @@ def test_rows_that_clash_are_named(small):
     assert "costs" in result.message
 
 
-def test_limits_return_a_selection_and_a_bound(small, values):
-    model = mv.fsmulti(small, budget=2, C=30.0, sigma=True)
-    cost_row(model)
-    truth = best(values(2, 30.0), ROWS[cost_row], 5)
-    result = fs.solve(model, time_limit=1e-9)
-    assert result.stop_reason is StopReason.TIME_LIMIT
-    assert result.has_solution
-    assert result.bound <= truth <= result.objective * (1 + 1e-9)
-    result = fs.solve(model, iteration_limit=1, gap=1e-9)
-    assert result.bound <= truth * (1 + 1e-9)
-    assert truth <= result.objective * (1 + 1e-6)
-
-
-def test_parameters_change_between_solves_and_clones_have_their_own(small, values):
-    model = mv.fsmulti(small, budget=2, C=30.0, sigma=True)
-    model.few = sides.at_most(model, NAMES, 2)
-    clone = model.clone()
-    clone.C = 3.0
-    assert fs.solve(clone, gap=1e-6).objective == pytest.approx(best(values(2, 3.0), ROWS[None], 2), rel=1e-5)
-    assert fs.solve(model, gap=1e-6).objective == pytest.approx(best(values(2, 30.0), ROWS[None], 2), rel=1e-5)
-    model.budget = 1
-    assert fs.solve(model, gap=1e-6).objective == pytest.approx(best(values(1, 30.0), ROWS[None], 2), rel=1e-5)
-
-
 def test_an_offset_has_a_sigma_that_is_no_selected_feature(small):
     model = mv.fsmulti(small, budget=3, C=30.0, sigma=True, offset=True)
     model.few = pyo.Constraint(expr=sum(model.sigma.values()) <= 3)
@@ -260,34 +236,6 @@ def test_an_offset_has_a_sigma_that_is_no_selected_feature(small):
     by_hand.few = sides.at_most(by_hand, [*NAMES, "one"], 3)
     assert result.objective == pytest.approx(fs.solve(by_hand, gap=1e-6).objective, rel=1e-5)
     assert "(offset)" not in result.selected
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(25))
-def test_random_rows_on_selections(seed, make_data):
-    rng = np.random.default_rng(seed)
-    n, m = int(rng.integers(4, 8)), int(rng.integers(2, 6))
-    data = make_data(n, m, seed=seed, noise=rng.uniform(0.1, 3))
-    B, C = int(rng.integers(1, m + 1)), float(rng.uniform(2, 20) * n)
-    rows = [(np.round(rng.normal(size=m), 1), round(abs(rng.normal()), 1)) for _ in range(int(rng.integers(1, 4)))]
-    model = mv.fsmulti(data, budget=B, C=C, sigma=True)
-    model.edits = pyo.ConstraintList()
-    for a, b in rows:
-        if a.any():
-            terms = zip(a.tolist(), model.sigma.values(), strict=True)
-            model.edits.add(sum(x * s for x, s in terms if x) <= float(b))
-    truth = np.inf
-    for on in itertools.product((0, 1), repeat=m):
-        if all(float(a @ on) <= b + 1e-9 for a, b in rows):
-            part = explicit(data, budget=B, C=C)
-            for j, used in zip(part.features, on, strict=True):
-                if not used:
-                    part.d[j].fix(0.0)
-            truth = min(truth, fs.solve(part, gap=1e-7).objective)
-    result = fs.solve(model, gap=1e-5)
-    assert result.status is SolutionStatus.OPTIMAL
-    assert result.objective == pytest.approx(truth, rel=1e-4, abs=1e-7)
-    assert result.bound <= truth * (1 + 1e-6) + 1e-9
 
 
 # By name.

@@ -46,11 +46,3 @@ def check(seed, kind, form, *, sigma):
 @pytest.mark.parametrize("kind", ROWS)
 def test_a_row_on_weights_or_shares(kind, form, sigma):
     check(23, kind, form, sigma=sigma)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ROWS)
-@pytest.mark.parametrize("seed", range(40))
-def test_rows_on_weights_or_shares(seed, kind):
-    for form, sigma in (("extended", False), ("extended", True), ("stated", False), ("stated", True)):
-        check(seed, kind, form, sigma=sigma)

@@ -8,7 +8,7 @@ import fsmodels as fs
 from fsmodels import multivariate as mv
 from fsmodels.errors import ModelError
 from labellings import explicit
-from solvers import SolutionStatus, StopReason
+from solvers import SolutionStatus
 
 GAP = 1e-6
 
@@ -190,51 +190,6 @@ def test_what_is_no_row_is_refused_by_name(small):
         fs.solve(model)
     with pytest.raises(ModelError, match='master_solver="highs" cannot'):
         fs.solve(mv.fsmulti(small, budget=2, C=30.0, form="stated"), master_solver="highs")
-
-
-def test_limits_return_the_point_and_the_bound(small):
-    model = mv.fsmulti(small, budget=2, C=30.0, form="stated")
-    exact = fs.solve(model, gap=GAP).objective
-    for limits, stop in (
-        ({"iteration_limit": 2}, StopReason.ITERATION_LIMIT),
-        ({"time_limit": 1e-9}, StopReason.TIME_LIMIT),
-    ):
-        result = fs.solve(model, **limits)
-        assert result.stop_reason is stop
-        assert result.bound <= exact * (1 + 1e-6) <= result.objective * (1 + 2e-6)
-
-
-def test_a_clone_has_its_own_parameters(small):
-    model = mv.fsmulti(small, budget=2, C=30.0, form="stated")
-    clone = model.clone()
-    clone.C = 3.0
-    expected = fs.solve(mv.fsmulti(small, budget=2, C=3.0), gap=GAP).objective
-    assert fs.solve(clone, gap=GAP).objective == pytest.approx(expected, rel=2e-6)
-    assert all(v.value is None for v in model.w.values())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(30))
-def test_random_rows_on_weights_and_shares(seed, make_data):
-    rng = np.random.default_rng(seed)
-    n, m = int(rng.integers(4, 8)), int(rng.integers(2, 6))
-    data = make_data(n, m, seed=seed, noise=rng.uniform(0.1, 3))
-
-    def edit(model):
-        w, d = list(model.w.values()), list(model.d.values())
-        model.edits = pyo.ConstraintList()
-        for _ in range(int(rng.integers(1, 4))):
-            a, b = np.random.default_rng(seed).normal(size=m), float(abs(rng.normal()))
-            model.edits.add(sum(float(x) * v for x, v in zip(a, d if rng.random() < 0.5 else w, strict=True)) <= b)
-
-    found = []
-    for form in ("stated", "extended"):
-        rng = np.random.default_rng(seed)
-        model = mv.fsmulti(data, budget=int(rng.integers(1, m + 1)), C=rng.uniform(2, 20) * n, form=form)
-        edit(model)
-        found.append(fs.solve(model, gap=GAP))
-    assert found[0].status is found[1].status
-    assert found[0].objective == pytest.approx(found[1].objective, rel=1e-4)
 
 
 def test_an_unselected_feature_has_no_weight():
