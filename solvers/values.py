@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from operator import mul
 from typing import Any
 
+import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunct
@@ -51,6 +52,11 @@ def kept(variables: Iterable[Any]) -> Iterator[None]:
     finally:
         with finishing():
             put_back(before)
+
+
+def values_of(variables: Iterable[Any]) -> np.ndarray:
+    """Return the values of variables; a missing value is 0."""
+    return np.array([0.0 if v.value is None else v.value for v in variables], dtype=float)
 
 
 def bounds_of(v: Any) -> tuple[float, float]:

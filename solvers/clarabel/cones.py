@@ -47,9 +47,9 @@ import scipy.sparse as sp
 from scipy.linalg import eigh, lapack
 from scipy.sparse.csgraph import connected_components
 
-from solvers.clarabel.body import Affine, Body, Product, affine
 from solvers.clarabel.rows import BoundProver
 from solvers.errors import ModelError
+from solvers.walker import Affine, Body, Product, affine
 
 _NOTHING = 1e-12  # a sum of squares with at most this right-hand side is 0: Fx + g = 0
 

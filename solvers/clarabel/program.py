@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from solvers.clarabel.body import Affine, Body, affine, stacked
 from solvers.clarabel.cones import ConicRows, apex, conic_rows, objective_parts
 from solvers.clarabel.rows import BoundProver, CompiledRow, ConicModel, Triplets, label
 from solvers.errors import ModelError
+from solvers.walker import Affine, Body, affine, stacked
 
 
 @dataclass(frozen=True)

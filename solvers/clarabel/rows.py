@@ -15,8 +15,8 @@ import pyomo.environ as pyo
 from pyomo.common.numeric_types import native_types
 from pyomo.repn.util import categorize_valid_components
 
-from solvers.clarabel.body import Affine, Body, Inputs, Walker, stacked
 from solvers.errors import ModelError
+from solvers.walker import Affine, Body, Inputs, Walker, stacked
 
 _SUPPORTED = {
     pyo.Block,

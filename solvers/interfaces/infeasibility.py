@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pyomo.environ as pyo
-from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.repn import generate_standard_repn
 
 from solvers.errors import ModelError
@@ -29,15 +28,8 @@ def doubtful(reading: ModelReading) -> bool:
     if reading.stated(pyo.SOSConstraint):
         return False
     for row in reading.rows:
-        body = row.body
-        if type(body) is LinearExpression:
-            coefficients = body.linear_coefs
-        else:
-            repn = generate_standard_repn(body)
-            if not repn.is_linear():
-                return True
-            coefficients = repn.linear_coefs
-        if any(not SMALL <= abs(pyo.value(c)) <= LARGE for c in coefficients if pyo.value(c)):
+        repn = generate_standard_repn(row.body)
+        if not repn.is_linear() or any(not SMALL <= abs(c) <= LARGE for c in repn.linear_coefs if c):
             return True
     return False
 

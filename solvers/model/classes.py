@@ -11,7 +11,6 @@ from pyomo.common.numeric_types import native_numeric_types, native_types
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunction
 
-from solvers.clarabel.body import is_conic
 from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
@@ -19,6 +18,7 @@ from solvers.model.expressions import variables
 from solvers.model.linear import KnownRows, bodies_of, known_of
 from solvers.reading import read
 from solvers.values import value_or_none
+from solvers.walker import is_conic
 
 SMOOTH, NONCONVEX, GENERAL = 2, 3, 4  # quadratic, perhaps convex; quadratic, not convex; other
 

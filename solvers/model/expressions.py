@@ -13,7 +13,6 @@ from pyomo.core.expr.numeric_expr import (
     ProductExpression,
     SumExpression,
 )
-from pyomo.core.expr.numvalue import value
 from pyomo.core.expr.visitor import identify_variables
 from pyomo.repn import generate_standard_repn
 
@@ -93,8 +92,6 @@ def largest_coefficient(expression: Any, *, within_bounds: bool = False) -> floa
     ``within_bounds``: the size of ``c x y`` is c times the larger bound if bounds keep x and y below 1. This is the
     largest factor of an error in x or y, for example in (x / 1e-6)^2 with x up to 1e-6.
     """
-    if type(expression) is LinearExpression:
-        return max((abs(value(c)) for c in expression.linear_coefs), default=0.0)
     repn = generate_standard_repn(expression, compute_values=True, quadratic=True)
     sizes = [abs(c) for c in repn.linear_coefs]
     for c, pair in zip(repn.quadratic_coefs, repn.quadratic_vars, strict=True):

@@ -26,13 +26,13 @@ from pyomo.core.expr.visitor import identify_variables
 from pyomo.repn import generate_standard_repn
 from scipy import sparse
 
-from solvers.clarabel.body import Affine, Body, Product, Walker, affine, stacked
 from solvers.clarabel.cones import expand, is_psd, split_squares
 from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
 from solvers.model.expressions import terms, variables
 from solvers.values import bounds_of
+from solvers.walker import Affine, Body, Product, Walker, affine, stacked
 
 DENSE = 0.2  # share of entries above which a matrix is kept dense
 
@@ -61,18 +61,23 @@ class Quadratic:
         self.right, self.other_shift = self._stacked([p.right for p in body.products])
 
     @classmethod
-    def read(cls, expression: Any, column: Mapping[int, int], size: int) -> Quadratic | None:
+    def read(
+        cls, expression: Any, column: Mapping[int, int], size: int, *, keep_fixed: bool = False
+    ) -> Quadratic | None:
         """Return an expression over ``size`` columns, None if it is not quadratic; ``column``: by the id of a variable.
 
-        Fixed variables and parameters are replaced by their present values.
+        Parameters and fixed variables are replaced by their present values; with ``keep_fixed`` a fixed variable that
+        has a column is a variable.
         """
         walker = Walker()
         try:
-            body, _ = walker.walk(expression, "")
+            body, inputs = walker.walk(expression, "")
         except ModelError:
             return None
         held = walker.variables
-        pinned = np.array([v.fixed for v in held], dtype=bool)
+        if keep_fixed and any(id(v) in column for v, _ in inputs.fixed):
+            return None
+        pinned = np.array([v.fixed and not (keep_fixed and id(v) in column) for v in held], dtype=bool)
         if pinned.any():
             values = np.array([v.value if v.fixed else 0.0 for v in held], dtype=float)
             if not np.all(np.isfinite(values)):
@@ -80,7 +85,8 @@ class Quadratic:
             body = body.substitute(pinned, values)
         if body.quotients:
             return None
-        return cls(body, np.array([-1 if v.fixed else column[id(v)] for v in held], dtype=int), size)
+        place = [-1 if gone else column[id(v)] for v, gone in zip(held, pinned.tolist(), strict=True)]
+        return cls(body, np.array(place, dtype=int), size)
 
     def _stacked(self, lines: Sequence[Affine]) -> tuple[Any, np.ndarray]:
         """Return linear forms as the rows of a matrix over ``columns``, and their constants."""
@@ -129,14 +135,17 @@ class Curve:
     constant: float
 
     @classmethod
-    def of(cls, expression: Any, what: str, variables: Sequence[Any], sign: float = 1.0) -> Curve:
+    def of(
+        cls, expression: Any, what: str, variables: Sequence[Any], sign: float = 1.0, *, keep_fixed: bool = False
+    ) -> Curve:
         """Return ``sign`` times an expression, whose other variables are fixed.
 
+        ``keep_fixed``: True if fixed variables among ``variables`` are not replaced by their values.
         Raises ModelError if it is not quadratic, or not convex; ``what`` is its name in the message.
         """
         column = {id(v): k for k, v in enumerate(variables)}
         size, whole = len(variables), f"Solve the whole model by name: {either(C.MIQCP)}."
-        read = Quadratic.read(expression, column, size)
+        read = Quadratic.read(expression, column, size, keep_fixed=keep_fixed)
         if read is None:
             raise ModelError(f"{what} is neither linear nor quadratic, so there are no cuts for it. {whole}")
         if not read.is_convex(sign):
@@ -186,8 +195,8 @@ SAME = 1e-3  # relative difference of slopes at the nearer of them that counts a
 
 
 def curved_variables(expression: Any) -> Sequence[Any]:
-    """Return the free variables in the nonlinear terms of an expression; a dense row is not walked."""
-    if type(expression) is LinearExpression:
+    """Return the free variables in the nonlinear terms of an expression."""
+    if is_linear(expression):
         return ()
     found: Sequence[Any] = generate_standard_repn(expression, compute_values=True, quadratic=False).nonlinear_vars
     return found

@@ -13,21 +13,19 @@ precision can satisfy the row, and it is rejected.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from pyomo.core.expr.numeric_expr import LinearExpression
-from pyomo.repn import generate_standard_repn
 from scipy import sparse
 
 from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
-from solvers.values import put_back
+from solvers.values import values_of
+from solvers.walker import Affine, Walker, stacked
 
 KNOWN = "known rows of solvers"  # name of an attribute that is not an identifier; clone and pickle copy it
 
@@ -149,36 +147,23 @@ class LinearRows:
         """
         column = {id(v): k for k, v in enumerate(variables)}
         bounds = [(v.value, v.value) if v.fixed else v.bounds for v in variables]
-        coefficients: list[float] = []
-        columns: list[int] = []
-        starts = [0]
-        lower, upper = np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
-        cost, fixed_cost = np.zeros(len(variables)), 0.0
-        constants = np.zeros(len(rows))
+        lower, upper, constants = (np.zeros(len(rows)) for _ in range(3))
         known = [(here, *_read(group, there, column)) for group, here, there in known_among(rows)]
         for here, _, constant_here in known:
             constants[here] = constant_here
         read = {k for here, _, _ in known for k in here}
         walked = [k for k in range(len(rows)) if k not in read]
-        sides: list[Any] = [None] * len(rows)
-        with unfixed(variables):
-            for r in walked:
-                lower_side, body, upper_side = rows[r].to_bounded_expression()  # a new tuple at each call
-                sides[r] = lower_side, upper_side
-                constants[r], pairs = _affine(body, rows[r], column)
-                columns += [column[id(v)] for _, v in pairs]
-                coefficients += [c for c, _ in pairs]
-                starts.append(len(columns))
-            for r, row in enumerate(rows):
-                lo, up = map(pyo.value, sides[r] if sides[r] is not None else (row.lower, row.upper))
-                lower[r] = -np.inf if lo is None else lo - constants[r]
-                upper[r] = np.inf if up is None else up - constants[r]
-            for term in terms:
-                constant, pairs = _affine(term, None, column)
-                fixed_cost += sign * constant
-                for c, v in pairs:
-                    cost[column[id(v)]] += sign * c
-        matrix = sparse.csr_matrix((coefficients, columns, starts), shape=(len(walked), len(variables)))
+        walker, bodies = Walker(), []
+        for r, row in enumerate(rows):
+            if r in read:
+                low, up = row.lower, row.upper
+            else:
+                low, body, up = row.to_bounded_expression()  # a new tuple at each call
+                bodies.append(_affine(walker, body, row, column))
+            lower[r] = -np.inf if low is None else pyo.value(low)
+            upper[r] = np.inf if up is None else pyo.value(up)
+        matrix, constants[walked] = _arrays(walker, bodies, column)
+        costs, cost_constants = _arrays(walker, [_affine(walker, term, None, column) for term in terms], column)
         if known:
             matrix = sparse.vstack([matrix, *(part for _, part, _ in known)], format="csr")
             order = np.concatenate([walked, *(here for here, _, _ in known)]).astype(int)
@@ -188,12 +173,12 @@ class LinearRows:
             list(rows),
             list(variables),
             matrix,
-            lower,
-            upper,
+            lower - constants,
+            upper - constants,
             np.array([-np.inf if lo is None else lo for lo, _ in bounds], dtype=float),
             np.array([np.inf if up is None else up for _, up in bounds], dtype=float),
-            cost,
-            fixed_cost,
+            sign * (costs.T @ np.ones(len(terms))),
+            sign * float(cost_constants.sum()),
         )
 
     def scaled(self) -> LinearRows:
@@ -229,51 +214,44 @@ def _read(known: KnownRows, there: list[int], column: Mapping[int, int]) -> tupl
     rows = known.matrix[np.asarray(there)]
     constants, absent = np.zeros(len(there)), np.flatnonzero(place < 0)
     if len(absent):
-        x = np.array([0.0 if v.value is None else v.value for v in known.variables], dtype=float)
-        constants = np.asarray(rows[:, absent] @ x[absent])
+        constants = np.asarray(rows[:, absent] @ values_of(known.variables)[absent])
         present = np.flatnonzero(place >= 0)
         rows, place = rows[:, present], place[present]
     parts = (rows.data, place[rows.indices], rows.indptr)
     return sparse.csr_matrix(parts, shape=(len(there), len(column))), constants
 
 
-def _affine(expression: Any, row: Any, column: Mapping[int, int]) -> tuple[float, list[tuple[float, Any]]]:
-    """Return constant and terms of the body of a row, or of an objective term if ``row`` is None."""
-    if type(expression) is LinearExpression:  # a dense row of a builder: no walk
-        coefs = (c if type(c) is float else float(pyo.value(c)) for c in expression.linear_coefs)
-        pairs = list(zip(coefs, expression.linear_vars, strict=True))
-        constant = float(pyo.value(expression.constant))
-        if any(id(v) not in column for _, v in pairs):
-            constant += sum(c * v.value for c, v in pairs if id(v) not in column)
-            pairs = [(c, v) for c, v in pairs if id(v) in column]
-        return constant, pairs
-    repn = generate_standard_repn(expression, compute_values=True, quadratic=False)
-    if not repn.is_linear():
-        what = f'Objective term "{expression}"' if row is None else f'Row "{row.name}"'
-        raise ModelError(
-            f"{what} is not linear, and drivers support only linear rows and terms, except for declared couplings. "
-            f"Solve the whole model by name: {either(C.MIQCP)}."
-        )
-    return float(repn.constant), [(float(c), v) for c, v in zip(repn.linear_coefs, repn.linear_vars, strict=True)]
+def _affine(walker: Walker, expression: Any, row: Any, column: Mapping[int, int]) -> Affine:
+    """Return the linear form of the body of a row, or of an objective term if ``row`` is None.
 
-
-@contextmanager
-def unfixed(variables: Sequence[Any]) -> Iterator[None]:
-    """Unfix variables in the block, because Pyomo adds a fixed variable to the constant and loses its column.
-
-    Pyomo evaluates (0 x)^2 at the values of the variables; a missing value is replaced by 0 in the block.
+    A factor that is a fixed variable without a column is a constant. Raises ModelError if the expression is not linear.
     """
-    fixed = [v for v in variables if v.fixed]
-    unknown = [v for v in variables if v.value is None]
-    for v in fixed:
-        v.unfix()
-    put_back((v, 0.0) for v in unknown)
     try:
-        yield
-    finally:
-        put_back((v, None) for v in unknown)
-        for v in fixed:
-            v.fix()
+        body, inputs = walker.walk(expression, "")
+        if not body.is_linear and not body.quotients:
+            absent = np.array([id(v) not in column for v in walker.variables], dtype=bool)
+            body = body.substitute(absent, values_of(walker.variables))
+        if body.is_linear and not any(id(v) in column for v, _ in inputs.fixed):
+            return body.linear
+    except ModelError:
+        pass
+    what = f'Objective term "{expression}"' if row is None else f'Row "{row.name}"'
+    raise ModelError(
+        f"{what} is not linear, and drivers support only linear rows and terms, except for declared couplings. "
+        f"Solve the whole model by name: {either(C.MIQCP)}."
+    )
+
+
+def _arrays(walker: Walker, lines: Sequence[Affine], column: Mapping[int, int]) -> tuple[Any, np.ndarray]:
+    """Return linear forms as the rows of a matrix over the columns, and constants, which include other variables."""
+    index, cols, coefs, constants = stacked(lines)
+    place = np.array([column.get(id(v), -1) for v in walker.variables], dtype=int)[cols]
+    absent = place < 0
+    if absent.any():
+        values = coefs[absent] * values_of(walker.variables)[cols[absent]]
+        constants += np.bincount(index[absent], values, len(lines))
+        index, place, coefs = index[~absent], place[~absent], coefs[~absent]
+    return sparse.csr_matrix((coefs, (index, place)), shape=(len(lines), len(column))), constants
 
 
 SMALL, LARGE = 1e-4, 1e7

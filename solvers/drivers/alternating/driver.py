@@ -56,7 +56,7 @@ from solvers.drivers.alternating.problems import (
     LinearBlock,
     Step,
     clash,
-    is_linear,
+    is_linear_program,
     rest_holds,
     together,
 )
@@ -173,7 +173,7 @@ class Alternating(Driver):
             words = replace(words, own=dict(block.options or {}))
         elif block.options:
             lp_solver = None
-        if lp_solver is not None and is_linear(part, objective):
+        if lp_solver is not None and is_linear_program(part, objective):
             try:
                 return LinearBlock(self.model, part, self.partition, objective, lp_solver, words)
             except ModelError as error:  # a row that is linear only while the other variables are fixed

@@ -62,7 +62,7 @@ from solvers.model.expressions import variables
 from solvers.model.linear import LinearRows
 from solvers.options import Config
 from solvers.result import ROUNDING, SolutionStatus, StopReason
-from solvers.values import fixed, kept, put_back
+from solvers.values import fixed, kept, put_back, values_of
 
 FloatArray = NDArray[np.float64]
 
@@ -201,7 +201,7 @@ class OracleDescent(Driver):
         """Run the algorithm and write the closing message; the numbers in comments are its steps."""
         if np.any(self.lower > self.upper):
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
-        given = np.array([0.0 if v.value is None else v.value for v in self.variables], dtype=float)
+        given = values_of(self.variables)
         x = self._within(given)
         if x is None:
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE

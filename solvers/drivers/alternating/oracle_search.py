@@ -39,7 +39,7 @@ from solvers.model.conflict import clashing_rows
 from solvers.model.expressions import variables
 from solvers.result import SolutionStatus, StopReason
 from solvers.values import kept as values_kept
-from solvers.values import put_back
+from solvers.values import put_back, values_of
 
 LAST = 1.0  # s, at least, for a first selection after the time limit: without one there is no result
 SCREENED = 20  # exchanges that are evaluated without a descent, at each choice
@@ -130,7 +130,7 @@ class OracleSearch(OracleDescent):
         lower, upper = self._box
         if np.any(lower > upper):
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
-        given = np.clip([0.0 if v.value is None else v.value for v in self.variables], lower, upper)
+        given = np.clip(values_of(self.variables), lower, upper)
         try:
             stop, status = self._search(given)
             if stop is not StopReason.INTERRUPTED:

@@ -30,7 +30,7 @@ from solvers.lp.pyomo import linear_program
 from solvers.model.classes import has_integers, needs, violation
 from solvers.model.conflict import clashing_rows
 from solvers.model.expressions import variables
-from solvers.model.function import SmoothFunction
+from solvers.model.function import SmoothFunction, is_linear
 from solvers.model.linear import LinearRows
 from solvers.result import FEASIBLE, HOPELESS, SolutionStatus, StopReason
 from solvers.values import bounds_of, fixed, put_back
@@ -274,7 +274,7 @@ class GeneralBlock(BlockProblem):
         return violation(self._view)
 
 
-def is_linear(part: Part, objective: SmoothFunction) -> bool:
+def is_linear_program(part: Part, objective: SmoothFunction) -> bool:
     """Return True if a block's problem is one LP whose rows keep their numbers."""
     if any(not v.is_continuous() for v in part.variables):
         return False
@@ -283,8 +283,7 @@ def is_linear(part: Part, objective: SmoothFunction) -> bool:
     mine = {id(v) for v in part.variables}
     outside = [v for v in variables(objective.rest) if id(v) not in mine and not v.fixed]
     with fixed([(v, GENERIC) for v in {id(v): v for v in outside}.values()]):
-        degree = objective.rest.polynomial_degree()
-    return degree is not None and degree <= 1
+        return is_linear(objective.rest)
 
 
 def _tidy(v: Any) -> float:

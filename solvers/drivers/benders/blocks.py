@@ -156,8 +156,7 @@ class Curves:
             found.linear_rows.append(linear)
             curved: list[Any] = []
             for term in block.terms:
-                flat = not hasattr(term, "polynomial_degree") or is_linear(term)
-                (found.terms if flat else curved).append(term)
+                (found.terms if is_linear(term) else curved).append(term)
             if curved:
                 found._add_terms(b, curved, parts, place, assume_convex)
         return found

@@ -170,8 +170,7 @@ def _part(parts: SplitModel, block: SubBlock) -> SplitPart:
         cuts = "the builder's, from multipliers"
     else:
         rows = (row.body for row in (*block.rows, *block.coupling))
-        terms = (term for term in block.terms if hasattr(term, "polynomial_degree"))
-        flat = all(map(is_linear, (*rows, *terms)))
+        flat = all(map(is_linear, (*rows, *block.terms)))
         cuts = "multipliers of its linear program" if flat else "multipliers of a linear program over tangents"
     return SplitPart(
         _names(block.variables),

@@ -23,7 +23,7 @@ from solvers.drivers.benders.split import SplitModel
 from solvers.facts.structure import Cut
 from solvers.model.function import is_linear
 from solvers.model.linear import LinearRows, power_of_two
-from solvers.values import bounds_of, give_values
+from solvers.values import bounds_of, give_values, values_of
 
 IN_SCALE = (10.0, 1e5)  # range of objectives that suits absolute tolerances of 1e-6
 REDUCED_COSTS = 1e-9  # tolerance of reduced costs in solvers with ``tight_options``
@@ -74,7 +74,7 @@ class Master:
         Raises ModelError with the name of a row that no units make solvable.
         """
         rows, model = list(self.parts.master_rows), self.model
-        linear = [k for k, row in enumerate(rows) if row.body.polynomial_degree() in (0, 1)]
+        linear = [k for k, row in enumerate(rows) if is_linear(row.body)]
         unscaled = LinearRows.of([rows[k] for k in linear], self.parts.master_variables, [], 1.0)
         scaled = unscaled.scaled()
         model.scaled = pyo.Constraint(pyo.Any, doc="the user's rows in other units")
@@ -143,8 +143,7 @@ class Master:
     def linear(self) -> bool:
         """Whether the rows and costs of the master are linear."""
         parts = self.parts
-        bodies = [*(row.body for row in parts.master_rows), *parts.master_terms]
-        return all(is_linear(body) for body in bodies if hasattr(body, "polynomial_degree"))
+        return all(map(is_linear, [*(row.body for row in parts.master_rows), *parts.master_terms]))
 
     def cost(self) -> float:
         """Return the master's own objective terms at the values on the model."""
@@ -192,7 +191,7 @@ class Master:
         """
         held = [v for v, c in zip(self.point_variables, cut.coefficients, strict=True) if c]
         if all(v.is_binary() and v.value is not None for v in held):
-            cut = cut.tightened(np.array([0.0 if v.value is None else v.value for v in self.point_variables]))
+            cut = cut.tightened(values_of(self.point_variables))
         return self._add(cut, None)
 
     def _add(self, cut: Cut, bounded: Any) -> Any:

@@ -38,7 +38,7 @@ from solvers.facts.structure import EditedSub, Inexpressible, Structure
 from solvers.model.classes import single_objective
 from solvers.model.expressions import terms, variables
 from solvers.model.function import Curve, is_linear
-from solvers.model.linear import LinearRows, unfixed
+from solvers.model.linear import LinearRows
 from solvers.reading import ModelReading, read
 
 
@@ -355,8 +355,8 @@ def _read(parts: SplitModel) -> EditedSub:
     variables, complicating = structure.variables(), structure.complicating
     try:
         rows = LinearRows.of(others, [*variables, *complicating], [], parts.sign)
-        with unfixed(variables):
-            cost = Curve.of(pyo.quicksum(parts.subproblem_terms), "the objective", variables, parts.sign)
+        objective = pyo.quicksum(parts.subproblem_terms)
+        cost = Curve.of(objective, "the objective", variables, parts.sign, keep_fixed=True)
     except ModelError:
         raise Inexpressible("the objective, which is not convex quadratic") from None
     return EditedSub(variables, complicating, kept, rows, cost, list(parts.edits))

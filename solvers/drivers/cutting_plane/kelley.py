@@ -47,7 +47,7 @@ from solvers.model.conflict import clashing_rows
 from solvers.model.function import SmoothFunction
 from solvers.options import Config, SolverObject
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
-from solvers.values import bounds_of, put_back
+from solvers.values import bounds_of, put_back, values_of
 
 BOXES = [1e2, 1e4, 1e6]
 IN_BOX = 20  # rounds in one box, plus two for each column
@@ -211,7 +211,7 @@ class CuttingPlane(Driver):
 
     def _start(self) -> None:
         """Linearise at the model's values, moved within the bounds (0)."""
-        x = np.array([0.0 if v.value is None else v.value for v in self.parts.variables], dtype=float)
+        x = values_of(self.parts.variables)
         x = np.clip(x, self.parts.linear.x_lower, self.parts.linear.x_upper)
         cuts = [self.lp.over_columns([g.cut(x)]) for g in self.parts.convex if self._defined(g, x)]
         if self.facts is not None:

@@ -45,7 +45,7 @@ from solvers.interfaces.spec import describe
 from solvers.model.classes import has_integers, needs, single_objective
 from solvers.options import Config, SolverObject
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
-from solvers.values import fixed, put_back
+from solvers.values import fixed, put_back, values_of
 
 AHEAD = 0.1  # position of the second separation point between the best point and x
 MISSED = 1e-8  # tolerance of a row, relative to its side or to 1
@@ -199,7 +199,7 @@ class RowGeneration(Driver):
 
     def _points(self) -> Iterator[np.ndarray]:
         """Yield the point on the model, and a point between the best point and this one."""
-        here = np.array([0.0 if v.value is None else v.value for v in self.visible], dtype=float)
+        here = values_of(self.visible)
         yield here
         if self._best_point is not None:
             yield self._best_point + AHEAD * (here - self._best_point)

@@ -9,12 +9,12 @@ import solvers
 from cutting_planes import Norm, brackets
 from model_state import state
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
-from solvers.clarabel.body import Walker
 from solvers.facts.separable import Separable
 from solvers.interfaces.registry import SOLVERS
 from solvers.interfaces.runner import SolveOptions
 from solvers.lp.highs import HighsLP, LpStatus
 from solvers.lp.pyomo import PyomoLP
+from solvers.walker import Walker
 
 LP_SOLVERS = ["highs", "clarabel", "gurobi", "glpk"]
 INF = np.inf
