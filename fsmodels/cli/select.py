@@ -19,6 +19,7 @@ from fsmodels.insight.certify import Certified, certify
 from fsmodels.selection import report
 from fsmodels.selection.catalogue import MODELS, find
 from fsmodels.selection.report import has_kernel_weights
+from fsmodels.selection.request import Request
 from fsmodels.selection.resampling import Resample, held_out_part
 from fsmodels.selection.rows import KEYWORDS
 from fsmodels.selection.select import select
@@ -136,7 +137,7 @@ def _held_out_error(task: Task, part: Resample | None, found: Selection) -> Cros
         words["time_limit"] = EACH_LIMIT
     try:
         with progress.shown(task.shows):
-            return over_folds(task.data, args.model, words, _folds(args))
+            return over_folds(Request.of(task.data, args.model, **words), _folds(args))
     except ModelError as error:
         complain("Note", f"there is no held-out error. {error}")
     except KeyboardInterrupt:

@@ -20,16 +20,14 @@ import numpy as np
 import pandas as pd
 
 from fsmodels.checks import choice, each_once, renamed, switch
-from fsmodels.datasets.checks import apply_scaling
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.evaluation.cross_validate import CrossValidated, cross_validated
-from fsmodels.evaluation.folds import FoldRun, Folds, Method, data_and_arguments, standard_error
-from fsmodels.selection.catalogue import find
+from fsmodels.evaluation.folds import FoldRun, Folds, check_repeatable, standard_error
 from fsmodels.selection.curve import RULES, point_of, point_text
 from fsmodels.selection.report import BaseAnswer
+from fsmodels.selection.request import Request
 from fsmodels.selection.resampling import Resample, folds_of
-from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.text import iterable, listed, short
 from solvers import interrupt
@@ -191,15 +189,14 @@ def choose(
     switch("nested", nested, "the error of the procedure by outer folds")
     if not nested and (not isinstance(repeats, int | np.integer) or repeats != 1):
         raise ParameterError("repeats: nested=False has no outer folds to repeat. Leave repeats out.")
-    find(model)
-    raw, given = data_and_arguments("choose", data, arguments)
-    name = "inner"
+    check_repeatable("choose", arguments)
+    request, name = Request.of(data, model, **arguments), "inner"
     if inner is None:
         inner, name = (cv if isinstance(cv, int | np.integer) else 5), "cv"
-    points, folds = _points(over, given), Folds(cv, repeats, seed, n_jobs, memory)
-    grid = _Grid(points, [Method(model, {**given, **point}) for point in points], rule, folds)
-    own = folds_of(raw, inner, seed, name)
-    outer = folds.parts(raw) if nested else []
+    points, folds, bare = _points(over, request), Folds(cv, repeats, seed, n_jobs, memory), request.without_samples
+    grid = _Grid(points, [bare.changed(**point) for point in points], rule, folds)
+    own = folds_of(request.data, inner, seed, name)
+    outer = folds.parts(request.data) if nested else []
     within = [
         [replace(part, methods=one.methods) for part in folds_of(one.learn, inner, seed, name)] for one in outer
     ]  # folds that are too small for inner folds raise an error before the choice, not after it
@@ -210,26 +207,26 @@ def choose(
         frame = grid.errors(rows)
         values = points[_chosen(frame)]
         with own_clock(), watching.doing("all samples"):
-            found = select(apply_scaling(raw, given.get("scale")), model, **{**given, **values})
+            found = request.changed(**values).solve()
         numbers = isinstance(inner, int | np.integer) and isinstance(cv, int | np.integer)
         same = numbers and inner == cv and repeats == 1
         evaluated = grid.nested(outer, within, rows if same else None) if nested and not interrupt.pressed() else []
-    whole = cross_validated(model, raw, given, evaluated, folds) if any(evaluated) else None
+    whole = cross_validated(request, evaluated, folds) if any(evaluated) else None
     return Chosen(values, found, frame, whole, rule)
 
 
 @dataclass(frozen=True)
 class _Grid:
-    """Points of a grid, the method of each, and the folds on which they are compared."""
+    """Points of a grid, the request of each, and the folds on which they are compared."""
 
     points: list[Point]
-    methods: list[Method]
+    requests: list[Request]
     rule: str
     folds: Folds
 
     def rows(self, parts: list[Resample]) -> list[Row]:
         """Return the rows of all points on each part in turn."""
-        return self.folds.rows([FoldRun(method, part) for part in parts for method in self.methods], "run")
+        return self.folds.rows([FoldRun(request, part) for part in parts for request in self.requests], "run")
 
     def errors(self, rows: list[Row]) -> pd.DataFrame:
         """Return mean error, standard error and number of features of each point, and the choice.
@@ -274,7 +271,7 @@ class _Grid:
             found = [known[k * count + at] for k, at in chosen.items()]
         elif chosen and not interrupt.pressed():
             with suppress(KeyboardInterrupt):
-                found = self.folds.rows([FoldRun(self.methods[at], outer[k]) for k, at in chosen.items()], "run")
+                found = self.folds.rows([FoldRun(self.requests[at], outer[k]) for k, at in chosen.items()], "run")
         for (k, at), row in zip(chosen.items(), found, strict=False):
             rows[k] = None if row is None else {**row, "chosen": self.points[at]}
         return rows
@@ -285,7 +282,7 @@ def _chosen(errors: pd.DataFrame) -> int:
     return int(np.flatnonzero(errors["chosen"])[0])
 
 
-def _points(over: Any, arguments: Mapping[str, Any]) -> list[Point]:
+def _points(over: Any, request: Request) -> list[Point]:
     """Return the points of the grid. Raises ParameterError: there is none, or a parameter is given twice."""
     example = 'over={"max_features": [1, 2, 5]}'
     if not isinstance(over, Mapping) or not over:
@@ -295,6 +292,6 @@ def _points(over: Any, arguments: Mapping[str, Any]) -> list[Point]:
         if not iterable(values) or isinstance(values, str | Mapping):
             raise ParameterError(f"over: {name} is {short(repr(values))}: give several values, {example}.")
         grid[str(name)] = each_once(f"over: {name}", list(values))
-    if twice := [name for name in grid if name in arguments]:
+    if twice := [name for name in grid if name in request.arguments]:
         raise ParameterError(f"{listed(twice)} is given twice, in over and as a parameter: keep one.")
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]

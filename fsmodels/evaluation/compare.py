@@ -30,8 +30,7 @@ from fsmodels.evaluation.folds import (
     MEASURES,
     FoldRun,
     Folds,
-    Method,
-    data_and_arguments,
+    check_repeatable,
     incidence,
     standard_error,
 )
@@ -43,7 +42,7 @@ from fsmodels.selection.catalogue import find
 from fsmodels.selection.outcome import FSP_SECONDS
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.selection.report import BaseAnswer, boundary_note, percent
-from fsmodels.selection.resampling import Resample
+from fsmodels.selection.request import WEIGHTS, Request, is_default
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.text import iterable, listed, short, shown
@@ -75,8 +74,8 @@ SHORT = {
 
 
 @dataclass(frozen=True)
-class Candidate(Method):
-    """A method of a comparison.
+class Candidate(FoldRun):
+    """A request of a comparison on a part of the samples.
 
     ``tuned``: parameters that each fold adjusts to the ``budget`` of features. ``C``: for ``fsp_objective``.
     """
@@ -87,22 +86,13 @@ class Candidate(Method):
 
     keeps_errors: ClassVar[bool] = True
 
-    @property
-    def settings(self) -> str:
-        """The parameters as text."""
-        given = [f"{name}={short(str(value))}" for name, value in self.arguments.items() if name in PARAMETERS]
-        if self.tuned:
-            many = f"{self.budget} feature{'' if self.budget == 1 else 's'}"
-            given.append(f"{' = '.join(self.tuned)} tuned in each fold until at most {many} are selected")
-        return ", ".join(given) or "nothing"
-
-    def select(self, part: Resample) -> tuple[Selection, dict[str, Any]]:
+    def select(self) -> tuple[Selection, dict[str, Any]]:
         """Select within the budget; return also the fsp-m objective of the features and the error of their SVM."""
         if self.tuned and self.budget is not None:
-            found, more = tune(part.train, self.model, self.arguments, self.budget)
+            found, more = tune(self.request.on(self.part.train), self.budget)
         else:
-            found, more = super().select(part)
-        names, held_out = found.selected, part.held_out
+            found, more = super().select()
+        names, held_out = found.selected, self.part.held_out
         more |= {"fsp_objective": None, "fsp_error": None}
         if not found.has_solution:
             return found, more
@@ -115,23 +105,23 @@ class Candidate(Method):
         return found, more
 
 
-def tune(data: Dataset, model: str, arguments: Mapping[str, Any], budget: int) -> tuple[Selection, dict[str, Any]]:
+def tune(request: Request, budget: int) -> tuple[Selection, dict[str, Any]]:
     """Return the selection at the loosest value that meets the budget, with this value and the seconds of the search.
 
     If no value meets the budget, the tightest is used. Each solve has an equal share of the time limit.
     """
-    ladder = find(model).tuning_grid
+    ladder = request.spec.tuning_grid
     assert ladder is not None
     names, values_of = ladder
-    values = [float(f"{value:.4g}") for value in values_of(data, arguments.get("C", 1.0))]
-    limit = arguments.get("time_limit")
+    values = [float(f"{value:.4g}") for value in values_of(request.data, request.parameters.get("C", 1.0))]
+    limit = request.options.get("time_limit")
     share = {} if limit is None else {"time_limit": limit / (math.ceil(math.log2(GRID_SIZE)) + 1)}
     solved: dict[int, Selection] = {}
 
     def at(place: int) -> Selection:
         if place not in solved:
             with own_clock():
-                solved[place] = select(data, model, **{**arguments, **dict.fromkeys(names, values[place]), **share})
+                solved[place] = request.changed(**dict.fromkeys(names, values[place]), **share).solve()
         return solved[place]
 
     low, high = 0, GRID_SIZE - 1
@@ -146,9 +136,14 @@ def tune(data: Dataset, model: str, arguments: Mapping[str, Any], budget: int) -
 
 
 def candidates(
-    models: Iterable[str] | Mapping[str, Mapping[str, Any]], common: Mapping[str, Any], budget: int | None, C: float
-) -> dict[str, Candidate]:
-    """Return the candidates by name, with the common parameters that each model uses.
+    models: Iterable[str] | Mapping[str, Mapping[str, Any]],
+    common: Mapping[str, Any],
+    budget: int | None,
+    bare: Dataset,
+) -> dict[str, tuple[Request, tuple[str, ...]]]:
+    """Return a request for each name, with the common parameters that its model uses, and the parameters to tune.
+
+    ``bare``: the data without samples.
 
     Raises ParameterError: fewer than two models, an unknown one, a name twice, or a parameter that no model uses.
     """
@@ -165,7 +160,7 @@ def candidates(
         raise ParameterError(f"models names {listed(names)}: give each once, or a mapping of names to parameters.")
     if len(names) < 2:
         raise ParameterError(f"compare needs at least two models and got {listed(names) or 'none'}.")
-    made: dict[str, Candidate] = {}
+    made: dict[str, tuple[Request, tuple[str, ...]]] = {}
     taken: set[str] = set()
     for name in names:
         arguments = dict(own.get(name, {}))
@@ -177,10 +172,19 @@ def candidates(
         if budget is not None and not tuned and "max_features" in spec.parameters:
             given["max_features"] = budget
         given = {word: value for word, value in given.items() if word not in tuned}
-        made[name] = Candidate(spec.name, given | arguments, tuned, budget, C)
+        made[name] = Request(bare, spec).changed(**given | arguments), tuned
     if lost := [word for word in common if word not in taken]:
         raise ParameterError(f"compare: none of {listed(names)} uses {listed(lost)}: leave it out.")
     return made
+
+
+def _settings(request: Request, tuned: tuple[str, ...], budget: int | None) -> str:
+    """Return the parameters of a candidate as text."""
+    given = [f"{name}={short(str(value))}" for name, value in request.arguments.items() if name in PARAMETERS]
+    if tuned:
+        many = f"{budget} feature{'' if budget == 1 else 's'}"
+        given.append(f"{' = '.join(tuned)} tuned in each fold until at most {many} are selected")
+    return ", ".join(given) or "nothing"
 
 
 def _takes(spec: ModelSpec, word: str) -> bool:
@@ -424,23 +428,28 @@ def compare_on(
     C: float = 1.0,
 ) -> Comparison:
     """Compare models on folds; ``arguments`` are parameters of ``select`` and may contain the seed of the solvers."""
-    raw, given = data_and_arguments("compare", data, arguments)
+    check_repeatable("compare", arguments)
+    of_samples = {name: arguments[name] for name in ("sample_weight", "class_weight", "fair") if name in arguments}
+    whole = Request.of(data, **of_samples)
+    raw, common = whole.data, {**arguments, **whole.rows}
     if max_features is not None:
         max_features = feature_count(max_features, raw.n_features)
     C = positive("C", C, C_MEANING)
-    methods = candidates(models, {"C": C, **given}, max_features, C)
+    common = {name: value for name, value in common.items() if not is_default(name, value) and name not in WEIGHTS}
+    methods = candidates(models, {"C": C, **common}, max_features, whole.without_samples.data)
     parts = folds.parts(raw)
     # Fold by fold, so that after Ctrl-C all models have about the same number of folds.
-    rows = folds.rows([FoldRun(method, part) for part in parts for method in methods.values()], "run")
+    runs = [Candidate(request, part, tuned, max_features, C) for part in parts for request, tuned in methods.values()]
+    rows = folds.rows(runs, "run")
     size = len(parts) // folds.repeats
     places = [(name, k // size + 1, k % size + 1) for k in range(len(parts)) for name in methods]
-    runs = pd.DataFrame(
+    frame = pd.DataFrame(
         [
             {"method": name, "repeat": repeat, "fold": fold, **dict.fromkeys((*MEASURES, *COLUMNS)), **row}
             for (name, repeat, fold), row in zip(places, rows, strict=True)
             if row is not None
         ]
     )
-    runs["selected"] = runs["selected"].astype(object).where(runs["selected"].notna(), None)
-    settings = {name: method.settings for name, method in methods.items()}
-    return Comparison(raw, settings, runs, max_features, C, size, len(rows), folds.note)
+    frame["selected"] = frame["selected"].astype(object).where(frame["selected"].notna(), None)
+    settings = {name: _settings(*method, max_features) for name, method in methods.items()}
+    return Comparison(raw, settings, frame, max_features, C, size, len(rows), folds.note)

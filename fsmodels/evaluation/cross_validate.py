@@ -13,7 +13,6 @@ estimate does not exist (Bengio, Grandvalet 2004, JMLR 5).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,15 +27,14 @@ from fsmodels.evaluation.folds import (
     MEASURES,
     FoldRun,
     Folds,
-    Method,
-    data_and_arguments,
+    check_repeatable,
     incidence,
     limitations,
     standard_error,
 )
 from fsmodels.evaluation.stability import stability_index
-from fsmodels.selection.catalogue import find
 from fsmodels.selection.report import BaseAnswer, boundary_note, percent
+from fsmodels.selection.request import Request
 from fsmodels.text import listed
 from solvers import interrupt
 from solvers import progress as watching
@@ -246,21 +244,17 @@ def cross_validate(
     0.067, standard error 0.022
     """
     with interrupt.run(cancel), watching.shown(progress):
-        return over_folds(data, model, arguments, Folds(cv, repeats, seed, n_jobs, memory))
+        check_repeatable("cross_validate", arguments)
+        return over_folds(Request.of(data, model, **arguments), Folds(cv, repeats, seed, n_jobs, memory))
 
 
-def over_folds(data: Dataset, model: str, arguments: Mapping[str, Any], folds: Folds) -> CrossValidated:
-    """Cross-validate a model; ``arguments`` are parameters of ``select`` and may contain the seed of the solver."""
-    find(model)
-    raw, given = data_and_arguments("cross_validate", data, arguments)
-    parts = folds.parts(raw)
-    rows = folds.rows([FoldRun(Method(model, given), part) for part in parts])
-    return cross_validated(model, raw, given, rows, folds)
+def over_folds(request: Request, folds: Folds) -> CrossValidated:
+    """Cross-validate a request, which may contain the seed of the solver."""
+    bare = request.without_samples
+    return cross_validated(request, folds.rows([FoldRun(bare, part) for part in folds.parts(request.data)]), folds)
 
 
-def cross_validated(
-    model: str, data: Dataset, arguments: dict[str, Any], rows: list[dict[str, Any] | None], folds: Folds
-) -> CrossValidated:
+def cross_validated(request: Request, rows: list[dict[str, Any] | None], folds: Folds) -> CrossValidated:
     """Combine the rows of the folds, of which some may be missing. Raises ModelError: no fold has a solution."""
     size = len(rows) // folds.repeats
     runs = pd.DataFrame(
@@ -271,8 +265,9 @@ def cross_validated(
         raise ModelError(f"No fold has a solution: {next(iter(runs['message']), '') or 'give more time (time_limit=)'}")
     index, interval = None, None
     if len(selected) > 1:
-        index, interval = stability_index(incidence(selected, data.features))
-    return CrossValidated(model, data, arguments, runs, index, interval, size, len(rows), folds.note)
+        index, interval = stability_index(incidence(selected, request.data.features))
+    words = request.arguments if request.scale is None else {**request.arguments, "scale": request.scale}
+    return CrossValidated(request.spec.name, request.data, words, runs, index, interval, size, len(rows), folds.note)
 
 
 def error_in_words(error: float, se: float | None) -> str:

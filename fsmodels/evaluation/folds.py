@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter, methodcaller
@@ -27,11 +27,10 @@ from fsmodels.checks import whole
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.splitting import check_seed
 from fsmodels.errors import Error, NoSelection, ParameterError
-from fsmodels.selection import request
 from fsmodels.selection.catalogue import find
 from fsmodels.selection.report import BaseAnswer, as_json, boundary_note, percent
+from fsmodels.selection.request import Request
 from fsmodels.selection.resampling import Resample, folds_of
-from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.workers import each
 from fsmodels.text import listed
@@ -55,39 +54,36 @@ SINGLE = ("validation", "choose_by", "progress", "callback", "memory")  # parame
 
 
 @dataclass(frozen=True)
-class Method:
-    """A model and its parameters, which are applied to parts of the samples."""
+class FoldRun:
+    """A request on a part of the samples; the data of the request are replaced by the training samples."""
 
-    model: str
-    arguments: dict[str, Any]
+    request: Request
+    part: Resample
 
     keeps_errors: ClassVar[bool] = False  # an error is a row of the table, and the other runs continue
 
-    def select(self, part: Resample) -> tuple[Selection, dict[str, Any]]:
-        """Select on the training samples of a part, which are scaled; return the selection and further columns."""
+    def select(self) -> tuple[Selection, dict[str, Any]]:
+        """Select on the training samples, which are scaled; return the selection and further columns."""
         with own_clock():
-            return select(part.train, self.model, **self.arguments), {}
+            return self.request.on(self.part.train).solve(), {}
 
-
-@dataclass(frozen=True)
-class FoldRun:
-    """A method on a part of the samples."""
-
-    method: Method
-    part: Resample
+    @property
+    def model(self) -> str:
+        """The name of the model."""
+        return self.request.spec.name
 
     def run(self) -> dict[str, Any]:
         """Return the row of the run as plain values, for workers and the memory."""
         try:
             try:
-                found, more = self.method.select(self.part)
+                found, more = self.select()
             except NoSelection as error:
                 if error.selection is None:
                     raise
                 found, more = replace(error.selection, message=str(error)), {}
             return {**row_of(found, self.part), **more}
         except Exception as error:
-            if not self.method.keeps_errors:
+            if not self.keeps_errors:
                 raise
             return {FAILED: str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"}
 
@@ -132,16 +128,11 @@ def measured(found: Selection, held_out: Dataset | None) -> dict[str, Any]:
     }
 
 
-def data_and_arguments(function: str, data: Dataset, arguments: Mapping[str, Any]) -> tuple[Dataset, dict[str, Any]]:
-    """Return the data with the groups of ``fair`` aside, and parameters of ``select`` that can be used repeatedly.
-
-    Raises ParameterError: a parameter that has no meaning in many runs.
-    """
+def check_repeatable(function: str, arguments: Iterable[str]) -> None:
+    """Raise ParameterError for a parameter of ``select`` that has no meaning in many runs."""
     for word in SINGLE:
         if word in arguments:
             raise ParameterError(f"{function} does not take {word}, a parameter of a single run: leave it out.")
-    data, kept = request.data_and_arguments(data, arguments)
-    return data, {name: value for name, value in kept.items() if not request.is_default(name, value)}
 
 
 class Folds:
@@ -201,7 +192,7 @@ class Folds:
             elif row.get("stop_reason") != StopReason.INTERRUPTED.value:
                 rows[k] = self._finished(keys[k], as_json(row))
 
-        each(methodcaller("run"), [runs[k] for k in missing], self.n_jobs, done, what, attrgetter("method.model"))
+        each(methodcaller("run"), [runs[k] for k in missing], self.n_jobs, done, what, attrgetter("model"))
         if rows and not any(row is not None for row in rows):
             raise KeyboardInterrupt
         return rows

@@ -34,10 +34,10 @@ from numpy.typing import ArrayLike
 from fsmodels.checks import share
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ModelError, ParameterError
-from fsmodels.evaluation.folds import FoldRun, Folds, Method, data_and_arguments, limitations
+from fsmodels.evaluation.folds import FoldRun, Folds, check_repeatable, limitations
 from fsmodels.selection.report import BaseAnswer
-from fsmodels.selection.resampling import Resample, bootstraps_of, folds_of
-from fsmodels.selection.select import select
+from fsmodels.selection.request import Request
+from fsmodels.selection.resampling import bootstraps_of, folds_of
 from fsmodels.selection.selection import Selection
 from fsmodels.text import listed
 from solvers import StopReason
@@ -154,11 +154,11 @@ class Stability(BaseAnswer):
 
 
 @dataclass(frozen=True)
-class _WithWeights(Method):
-    """A method whose rows contain the weights of the selected features."""
+class _WithWeights(FoldRun):
+    """A run whose row contains the weights of the selected features."""
 
-    def select(self, part: Resample) -> tuple[Selection, dict[str, Any]]:
-        found, _ = super().select(part)
+    def select(self) -> tuple[Selection, dict[str, Any]]:
+        found, _ = super().select()
         return found, {"weights": {name: found.weights.get(name, 0.0) for name in found.selected}}
 
 
@@ -223,20 +223,20 @@ def stability(
     if folds is not None and bootstraps is not None:
         raise ParameterError("stability: give folds or bootstraps, not both.")
     level = share("level", level, "the level of the interval, such as 0.95", open_below=True)
-    data, arguments = data_and_arguments("stability", data, {"fair": fair, "scale": scale, **arguments})
+    check_repeatable("stability", arguments)
+    request = Request.of(data, model, fair=fair, scale=scale, **arguments)
+    data, bare = request.data, request.without_samples
     if folds is not None:
         parts, way = folds_of(data, folds, seed), "runs that each leave a fold out"
     else:
         parts, way = bootstraps_of(data, BOOTSTRAPS if bootstraps is None else bootstraps, seed), "bootstrap samples"
     with watching.shown(progress):
         with own_clock(), watching.doing("all samples"):
-            found = select(data, model, **arguments)
+            found = request.solve()
         rows: list[dict[str, Any] | None] = []
         if found.stop_reason is not StopReason.INTERRUPTED:
             with suppress(KeyboardInterrupt) if found.has_solution else nullcontext():  # no run was finished
-                rows = Folds(n_jobs=n_jobs).rows(
-                    [FoldRun(_WithWeights(model, arguments), part) for part in parts], "run"
-                )
+                rows = Folds(n_jobs=n_jobs).rows([_WithWeights(bare, part) for part in parts], "run")
         elif not found.has_solution:
             raise KeyboardInterrupt
     finished = [row for row in rows if row is not None]

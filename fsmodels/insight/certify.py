@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from fsmodels.checks import positive
-from fsmodels.datasets.checks import apply_scaling
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.insight.what_if import ProvenAnswer, about, at_most, bounded, clock_of, share_of
 from fsmodels.selection.catalogue import find
 from fsmodels.selection.report import number
-from fsmodels.selection.request import data_and_arguments, driver_options
+from fsmodels.selection.request import Request, driver_options
 from fsmodels.selection.rows import accepts_rows
-from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.text import as_names, check_known_features, listed
 from solvers import StopReason, interrupt
@@ -188,13 +186,13 @@ def certify(
     if "callback" in given:
         raise ParameterError("callback is used by certify itself: leave it out.")
     with interrupt.run(cancel), one_clock(), watching.shown(progress):
-        data, given = data_and_arguments(data, given)
-        data = apply_scaling(data, scale)
-        check_known_features(names, data.features, "features")
+        request = Request.of(data, spec.name, scale=scale, **given).scaled()
+        check_known_features(names, request.data.features, "features")
         if len(set(names)) < len(names):
             raise DataError(f"features names {listed(names)}: give each once.")
         inside, outside = as_names(force_in, "force_in"), as_names(force_out, "force_out")
-        if max_features is None and spec.name != "fsp-lambda" and given.get("penalty") is None and accepts_rows(spec):
+        priced = spec.name == "fsp-lambda" or request.parameters.get("penalty") is not None
+        if max_features is None and not priced and accepts_rows(spec):
             max_features = max(len(names), len(inside), 1)
         wrong = [name for name in inside if name not in names] + [name for name in outside if name in names]
         if wrong:
@@ -207,9 +205,9 @@ def certify(
 
         def solve(what: str, **more: Any) -> Selection:
             with watching.doing(what):
-                return select(data, spec.name, max_features=max_features, time_limit=clock.left, **given, **more)
+                return request.changed(max_features=max_features, time_limit=clock.left, **more).solve()
 
-        others = [name for name in data.features if name not in set(names)]
+        others = [name for name in request.data.features if name not in set(names)]
         own = solve("the given selection", force_in=names, force_out=list(dict.fromkeys([*others, *outside])))
         if own.objective is None:
             if own.stop_reason in (StopReason.TIME_LIMIT, StopReason.INTERRUPTED):
@@ -219,7 +217,7 @@ def certify(
             )
 
         early: dict[str, Any] = {}
-        if within is not None and "callback" in driver_options(own.model, given.get("solver")):
+        if within is not None and "callback" in driver_options(own.model, request.solver):
             share = within
 
             def is_decided(row: dict[str, Any]) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -196,34 +195,33 @@ def _errors(done: Findings) -> None:
     if not plan.cv:
         done.missing["errors"] = "Not measured: cv = 0."
         return
-    request = plan.request
-    done.errors = _held_out_errors(plan, request.spec.name, {**request.arguments, **plan.limited(plan.time_limit)})
-    for name, arguments in _rivals(done):
+    done.errors = _held_out_errors(plan, plan.request.changed(**plan.limited(plan.time_limit)))
+    for rival in _rivals(done):
         try:
-            done.rivals.append(_held_out_errors(plan, name, arguments))
+            done.rivals.append(_held_out_errors(plan, rival))
         except Error as error:
-            done.missing[name] = str(error)
+            done.missing[rival.spec.name] = str(error)
 
 
-def _held_out_errors(plan: Plan, model: str, arguments: Mapping[str, Any]) -> CrossValidated:
-    """Cross-validate a model. Raises KeyboardInterrupt if Ctrl-C left folds out."""
-    with progress.doing(model):
-        held = over_folds(plan.request.data, model, arguments, Folds(plan.cv, seed=plan.seed, n_jobs=plan.n_jobs))
+def _held_out_errors(plan: Plan, request: Request) -> CrossValidated:
+    """Cross-validate a request. Raises KeyboardInterrupt if Ctrl-C left folds out."""
+    with progress.doing(request.spec.name):
+        held = over_folds(request, Folds(plan.cv, seed=plan.seed, n_jobs=plan.n_jobs))
     if len(held.runs) < held.planned:
         raise KeyboardInterrupt
     return held
 
 
-def _rivals(done: Findings) -> list[tuple[str, dict[str, Any]]]:
-    """Return the models to compare with, and their parameters, with the same C."""
+def _rivals(done: Findings) -> list[Request]:
+    """Return the requests to compare with, which have the same C."""
     plan, request, given = done.plan, done.plan.request, done.found.parameters
     C, data = {"C": given["C"]} if "C" in given else {}, request.data
-    rivals: list[tuple[str, dict[str, Any]]] = []
+    rivals = []
     if request.spec.name != "svm":
-        rivals.append(("svm", {**C, "time_limit": plan.time_limit}))
+        rivals.append(Request.of(data, "svm", **C, time_limit=plan.time_limit))
     size, small = len(done.found.selected), data.n_features <= SLOW[0] and data.n_samples <= SLOW[1]
     if request.spec.name != "rfe" and small and not data.is_sparse and 0 < size < data.n_features:
-        rivals.append(("rfe", {**C, "max_features": size, **rows_on_switches(request.rows, data)}))
+        rivals.append(Request.of(data, "rfe", **C, max_features=size, **rows_on_switches(request.rows, data)))
     return rivals
 
 

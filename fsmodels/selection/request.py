@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import pyomo.environ as pyo
@@ -33,6 +33,7 @@ from fsmodels.selection.rows import (
     set_groups_aside,
     state,
     state_most,
+    warn_of_split_categories,
     with_keywords,
 )
 from fsmodels.selection.selection import Selection
@@ -40,6 +41,9 @@ from fsmodels.text import lasting, listed
 from solvers import DRIVERS, Memory, Result, SolutionStatus, StopReason, facts_of, interrupt
 from solvers import progress as watching
 from solvers.clock import Clock, one_clock
+from solvers.shared_state import put_off
+
+WEIGHTS = ("sample_weight", "class_weight")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +53,8 @@ class Request:
     Attributes
     ----------
     data : Dataset
-        With weights of samples, and with the groups of ``fair`` set aside; scaled after ``build``.
+        After ``prepared`` with weights of samples, and with the groups of ``fair`` set aside; after ``build`` also
+        scaled.
     spec : ModelSpec
         The model.
     parameters : dict
@@ -58,6 +63,8 @@ class Request:
         Side constraints by keyword, as in ``select``.
     options : dict
         Options of the solver.
+    weights : dict
+        ``sample_weight`` and ``class_weight``, before they are part of the data.
     solver : str, Pyomo solver or None
     scale : str or None
         The scaling of data that are not scaled yet.
@@ -71,9 +78,10 @@ class Request:
 
     data: Dataset
     spec: ModelSpec
-    parameters: Mapping[str, Any]
-    rows: Mapping[str, Any]
-    options: Mapping[str, Any]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    rows: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    weights: Mapping[str, Any] = field(default_factory=dict)
     solver: Any = None
     scale: str | None = None
     progress: bool = False
@@ -83,11 +91,7 @@ class Request:
     @classmethod
     def of(cls, /, data: Dataset, model: str = "fsp-m", **arguments: Any) -> Request:
         """Return the request for the arguments of ``select``; errors are those of ``select``."""
-        data, arguments = data_and_arguments(data, arguments)
-        if not isinstance(arguments.get("progress", False), bool):
-            raise ParameterError(f"progress is {type(arguments['progress']).__name__}: give True or False.")
-        own = {name: arguments.pop(name) for name in ("solver", "scale", "progress") if name in arguments}
-        return cls(data, find(model), {}, {}, {}, **own).changed(**arguments)
+        return cls(dataset(data), find(model)).changed(**arguments).prepared()
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], space: Dataset, data: Dataset) -> Request:
@@ -113,7 +117,10 @@ class Request:
         return cls.of(scaled, spec.name, **{**ran["options"], "solver": ran["name"], **own, **rows})
 
     def changed(self, /, **arguments: Any) -> Request:
-        """Return the request with other parameters, side constraints and options of the solver, by their names."""
+        """Return the request with other arguments of ``select``, besides data and model."""
+        if not isinstance(arguments.get("progress", False), bool):
+            raise ParameterError(f"progress is {type(arguments['progress']).__name__}: give True or False.")
+        arguments = {name: lasting(value) for name, value in arguments.items()}
         number, costs = arguments.pop("budget", None), None
         if not isinstance(number, numbers.Number):
             number, costs = number_and_rows(number)
@@ -128,10 +135,12 @@ class Request:
         known = {*self.spec.parameters, *PARAMETERS}
         rows = {kind: arguments.pop(kind) for kind in KEYWORDS if kind in arguments and kind != "budget"}
         rows |= {} if costs is None else {"budget": costs}
+        own = {name: arguments.pop(name) for name in ("solver", "scale", "progress") if name in arguments}
+        weights = {name: arguments.pop(name) for name in WEIGHTS if name in arguments}
         parameters = {name: arguments.pop(name) for name in list(arguments) if name in known}
         return replace(
             self, parameters={**self.parameters, **parameters}, rows={**self.rows, **rows},
-            options={**self.options, **arguments},
+            options={**self.options, **arguments}, weights={**self.weights, **weights}, **own,
         )  # fmt: skip
 
     @property
@@ -143,10 +152,34 @@ class Request:
             arguments["budget"] = [self.parameters["budget"], *(costs if isinstance(costs, list) else [costs])]
         return {name: value for name, value in arguments.items() if not is_default(name, value)}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state with the model by its name, for workers and for hashes."""
+        return {**self.__dict__, "spec": self.spec.name}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, spec=find(state["spec"]))
+
     def on(self, data: Dataset) -> Request:
         """Return a request without a model for other data, such as a fold."""
         assert self.stated is None
         return replace(self, data=data)
+
+    @property
+    def without_samples(self) -> Request:
+        """The request for workers, which get the samples of their fold."""
+        return self.on(self.data.take([], ""))
+
+    def prepared(self) -> Request:
+        """Return the request with weights and groups as parts of the data, and issue the warnings about the data.
+
+        Raises ParameterError, DataError: no weights, or no groups.
+        """
+        data, rows = reweighted(self.data, **self.weights), self.rows
+        if "fair" in rows:
+            data, fair = set_groups_aside(data, rows["fair"])
+            rows = {**rows, "fair": fair}
+        warn_once(data)
+        return replace(self, data=data, rows=rows, weights={})
 
     def takes(self, option: str) -> bool:
         """Return True if the model is solved by a driver with this option."""
@@ -157,18 +190,20 @@ class Request:
         return self.changed(memory=Memory()) if self.takes("memory") else self
 
     def scaled(self) -> Request:
-        """Return the request with scaled data."""
-        return replace(self, data=apply_scaling(self.data, self.scale))
+        """Return the request with prepared and scaled data."""
+        ready = self.prepared()
+        return replace(ready, data=apply_scaling(ready.data, self.scale))
 
     def build(self) -> Request:
         """Return the request with scaled data, the model and its side constraints."""
-        spec, options, data = self.spec, dict(self.options), self.scaled().data
+        ready = self.scaled()
+        spec, options, data = self.spec, dict(self.options), ready.data
         spec.check_parameters({**self.options, **self.parameters})
         if not spec.takes_weights:
             require_unweighted(data, f'Model "{spec.name}"')
         wanted = dict(self.parameters)
         limited = wanted.get("max_features") is not None and "max_features" not in spec.parameters
-        rows = read_rows(spec, self.rows, data, limited=limited)
+        rows = read_rows(spec, ready.rows, data, limited=limited)
         most = (
             wanted.pop("max_features", None) if accepts_rows(spec) and "max_features" not in spec.parameters else None
         )
@@ -187,13 +222,21 @@ class Request:
             if most is not None:
                 state_most(model, most)
                 parameters = {**parameters, "max_features": most}
-        built = replace(self, data=data, parameters=parameters, model=model, stated=stated)
+        built = replace(ready, parameters=parameters, model=model, stated=stated)
         return replace(built, options={"tee": True, **options}) if self.progress and built.takes("tee") else built
+
+    def ready(self) -> Request:
+        """Build the model, unless Ctrl-C is pressed, and warn of categories whose features it selects separately."""
+        with interrupt.raising(), put_off(), watching.doing("building the model"):
+            built = self.build()
+            warn_of_split_categories(built.spec.name, built.data, built.stated or {})
+        return built
 
     def solve(self, validation: Dataset | None = None, choose_by: str = "objective") -> Selection:
         """Build the model if it is not built, solve it and report; the arguments are those of ``select``."""
         if self.stated is None:
-            return self.build().solve(validation, choose_by)
+            with interrupt.run(), one_clock():
+                return self.ready().solve(validation, choose_by)
         by_error = choice("choose_by", choose_by, ["objective", "validation"]) == "validation"
         if validation is not None:
             dataset(validation)
@@ -254,19 +297,6 @@ def driver_options(model: pyo.ConcreteModel, solver: Any) -> Collection[str]:
     return () if driver is None else driver.options_type.__dataclass_fields__
 
 
-def data_and_arguments(data: Dataset, arguments: Mapping[str, Any]) -> tuple[Dataset, dict[str, Any]]:
-    """Return the data with weights and with the groups of ``fair`` set aside, and reusable arguments of ``select``.
-
-    Issues the warnings about the data. Raises ParameterError, DataError: no data set, weights or groups.
-    """
-    kept = {name: lasting(value) for name, value in arguments.items()}
-    data = reweighted(dataset(data), kept.pop("sample_weight", None), kept.pop("class_weight", None))
-    if "fair" in kept:
-        data, kept["fair"] = set_groups_aside(data, kept["fair"])
-    warn_once(data)
-    return data, kept
-
-
 def is_default(name: str, value: Any) -> bool:
     """Return True if a value is equivalent to no value."""
     return value is None or (name in KEYWORDS and isinstance(value, list | tuple | Mapping) and not value)
@@ -299,7 +329,7 @@ def _refitted(found: Selection, model: str, validation: Dataset | None, time_lim
         rows = rows_on_weights(found.parameters, found.data.features, found.selected)
         with watching.doing("fitting the weights on the selected features"):
             request = Request.of(data, model, penalty=found.parameters["penalty"], time_limit=time_limit, **rows)
-            again = request.solve(validation)
+            again = request.build().solve(validation)
         own = found.classifier
         assert isinstance(own, LinearClassifier)
         proven = again.status is SolutionStatus.OPTIMAL

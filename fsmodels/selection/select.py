@@ -12,13 +12,11 @@ from fsmodels.models.rows import Row
 from fsmodels.selection.catalogue import MODELS, meaning
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.selection.request import Request
-from fsmodels.selection.rows import warn_of_split_categories
 from fsmodels.selection.selection import Selection
 from solvers import interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock
 from solvers.interrupt import Cancel
-from solvers.shared_state import put_off
 
 Pairs = Iterable[tuple[str, str]]
 Groups = Iterable[tuple[Iterable[str], int]]
@@ -172,9 +170,7 @@ def select(
         name: value for name, value in locals().items() if name not in ("validation", "choose_by", "cancel", "options")
     }
     with interrupt.run(), one_clock(), watching.shown(progress is True):
-        with interrupt.raising(), put_off(), watching.doing("building the model"):
-            request = Request.of(**arguments, **options).build()
-            warn_of_split_categories(request.spec.name, request.data, request.stated or {})
+        request = Request.of(**arguments, **options).ready()
         with interrupt.run(cancel):  # the model is built before a token ends the run
             return request.solve(validation, choose_by)
 

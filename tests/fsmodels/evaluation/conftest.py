@@ -16,13 +16,13 @@ def data():
 @pytest.fixture
 def counted(monkeypatch):
     """The names of the samples of each run that is computed."""
-    real, names = folds.Method.select, []
+    real, names = folds.FoldRun.select, []
 
-    def select(method, part):
-        names.append(part.learn.name)
-        return real(method, part)
+    def select(run):
+        names.append(run.part.learn.name)
+        return real(run)
 
-    monkeypatch.setattr(folds.Method, "select", select)
+    monkeypatch.setattr(folds.FoldRun, "select", select)
     return names
 
 
@@ -32,15 +32,15 @@ def stopped_after(monkeypatch):
 
     @contextmanager
     def context(count):
-        real, left = folds.Method.select, iter(range(count))
+        real, left = folds.FoldRun.select, iter(range(count))
 
-        def select(method, part):
+        def select(run):
             if next(left, None) is None:
                 raise KeyboardInterrupt
-            return real(method, part)
+            return real(run)
 
         with monkeypatch.context() as patch:
-            patch.setattr(folds.Method, "select", select)
+            patch.setattr(folds.FoldRun, "select", select)
             yield
 
     return context

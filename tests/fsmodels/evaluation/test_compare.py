@@ -8,6 +8,7 @@ import fsmodels as fs
 from fsmodels.evaluation.compare import tune
 from fsmodels.models.spec import GRID_SIZE
 from fsmodels.selection.catalogue import MODELS
+from fsmodels.selection.request import Request
 
 mpl.use("Agg")
 
@@ -72,9 +73,10 @@ def test_what_a_fold_is_turned_to_does_not_see_what_it_holds_out(data):
 
 
 def test_the_tightest_is_taken_where_none_meets_the_budget(data):
-    found, told = tune(data.scaled("standard"), "one-norm-svm", {"C": 1.0}, budget=0)
+    request = Request.of(data.scaled("standard"), "one-norm-svm")
+    found, told = tune(request.changed(C=1.0), budget=0)
     assert len(found.selected) == 0
-    found, told = tune(data.scaled("standard"), "one-norm-svm", {"force_in": ["a", "b"]}, budget=1)
+    found, told = tune(request.changed(force_in=["a", "b"]), budget=1)
     assert told["tuned"] == {"C": 1e-4}
     assert set(found.selected) >= {"a", "b"}
     assert GRID_SIZE == 25

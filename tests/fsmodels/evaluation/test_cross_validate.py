@@ -158,16 +158,16 @@ def test_words_that_can_be_read_once_serve_every_fold(data):
 
 
 def test_folds_without_a_solution_do_not_count(data, monkeypatch):
-    real = folds.Method.select
+    real = folds.FoldRun.select
 
-    def select(method, part):
-        if part.learn.name.endswith("/2"):
+    def select(run):
+        if run.part.learn.name.endswith("/2"):
             error = fs.NoSelection("Rows clash.")
-            error.selection = fs.select(part.train, max_features=1, at_least=[(["a", "b"], 2)])
+            error.selection = fs.select(run.part.train, max_features=1, at_least=[(["a", "b"], 2)])
             raise error
-        return real(method, part)
+        return real(run)
 
-    monkeypatch.setattr(folds.Method, "select", select)
+    monkeypatch.setattr(folds.FoldRun, "select", select)
     found = fs.cross_validate(data, max_features=2, cv=3)
     assert found.runs["selected"].isna().to_list() == [False, True, False]
     assert found.error == pytest.approx(found.runs["error"].dropna().mean())

@@ -10,6 +10,7 @@ import pytest
 
 import fsmodels as fs
 from fsmodels.evaluation import folds, stability
+from fsmodels.selection.request import Request
 from solvers import StopReason
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
@@ -80,7 +81,7 @@ def test_ctrl_c_in_the_first_solve_ends_all_of_them(monkeypatch):
         stop_reason = StopReason.INTERRUPTED
         has_solution = False
 
-    monkeypatch.setattr(stability, "select", lambda *_, **__: Stopped())
+    monkeypatch.setattr(Request, "solve", lambda _: Stopped())
     monkeypatch.setattr(stability, "Folds", lambda *_: pytest.fail("went on"))
     with pytest.raises(KeyboardInterrupt):
         fs.stability(fs.load_dataset("bupa"), max_features=2, bootstraps=2)
