@@ -8,7 +8,6 @@ an attained value, whatever the solver's accuracy. Every test is one-sided, agai
 from __future__ import annotations
 
 import itertools
-import os
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -21,9 +20,9 @@ from scipy import sparse
 
 import fsmodels as fs
 import solvers
+from seeds import seeds
 from solvers.interfaces.registry import SOLVERS
 
-SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 EPS = 2.0**-52
 GAP = 1e-4
 LIMIT = 20.0  # s for one solve, which takes a tenth of one
@@ -553,47 +552,21 @@ def findings(made: Instance, way: Way, truth: Truth) -> list[str]:
     return said
 
 
-def assert_right(seed: int) -> None:
-    """All ways to solve an instance."""
-    made = instance(seed)
-    truth = Truth(made)
-    for way in ways(seed, made):
-        wrong = [f for f in findings(made, way, truth) if not f.startswith("unproven")]
-        assert not wrong, (seed, made.name, way, wrong)
-
-
 # Once wrong: b fixed and given another value by cbc; the word of cbc and scip for a bound; what is not
 # selected used by a tolerance; objectives of 1e-6 and 1e-12; a point's forced features lost for w = 0;
 # no point at a limit with rows on sigma.
 FOUND = [10083, 10115, 10190, 10402, 10756, 11955, 10307, 10455, 10516, 11845, 20002, 20527, 11360, 21165, 10097, 10695]
 
 
+ROWS_AND_EDITS = seeds([], BOTH, 20)
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("seed", [*range(0, 70, 7), *FOUND])
+@pytest.mark.parametrize("seed", [*seeds([*range(0, 70, 7), *FOUND], 1000, 240), *ROWS_AND_EDITS])
 def test_a_nasty_instance(seed):
-    assert_right(seed)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-def test_nasty_instances():
-    """100 instances by the default and two other solvers each; FSMODELS_SOAK=200 makes 20,000."""
-    for seed in range(1000, 1000 + max(1, round(100 * SOAK))):
-        assert_right(seed)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-def test_nasty_instances_of_fs_and_fsl():
-    """60 instances by their default, scip and gurobi; FSMODELS_SOAK=10 makes 600."""
-    seeds = (seed for seed in itertools.count(50000) if list(OMEGA)[seed // len(KINDS) % len(OMEGA)] in ("fs", "fsl"))
-    for seed in itertools.islice(seeds, max(1, round(60 * SOAK))):
-        assert_right(seed)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-def test_nasty_instances_with_rows_and_edits():
-    """20 instances with rows on sigma and edits of w or b together; FSMODELS_SOAK=200 makes 4,000."""
-    for seed in range(BOTH, BOTH + max(1, round(20 * SOAK))):
-        assert_right(seed)
+    """All ways to solve an instance."""
+    made = instance(seed)
+    truth = Truth(made)
+    for way in ways(seed, made):
+        wrong = [f for f in findings(made, way, truth) if not f.startswith("unproven")]
+        assert not wrong, (made.name, way, wrong)

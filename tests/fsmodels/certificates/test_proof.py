@@ -1,16 +1,14 @@
 """``found.certificate``: the proof of a selection is one that the independent check confirms."""
 
-import os
-
 import pytest
 
 import fsmodels as fs
 from tests.helpers.enumeration import every_support, instance
+from tests.helpers.seeds import seeds
 
-SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 
-
-def agrees(seed):
+@pytest.mark.parametrize("seed", seeds(range(15), 5000, 300))
+def test_certificates_hold_and_do_not_overstate(seed):
     data, C, M, rows = instance(seed)
     given = {"max_features": M} if seed % 3 else {"model": "fsp-lambda", "penalty": 0.3}
     loss = "squared-hinge" if seed % 5 == 4 else "hinge"
@@ -23,18 +21,6 @@ def agrees(seed):
         best = every_support(data, C, most, rows, price=0.0 if seed % 3 else 0.3)[0][0]
         assert checked.bound <= best * (1 + 1e-7)
         assert checked.bound >= best * (1 - 1.1e-4)
-
-
-@pytest.mark.parametrize("seed", range(15))
-def test_certificates_hold_and_do_not_overstate(seed):
-    agrees(seed)
-
-
-@pytest.mark.slow
-def test_certificates_hold_on_many():
-    """300 instances; FSMODELS_SOAK scales."""
-    for seed in range(5000, 5000 + round(300 * SOAK)):
-        agrees(seed)
 
 
 def test_a_certificate_of_real_data_is_saved_and_verified(tmp_path):

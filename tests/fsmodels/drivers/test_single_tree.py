@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import numpy as np
 import pyomo.environ as pyo
@@ -62,23 +61,6 @@ def assert_optimal(result, model, truth, rel=1e-6):
 # Against enumeration and the monolith.
 
 
-@pytest.mark.parametrize("case", [(40, 6, 2, 1.0), (60, 7, 3, 10.0), (30, 8, 4, 0.1), (25, 5, 5, 100.0)])
-def test_feature_selection_reaches_the_enumerated_optimum(case, tree, make_data, enumerated):
-    rows, n, most, C = case
-    data = make_data(rows, n, seed=rows)
-    model = fs.fsp.fsp_m(data, max_features=most, C=C)
-    truth = enumerated(data, C=C, max_features=most)
-    assert_optimal(tree(model, truth, gap=1e-6), model, truth)
-
-
-@pytest.mark.parametrize("sub_solver", ["clarabel", "pounce"])
-def test_a_declarative_subproblem_inside_the_tree(sub_solver, tree, data, enumerated, need):
-    need(sub_solver)
-    model = fs.fsp.fsp_m(data, max_features=2)
-    truth = enumerated(data, max_features=2)
-    assert_optimal(tree(model, truth, sub_solver=sub_solver), model, truth, rel=1e-4)
-
-
 SITES, CUSTOMERS = range(6), range(10)
 
 
@@ -95,54 +77,6 @@ def facility(capacity=None, sense=pyo.minimize):
     total = 8.0 * sum(m.open.values()) + sum(cost[f, c] * m.serve[f, c] for f in SITES for c in CUSTOMERS)
     m.cost = pyo.Objective(expr=total if sense == pyo.minimize else 500 - total, sense=sense)
     return m, cost
-
-
-def test_facility_location_reaches_the_enumerated_optimum(tree, every_support):
-    model, cost = facility()
-    truth = min(
-        8.0 * s.sum() + sum(cost[s > 0.5, c].min() for c in CUSTOMERS) for s in every_support(len(SITES)) if s.any()
-    )
-    assert_optimal(tree(model, truth, complicating=model.open, gap=1e-6), model, truth)
-
-
-@pytest.mark.parametrize("sub_solver", ["highs", "gurobi"])
-@pytest.mark.parametrize("sense", [pyo.minimize, pyo.maximize])
-def test_infeasible_subproblems_in_both_senses(sense, sub_solver, tree, need):
-    model, _ = facility(3, sense)
-    truth = fs.solve(facility(3, sense)[0], "highs", gap=1e-9).objective
-    result = tree(model, truth, complicating=model.open, sub_solver=need(sub_solver), gap=1e-6)
-    assert_optimal(result, model, truth)
-    assert result.iterations["Objective"].isna().any()  # a feasibility cut was needed
-
-
-def test_the_users_rows_variables_and_fixings(tree):
-    def build():
-        model, _ = facility(4)
-        model.open[1].fix(0)
-        model.region = pyo.Var([0, 1], domain=pyo.Binary)
-        model.pays = pyo.Constraint([0, 1], rule=lambda m, r: m.open[3 * r] + m.open[3 * r + 2] <= 2 * m.region[r])
-        model.cost.set_value(model.cost.expr + 5 * model.region[0] + 3 * model.region[1] + 1.5)
-        return model
-
-    truth = fs.solve(build(), "highs", gap=1e-9).objective
-    model = build()
-    result = tree(model, truth, complicating=model.open, subproblem=model.serve, gap=1e-6)
-    assert_optimal(result, model, truth)
-
-
-def test_general_integers_and_continuous_variables_of_the_master(tree):
-    def build():
-        m = pyo.ConcreteModel()
-        m.k = pyo.Var([0, 1], domain=pyo.Integers, bounds=(-3, 7))
-        m.u, m.y = pyo.Var(bounds=(0, 5)), pyo.Var(bounds=(0, None))
-        m.row = pyo.Constraint(expr=m.k[0] + 2 * m.k[1] + m.u >= 3.7)
-        m.link = pyo.Constraint(expr=m.y >= 4.3 - m.k[0] - 0.7 * m.k[1])
-        m.cost = pyo.Objective(expr=m.k[0] + 1.6 * m.k[1] + 2 * m.u + 3 * m.y)
-        return m
-
-    truth = fs.solve(build(), "highs", gap=1e-9).objective
-    model = build()
-    assert_optimal(tree(model, truth, complicating=model.k, subproblem=model.y, gap=1e-6), model, truth)
 
 
 def test_a_master_without_integers_is_solved_tree_after_tree(tree):
@@ -172,13 +106,6 @@ def test_an_unbounded_master_of_a_bounded_model(tree):
     m.cost.set_value(0.5 * m.y - m.x)
     result = tree(m, complicating=m.x, time_limit=600)
     assert (result.status, result.bound) == (SolutionStatus.UNBOUNDED, None)
-
-
-def test_no_choice_has_a_solution(tree):
-    model, _ = facility(1)
-    result = tree(model, complicating=model.open)
-    assert result.status is SolutionStatus.INFEASIBLE
-    assert "subproblem has no solution" in result.message
 
 
 # The cuts.
@@ -250,42 +177,6 @@ def assert_held(result, model, truth):
     assert violation(model) <= 1e-6
 
 
-@pytest.mark.parametrize("limit", [1, 3])
-def test_an_iteration_limit_counts_points(limit, tree, model, optimum):
-    result = tree(model, optimum, iteration_limit=limit, gap=1e-6)
-    assert result.stop_reason is StopReason.ITERATION_LIMIT
-    assert len(result.iterations) == limit
-    assert_held(result, model, optimum)
-
-
-@pytest.mark.parametrize("limit", [0.0, 0.03, 0.3])
-def test_a_time_limit(limit, tree, make_data, monkeypatch):
-    monkeypatch.setattr(time, "perf_counter", time.process_time)  # a busy machine is not slower
-    model = fs.fsp.fsp_m(make_data(60, 8, seed=1, noise=2.0), max_features=4)
-    result = tree(model, time_limit=limit, gap=1e-9)
-    assert result.seconds <= limit + 1.0
-    assert (result.status is SolutionStatus.NO_SOLUTION) == (result.objective is None)
-    if limit == 0.0:
-        assert result.stop_reason is StopReason.TIME_LIMIT
-        assert result.status is SolutionStatus.FEASIBLE  # the trivial point of the model, offered before anything
-        assert result.bound < result.objective
-
-
-def test_a_time_limit_inside_a_subproblem(tree, model, optimum):
-    oracle, calls = model.structure.oracle, []
-
-    class Slow:
-        def solve(self, point, tolerance, time_limit):
-            calls.append(time_limit)
-            return None if len(calls) == 4 else oracle.solve(point, tolerance, None)
-
-    model.structure.oracle = Slow()
-    result = tree(model, optimum, time_limit=60.0)
-    assert result.stop_reason is StopReason.TIME_LIMIT
-    assert calls == sorted(calls, reverse=True)  # what is left is handed on
-    assert_held(result, model, optimum)
-
-
 def test_a_callback_stops_and_is_heard(tree, model, optimum, capsys):
     result = tree(model, optimum, callback=lambda row: print("row", row["Iter"]) or row["Iter"] == 2, gap=1e-6)
     assert result.stop_reason is StopReason.CALLBACK
@@ -297,16 +188,6 @@ def test_a_callback_stops_and_is_heard(tree, model, optimum, capsys):
 def test_the_table_is_shown_while_the_tree_grows(tree, model, capsys):
     result = tree(model, tee=True)
     assert len(capsys.readouterr().out.splitlines()) == len(result.iterations) + 1
-
-
-def test_ctrl_c_in_a_callback(tree, model, optimum):
-    def press(row):
-        if row["Iter"] == 2:
-            raise KeyboardInterrupt
-
-    result = tree(model, optimum, callback=press, gap=1e-6)
-    assert result.stop_reason is StopReason.INTERRUPTED
-    assert_held(result, model, optimum)
 
 
 @pytest.mark.parametrize("seconds", [0.05, 0.4, 0.9])
@@ -332,38 +213,6 @@ def test_ctrl_c_at_any_time(seconds, sub_solver, tree):
     assert result.status is SolutionStatus.FEASIBLE
     assert pyo.value(model.objective) == pytest.approx(result.objective, rel=1e-6)
     assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_an_error_in_a_callback_comes_through_and_leaves_the_model(tree, model):
-    model.w["a"].set_value(7.0)
-    before = state(model)
-    with pytest.raises(ZeroDivisionError):
-        tree(model, callback=lambda row: 1 / 0)
-    assert state(model) == before
-    assert model.w["a"].value == 7.0
-
-
-def test_seeds_and_threads_change_nothing_but_the_way(tree, model, optimum):
-    results = [tree(model, optimum, seed=seed, threads=1, gap=1e-6) for seed in (0, 7, 7)]
-    assert [r.objective for r in results] == pytest.approx([optimum] * 3, rel=1e-6)
-    columns = ["Step", "Objective", "Incumbent", "Cuts"]
-    assert results[1].iterations[columns].equals(results[2].iterations[columns])
-    assert_optimal(tree(model, optimum, threads=2, gap=1e-6), model, optimum)
-
-
-def test_a_gap_of_zero_ends(tree, model, optimum):
-    result = tree(model, optimum, gap=0.0)
-    assert result.stop_reason is StopReason.CONVERGED
-    assert result.gap <= 1e-7
-
-
-def test_validation_and_patience(tree, model, make_data):
-    other = make_data(30, 8, seed=33)
-    result = tree(model, choose_by="validation", validation=other, gap=1e-6)
-    assert model.structure.score(model, other) == result.details["validation_error"]
-    hasty = tree(model, choose_by="validation", validation=other, gap=1e-6, patience=1)
-    assert hasty.stop_reason is StopReason.CONVERGED
-    assert len(hasty.iterations) < len(result.iterations)
 
 
 # Refusals.

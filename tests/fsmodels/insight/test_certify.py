@@ -1,17 +1,15 @@
 """``fs.certify``: a selection from elsewhere is held against the best, as enumeration finds it."""
 
-import os
-
 import numpy as np
 import pytest
 
 import fsmodels as fs
 from tests.helpers.enumeration import allowed, every_support, instance
+from tests.helpers.seeds import seeds
 
-SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 
-
-def agrees(seed):
+@pytest.mark.parametrize("seed", seeds(range(12), 1000, 500))
+def test_certify_agrees_with_enumeration(seed):
     data, C, M, rows = instance(seed)
     rng = np.random.default_rng(seed)
     names = rng.choice(data.features, int(rng.integers(1, M + 1)), replace=False).tolist()
@@ -31,18 +29,6 @@ def agrees(seed):
             settled = fs.certify(data, names, C=C, max_features=M, within=within, gap=1e-8, **rows)
             assert settled.answer == (within > asked.above)
             assert settled.bound <= best * (1 + 1e-7)
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_certify_agrees_with_enumeration(seed):
-    agrees(seed)
-
-
-@pytest.mark.slow
-def test_certify_agrees_with_enumeration_on_many():
-    """500 instances; FSMODELS_SOAK scales."""
-    for seed in range(1000, 1000 + round(500 * SOAK)):
-        agrees(seed)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """``fs.explore``: each answer of a session is that of enumeration, whatever was asked before."""
 
-import os
 import weakref
 
 import numpy as np
@@ -8,11 +7,11 @@ import pytest
 
 import fsmodels as fs
 from tests.helpers.enumeration import every_support, instance
+from tests.helpers.seeds import seeds
 
-SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 
-
-def agrees(seed):
+@pytest.mark.parametrize("seed", seeds(range(8), 3000, 100))
+def test_a_session_agrees_with_enumeration(seed):
     data, C, M, rows = instance(seed)
     rng = np.random.default_rng(seed)
     session = fs.explore(data, max_features=M, C=C, gap=1e-6, **rows)
@@ -43,18 +42,6 @@ def agrees(seed):
         assert answer.found.bound <= best * (1 + 1e-7)
         assert answer.found.status.value == "optimal"
     assert len(session.history()) == 6
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_a_session_agrees_with_enumeration(seed):
-    agrees(seed)
-
-
-@pytest.mark.slow
-def test_a_session_agrees_with_enumeration_on_many():
-    """100 sessions of five questions; FSMODELS_SOAK scales."""
-    for seed in range(3000, 3000 + round(100 * SOAK)):
-        agrees(seed)
 
 
 @pytest.fixture

@@ -1,16 +1,15 @@
 """``fs.near_optimal``: the list is that of enumeration, and says where it ends."""
 
-import os
-
 import pytest
 
 import fsmodels as fs
 from tests.helpers.enumeration import every_support, instance
+from tests.helpers.seeds import seeds
 
-SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 
-
-def agrees(seed, within=0.05, limit=1000):
+@pytest.mark.parametrize("seed", seeds(range(12), 6000, 500))
+def test_the_list_is_that_of_enumeration(seed):
+    within, limit = (0.05, 0.001, 0.01, 0.3)[seed % 4], 3 if seed % 7 == 3 else 1000
     data, C, M, rows = instance(seed)
     price = {"model": "fsp-lambda", "penalty": 0.1 * C} if seed % 3 == 0 else {}
     near = fs.near_optimal(data, max_features=M, C=C, within=within, limit=limit, **price, **rows)
@@ -32,18 +31,6 @@ def agrees(seed, within=0.05, limit=1000):
         assert any(other < names and abs(values[other] - each * len(other) - alike) <= edge for other in found)
     assert all(values[names] <= (1 + within) * supports[0][0] + edge for names in found)
     assert near.complete or len(near) + near.idle == limit
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_the_list_is_that_of_enumeration(seed):
-    agrees(seed, limit=3 if seed % 4 == 3 else 1000)
-
-
-@pytest.mark.slow
-def test_the_list_is_that_of_enumeration_on_many():
-    """500 instances; FSMODELS_SOAK scales."""
-    for seed in range(6000, 6000 + round(500 * SOAK)):
-        agrees(seed, within=(0.001, 0.01, 0.05, 0.3)[seed % 4], limit=4 if seed % 7 == 0 else 1000)
 
 
 def test_what_is_told_of_a_small_set():

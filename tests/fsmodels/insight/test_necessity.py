@@ -1,16 +1,15 @@
 """``fs.necessity``: the role of each feature is that of enumeration."""
 
-import os
-
 import pytest
 
 import fsmodels as fs
 from tests.helpers.enumeration import every_support, instance
+from tests.helpers.seeds import seeds
 
-SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 
-
-def agrees(seed, within=0.05):
+@pytest.mark.parametrize("seed", seeds(range(12), 4000, 500))
+def test_roles_agree_with_enumeration(seed):
+    within = (0.05, 0.001, 0.01, 0.3)[seed % 4]
     data, C, M, rows = instance(seed)
     asked = fs.necessity(data, max_features=M, C=C, within=within, gap=1e-6, **rows)
     supports = every_support(data, C, M, rows)
@@ -29,18 +28,6 @@ def agrees(seed, within=0.05):
         if min(abs(without - limit), abs(having - limit)) > 1e-4 * best:
             expected = "in every" if without > limit else "in none" if having > limit else "in some"
             assert role.role == expected
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_roles_agree_with_enumeration(seed):
-    agrees(seed)
-
-
-@pytest.mark.slow
-def test_roles_agree_with_enumeration_on_many():
-    """500 instances; FSMODELS_SOAK scales."""
-    for seed in range(4000, 4000 + round(500 * SOAK)):
-        agrees(seed, within=(0.001, 0.01, 0.05, 0.3)[seed % 4])
 
 
 def test_the_sentence_is_read_without_duality():

@@ -1,24 +1,20 @@
 """``fs.price_of``: what side constraints cost, as enumeration finds it; the model stays as it was."""
 
-import os
-
 import pyomo.environ as pyo
 import pytest
 
 import fsmodels as fs
 from fsmodels.selection.request import Request
 from tests.helpers.enumeration import every_support, instance
-
-SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
-COMPONENTS = {"excludes": "excludes_", "requires": "requires_", "budget": "budget", "at_most": "at_most"}
-
+from tests.helpers.seeds import seeds
 
 def best(data, C, M, rows):
     found = every_support(data, C, M, rows)
     return found[0][0] if found else float("inf")
 
 
-def agrees(seed):
+@pytest.mark.parametrize("seed", seeds(range(8), 2000, 500))
+def test_price_agrees_with_enumeration(seed):
     data, C, M, rows = instance(seed)
     model = Request.of(data, "fsp-m", max_features=M, C=C, **rows).build().model
     prices = {price.row: price for price in fs.price_of(model, gap=1e-8)}
@@ -32,18 +28,6 @@ def agrees(seed):
         assert price.kept.objective == pytest.approx(whole, rel=1e-6)
         assert price.dropped.objective == pytest.approx(without, rel=1e-6)
         assert price.least - 2e-6 * whole <= whole - without <= price.most + 2e-6 * whole
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_price_agrees_with_enumeration(seed):
-    agrees(seed)
-
-
-@pytest.mark.slow
-def test_price_agrees_with_enumeration_on_many():
-    """500 instances; FSMODELS_SOAK scales."""
-    for seed in range(2000, 2000 + round(500 * SOAK)):
-        agrees(seed)
 
 
 def bupa(most=3):

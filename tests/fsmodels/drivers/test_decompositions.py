@@ -1,8 +1,7 @@
-"""Generalised Benders: equal to enumeration and the monolith, bounds at every row, limits, edits, textbook models."""
+"""Decompositions: equal to enumeration and the monolith, bounds at every row, limits, edits, textbook models."""
 
 import itertools
 import re
-import time
 from functools import cache
 
 import numpy as np
@@ -24,6 +23,7 @@ MASTERS = [name for name in names(C.MILP, installed=False) if not SOLVERS[name].
 SUBS = names(C.QP | C.QCP | DUALS, installed=False)
 
 DECOMPOSITIONS = [name for name, driver in DRIVERS.items() if issubclass(driver, DecompositionDriver)]
+CUTTING = [name for name in DECOMPOSITIONS if name != "branch-and-cut"]  # whose limits are in test_soundness.py
 
 
 @pytest.fixture(scope="module")
@@ -54,16 +54,16 @@ def assert_brackets(table, truth):
 # Against enumeration and the monolith.
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_equals_the_monolith_on_seeded_instances(seed, make_data, enumerated):
-    data = make_data(25, 6, seed=seed)
-    truth = enumerated(data, C=2.0, max_features=3)
-    model = fs.fsp.fsp_m(data, max_features=3, C=2.0)
-    whole = fs.solve(model, "scip")
-    result = fs.solve(model, "benders", gap=1e-6)
+@pytest.mark.parametrize("case", [(40, 6, 2, 1.0), (60, 7, 3, 10.0), (30, 8, 4, 0.1), (25, 5, 5, 100.0)])
+@pytest.mark.parametrize("driver", DECOMPOSITIONS)
+def test_reaches_the_enumerated_optimum_and_brackets_it_all_along(driver, case, make_data, enumerated):
+    rows, n, most, C = case
+    data = make_data(rows, n, seed=rows)
+    truth = enumerated(data, C=C, max_features=most)
+    model = fs.fsp.fsp_m(data, max_features=most, C=C)
+    result = fs.solve(model, driver, gap=1e-6)
     assert result.status is SolutionStatus.OPTIMAL
     assert result.objective == pytest.approx(truth, rel=1e-6)
-    assert whole.objective == pytest.approx(truth, rel=1e-4)
     assert_brackets(result.iterations, truth)
     assert violation(model) <= 1e-6
     assert pyo.value(model.objective) == pytest.approx(result.objective, rel=1e-9)
@@ -79,25 +79,33 @@ def test_every_master_solver(master, model, optimum, need):
 
 @pytest.mark.parametrize("sub", SUBS)
 @pytest.mark.parametrize("form", fs.fsp.FORMS)
-def test_every_subproblem_solver(sub, form, eight, optimum, need):
-    model = fs.fsp.fsp_m(eight, max_features=3, C=1.0, form=form)
-    result = fs.solve(model, "benders", sub_solver=need(sub), gap=1e-5)
+@pytest.mark.parametrize("driver", DECOMPOSITIONS)
+def test_every_subproblem_solver(driver, sub, form, data, enumerated, need):
+    optimum = enumerated(data, max_features=2)
+    model = fs.fsp.fsp_m(data, max_features=2, C=1.0, form=form)
+    result = fs.solve(model, driver, sub_solver=need(sub), gap=1e-5)
     assert result.status is SolutionStatus.OPTIMAL
-    assert result.objective == pytest.approx(optimum, rel=1e-5)
+    assert result.objective == pytest.approx(optimum, rel=1e-4 if driver == "single-tree" else 1e-5)
     assert_brackets(result.iterations, optimum)
 
 
-def test_a_gap_of_zero_ends(model, optimum):
-    result = fs.solve(model, "benders", gap=0.0)
+@pytest.mark.parametrize("driver", DECOMPOSITIONS)
+def test_a_gap_of_zero_ends(driver, model, optimum):
+    result = fs.solve(model, driver, gap=0.0)
     assert result.stop_reason is StopReason.CONVERGED
     assert result.objective == pytest.approx(optimum, rel=1e-8)
     assert result.gap <= 1e-7
 
 
-def test_two_seeds_one_answer(model):
-    first, second = (fs.solve(model, "benders", seed=seed, gap=1e-7) for seed in (1, 2))
+@pytest.mark.parametrize("driver", DECOMPOSITIONS)
+def test_two_seeds_one_answer_and_one_seed_one_way(driver, eight):
+    first, second, again = (
+        fs.solve(fs.fsp.fsp_m(eight, max_features=3), driver, seed=seed, threads=1, gap=1e-7) for seed in (1, 2, 2)
+    )
     assert first.objective == pytest.approx(second.objective, rel=1e-7)
     assert first.selected == second.selected
+    columns = ["Step", "Objective", "Incumbent", "Cuts"]
+    assert again.iterations[columns].equals(second.iterations[columns])
 
 
 def test_master_and_subproblem_can_be_inspected(model):
@@ -113,33 +121,36 @@ def test_master_and_subproblem_can_be_inspected(model):
 # Limits, and leaving the model as it was found.
 
 
-def stops(model, **options):
+def stops(model, driver="benders", **options):
     """Solve and return the result, checking that nothing but values changed."""
     before = state(model)
-    result = fs.solve(model, "benders", gap=1e-6, **options)
+    result = fs.solve(model, driver, gap=1e-6, **options)
     assert state(model) == before
     return result
 
 
 def assert_incumbent(result, model, truth):
     assert result.status in (SolutionStatus.FEASIBLE, SolutionStatus.OPTIMAL)
-    assert result.bound <= truth <= result.objective * (1 + 1e-7)
+    assert truth <= result.objective * (1 + 1e-7)
+    assert result.solver == "single-tree" if result.bound is None else result.bound <= truth
     assert pyo.value(model.objective) == pytest.approx(result.objective, rel=1e-6)
     assert violation(model) <= 1e-6
     assert [j for j in model.features if model.sigma[j].value > 0.5] == result.selected
 
 
 @pytest.mark.parametrize("limit", [1, 2])
-def test_iteration_limit(limit, model, optimum):
-    result = stops(model, iteration_limit=limit)
+@pytest.mark.parametrize("driver", CUTTING)
+def test_iteration_limit(driver, limit, model, optimum):
+    result = stops(model, driver, iteration_limit=limit)
     assert result.stop_reason is StopReason.ITERATION_LIMIT
     assert len(result.iterations) == limit
     assert_incumbent(result, model, optimum)
 
 
-def test_time_limit_of_nothing(model):
+@pytest.mark.parametrize("driver", CUTTING)
+def test_time_limit_of_nothing(driver, model):
     model.sigma["a"].set_value(1)
-    result = stops(model, time_limit=0.0)
+    result = stops(model, driver, time_limit=0.0)
     assert result.stop_reason is StopReason.TIME_LIMIT
     assert result.status is SolutionStatus.FEASIBLE  # the trivial point of the model, offered before anything
     assert result.objective == pytest.approx(pyo.value(model.objective))
@@ -157,40 +168,40 @@ def test_time_limit_of_nothing_on_a_model_that_is_not_ours():
     assert model.open[0].value == 1  # no incumbent: the user's values
 
 
-def test_time_limit_during_the_run(model, optimum, monkeypatch):
-    """The clock, which the test advances, runs out in the third subproblem."""
-    oracle, calls, clock, advanced = model.structure.oracle, [], time.perf_counter, []
-    monkeypatch.setattr(time, "perf_counter", lambda: clock() + sum(advanced))
+@pytest.mark.parametrize("driver", CUTTING)
+def test_time_limit_during_the_run(driver, model, optimum):
+    """The oracle has no time left in the third subproblem."""
+    oracle, calls = model.structure.oracle, []
 
     class Slow:
         def solve(self, point, tolerance, time_limit):
             calls.append(time_limit)
-            if len(calls) == 3:
-                advanced.append(time_limit)
-            return oracle.solve(point, tolerance, None)
+            return None if len(calls) == 3 else oracle.solve(point, tolerance, None)
 
     model.structure.oracle = Slow()
-    result = stops(model, time_limit=3000.0)
+    result = stops(model, driver, time_limit=3000.0)
     assert result.stop_reason is StopReason.TIME_LIMIT
     assert calls == sorted(calls, reverse=True)  # what is left is handed on
     assert_incumbent(result, model, optimum)
 
 
 @pytest.mark.parametrize("sub", [None, "clarabel"])
-def test_callback_stops(sub, model, optimum):
+@pytest.mark.parametrize("driver", CUTTING)
+def test_callback_stops(driver, sub, model, optimum):
     seen = []
-    result = stops(model, callback=lambda row: seen.append(row) or len(seen) == 2, sub_solver=sub)
+    result = stops(model, driver, callback=lambda row: seen.append(row) or len(seen) == 2, sub_solver=sub)
     assert result.stop_reason is StopReason.CALLBACK
     assert [row["Iter"] for row in seen] == [0, 1]
     assert_incumbent(result, model, optimum)
 
 
-def test_ctrl_c_in_a_callback(model, optimum):
+@pytest.mark.parametrize("driver", CUTTING)
+def test_ctrl_c_in_a_callback(driver, model, optimum):
     def press(row):
         if row["Iter"] == 1:
             raise KeyboardInterrupt
 
-    result = stops(model, callback=press)
+    result = stops(model, driver, callback=press)
     assert result.stop_reason is StopReason.INTERRUPTED
     assert_incumbent(result, model, optimum)
 
@@ -224,11 +235,12 @@ def test_ctrl_c_in_a_subproblem(sub, call, model, optimum):
         assert_incumbent(result, model, optimum)
 
 
-def test_an_error_in_a_callback_comes_through_and_leaves_the_model(model):
+@pytest.mark.parametrize("driver", DECOMPOSITIONS)
+def test_an_error_in_a_callback_comes_through_and_leaves_the_model(driver, model):
     model.w["a"].set_value(7.0)
     before = state(model)
     with pytest.raises(ZeroDivisionError):
-        fs.solve(model, "benders", callback=lambda row: 1 / 0)
+        fs.solve(model, driver, callback=lambda row: 1 / 0)
     assert state(model) == before
     assert model.w["a"].value == 7.0
 
@@ -267,12 +279,15 @@ def test_validation_keeps_the_classifier_with_the_least_error(model, make_data):
     assert all(pyo.value(row.expr) for row in model.component_data_objects(pyo.LogicalConstraint, active=True))
 
 
-def test_patience_stops(model, make_data):
-    other = make_data(30, 8, seed=33)
-    patient = fs.solve(model, "benders", choose_by="validation", validation=other, gap=1e-6)
-    hasty = fs.solve(model, "benders", choose_by="validation", validation=other, gap=1e-6, patience=1)
-    assert hasty.stop_reason is StopReason.CONVERGED
-    assert len(hasty.iterations) < len(patient.iterations)
+@pytest.mark.parametrize("driver", DECOMPOSITIONS)
+def test_validation_and_patience(driver, model, make_data):
+    choose = {"choose_by": "validation", "validation": make_data(30, 8, seed=33), "gap": 1e-6}
+    patient = fs.solve(model, driver, **choose)
+    assert model.structure.score(model, choose["validation"]) == patient.details["validation_error"]
+    if driver in CUTTING:
+        hasty = fs.solve(model, driver, **choose, patience=1)
+        assert hasty.stop_reason is StopReason.CONVERGED
+        assert len(hasty.iterations) < len(patient.iterations)
 
 
 # Edits: each ends at the monolith's optimum, or in an error that names it.
@@ -511,11 +526,11 @@ def cheapest():
     return min(sum(OPEN[j] for j in s) + sum(DEMAND[i] * min(SHIP[i][j] for j in s) for i in range(4)) for s in subsets)
 
 
-def agrees(model, complicating, truth=None, **options):
-    """Solve by Benders and whole; return the result."""
+def agrees(model, complicating, truth=None, driver="benders", **options):
+    """Solve by decomposition and whole; return the result."""
     whole = fs.solve(model, "scip").objective
     before = state(model)
-    result = fs.solve(model, "benders", complicating=complicating, gap=1e-6, **options)
+    result = fs.solve(model, driver, complicating=complicating, gap=1e-6, **options)
     assert state(model) == before
     assert result.status is SolutionStatus.OPTIMAL
     assert result.objective == pytest.approx(whole, rel=1e-5)
@@ -547,16 +562,18 @@ def test_masters_whose_subproblem_is_infeasible(capacity, master):
     assert result.objective >= cheapest() - 1e-6
 
 
-def test_no_master_has_a_subproblem_with_a_solution():
+@pytest.mark.parametrize("driver", DECOMPOSITIONS)
+def test_no_master_has_a_subproblem_with_a_solution(driver):
     model = facility(capacity=4)
-    result = fs.solve(model, "benders", complicating=model.open)
+    result = fs.solve(model, driver, complicating=model.open)
     assert result.status is SolutionStatus.INFEASIBLE
     assert "subproblem has no solution" in result.message
 
 
-def test_maximisation():
+@pytest.mark.parametrize("driver", DECOMPOSITIONS)
+def test_maximisation(driver):
     model = facility(7, sense=pyo.maximize)
-    result = agrees(model, model.open)
+    result = agrees(model, model.open, driver=driver)
     least = fs.solve(facility(7), "highs").objective
     assert result.objective == pytest.approx(100 - least, rel=1e-6)
     bound, incumbent = (result.iterations[c].dropna().to_numpy(dtype=float) for c in ("Bound", "Incumbent"))
@@ -565,24 +582,40 @@ def test_maximisation():
     assert (np.diff(bound) <= 0).all()
 
 
-def test_a_fixed_complicating_variable():
+@pytest.mark.parametrize("driver", DECOMPOSITIONS)
+def test_the_users_rows_variables_and_fixings(driver):
     model = facility(7)
     model.open[1].fix(0)
-    agrees(model, model.open)
+    agrees(model, model.open, driver=driver)
     model = facility()
     model.open[0].fix(1)
     model.product = pyo.Constraint(expr=model.open[0] * model.share[0, 0] <= 0.5)  # linear while open[0] is fixed
-    agrees(model, model.open)
+    model.region = pyo.Var([0, 1], domain=pyo.Binary)
+    model.pays = pyo.Constraint([0, 1], rule=lambda m, r: m.open[r] + m.open[r + 1] <= 2 * m.region[r])
+    model.cost.set_value(model.cost.expr + 5 * model.region[0] + 3 * model.region[1] + 1.5)
+    agrees(model, model.open, driver=driver, subproblem=model.share)
 
 
-def test_single_variables_may_complicate():
+@pytest.mark.parametrize("driver", DECOMPOSITIONS)
+def test_general_integers_and_continuous_variables_of_the_master(driver):
+    m = pyo.ConcreteModel()
+    m.k = pyo.Var([0, 1], domain=pyo.Integers, bounds=(-3, 7))
+    m.u, m.y = pyo.Var(bounds=(0, 5)), pyo.Var(bounds=(0, None))
+    m.row = pyo.Constraint(expr=m.k[0] + 2 * m.k[1] + m.u >= 3.7)
+    m.link = pyo.Constraint(expr=m.y >= 4.3 - m.k[0] - 0.7 * m.k[1])
+    m.cost = pyo.Objective(expr=m.k[0] + 1.6 * m.k[1] + 2 * m.u + 3 * m.y)
+    agrees(m, m.k, driver=driver, subproblem=m.y)
+
+
+@pytest.mark.parametrize("driver", DECOMPOSITIONS)
+def test_single_variables_may_complicate(driver):
     """x[2] stays with the subproblem, though x[1] complicates."""
     m = pyo.ConcreteModel()
     m.x = pyo.Var([1, 2], bounds=(0, 4))
     m.x[1].domain = pyo.Integers
     m.row = pyo.Constraint(expr=2 * m.x[1] + 3 * m.x[2] <= 11)
     m.value = pyo.Objective(expr=3 * m.x[1] + 4 * m.x[2], sense=pyo.maximize)
-    agrees(m, [m.x[1]], truth=16.0)
+    agrees(m, [m.x[1]], truth=16.0, driver=driver)
 
 
 def quadratic_plan(domain):
