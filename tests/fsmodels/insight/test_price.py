@@ -8,6 +8,7 @@ from fsmodels.selection.request import Request
 from tests.helpers.enumeration import every_support, instance
 from tests.helpers.seeds import seeds
 
+
 def best(data, C, M, rows):
     found = every_support(data, C, M, rows)
     return found[0][0] if found else float("inf")
