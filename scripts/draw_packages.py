@@ -45,6 +45,8 @@ LAYERS = [
     "fsmodels.insight fsmodels.sklearn",
     "fsmodels.evaluation",
     "fsmodels.page",
+    "fsmodels.insight.explore",
+    "fsmodels.app",
     "fsmodels.cli",
     "fsmodels",
 ]

@@ -13,13 +13,16 @@ import pyomo.environ as pyo
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
-from fsmodels.insight.what_if import about, bounded, share_of
+from fsmodels.evaluation.cross_validate import CrossValidated, cross_validate
+from fsmodels.insight.near_optimal import NearOptimal, near_optimal_of
+from fsmodels.insight.necessity import Necessity, necessity_of
+from fsmodels.insight.what_if import about, bounded, clock_of, share_of
 from fsmodels.selection.path import set_parameter
-from fsmodels.selection.report import BaseAnswer, headline, number
+from fsmodels.selection.report import INTERNAL, BaseAnswer, headline, number
 from fsmodels.selection.request import Request, driver_options
-from fsmodels.selection.rows import KEYWORDS, read_rows, set_groups_aside, state, state_most
+from fsmodels.selection.rows import KEYWORDS, keywords_by_row, read_rows, set_groups_aside, state, state_most
 from fsmodels.selection.selection import Selection
-from fsmodels.text import lasting, listed, short
+from fsmodels.text import DEFAULT_SCALING, lasting, listed, short
 from solvers import SolutionStatus, html, interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock
@@ -108,6 +111,11 @@ class Session:
         """The selection of the last answer."""
         return self.answers[-1].found
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The last question as arguments of ``select``, without the rows of ``add``."""
+        return {name: value for name, value in self.task.arguments.items() if name not in INTERNAL}
+
     def ask(
         self,
         *,
@@ -115,6 +123,7 @@ class Session:
         drop: Iterable[str] = (),
         progress: bool = False,
         cancel: Cancel | None = None,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
         **changes: Any,
     ) -> Explored:
         """Change the question and answer it; everything else remains as in the question before.
@@ -129,6 +138,8 @@ class Session:
             Show the progress of the solve.
         cancel : Cancel, optional
             Token that ends the solve from another thread, as Ctrl-C does.
+        callback : function, optional
+            Called in this solve with each row of the iteration table of a driver; if it returns True, the solve stops.
         **changes
             ``max_features``, ``C``, ``penalty`` and side constraints as in ``select``, which replace the former ones of
             the same kind; None or () removes them. ``time_limit`` and other options of the driver.
@@ -139,10 +150,15 @@ class Session:
             As ``select``; the question before remains.
         """
         with self._turn.lock, interrupt.run(cancel):  # other threads wait
-            return self._ask(add or {}, drop, progress, changes)
+            return self._ask(add or {}, drop, progress, callback, changes)
 
     def _ask(
-        self, add: Mapping[str, Callable[[Any], Any]], drop: Iterable[str], progress: bool, changes: dict[str, Any]
+        self,
+        add: Mapping[str, Callable[[Any], Any]],
+        drop: Iterable[str],
+        progress: bool,
+        callback: Callable[[dict[str, Any]], Any] | None,
+        changes: dict[str, Any],
     ) -> Explored:
         start, former, own = time.perf_counter(), self.task.parameters, dict(self._own)
         task, texts = self._changed({name: lasting(value) for name, value in changes.items()})
@@ -167,7 +183,8 @@ class Session:
             if earlier := self._proven.get(key):
                 found, how = earlier.found, f'The question is that of "{earlier.question}".'
             else:
-                found, how = self.task.solve(), "Solved."
+                solve = self.task if callback is None else self.task.changed(callback=callback)
+                found, how = solve.solve(), "Solved."
                 if self.answers and "memory" in self.task.options:
                     how = "Solved with the memory of earlier solves."
         before = self.answers[-1].found.objective if self.answers else None
@@ -183,6 +200,83 @@ class Session:
         lines = [answer.to_dict() for answer in self.answers]
         columns = ["question", "objective", "bound", "gap", "status", "selected", "how", "seconds"]
         return pd.DataFrame(lines, columns=columns).set_index("question")
+
+    def near_optimal(
+        self, *, within: float = 0.01, limit: int = 1000, progress: bool = False, cancel: Cancel | None = None
+    ) -> NearOptimal:
+        """Find every selection within a share of the best under the present rows; see ``fs.near_optimal``."""
+        with self._turn.lock, interrupt.run(cancel), one_clock(), watching.shown(progress):
+            return near_optimal_of(self.task, within, limit)
+
+    def necessity(
+        self,
+        *,
+        within: float = 0.01,
+        features: Iterable[str] | None = None,
+        prices: bool = True,
+        time_limit: float | None = None,
+        progress: bool = False,
+        cancel: Cancel | None = None,
+    ) -> Necessity:
+        """Prove the role of each feature under the present rows; see ``fs.necessity``."""
+        with self._turn.lock, interrupt.run(cancel), one_clock(), watching.shown(progress):
+            return necessity_of(self.task, clock_of(time_limit), within=within, features=features, prices=prices)
+
+    def cross_validate(self, **folds: Any) -> CrossValidated:
+        """Estimate the error on new samples under the present rows; ``**folds``: as for ``fs.cross_validate``.
+
+        Raises ParameterError: there are rows of ``add``, which are functions of the model of all samples.
+        """
+        self._check_no_functions("cross_validate applies")
+        return cross_validate(self.data, self.task.spec.name, **self.arguments, **folds)
+
+    def rows(self) -> dict[str, str]:
+        """Return the present side constraints: the name of each component of the model, and its text.
+
+        >>> import fsmodels as fs
+        >>> session = fs.explore(fs.load_dataset("bupa"), max_features=2, rows="mcv <= sgot")
+        >>> session.rows()
+        {'cardinality': 'max_features=2', 'rows': 'rows=["mcv <= sgot"]'}
+        """
+        known = keywords_by_row({**self.task.parameters, **(self.task.stated or {})})
+        own = {name: short(str(self.model.component(name).expr)) for name in self._own}
+        return {**{name: text for name, text in known.items() if self.model.component(name) is not None}, **own}
+
+    def to_python(self, load: str = "") -> str:
+        """Return Python code that makes the same selection.
+
+        ``load``: the expression that loads the data, such as ``fs.load_dataset("bupa")``; without it the code uses a
+        variable ``data``. Raises ParameterError: there are rows of ``add``, whose code is not known.
+
+        >>> import fsmodels as fs
+        >>> session = fs.explore(fs.load_dataset("bupa"), max_features=2)
+        >>> print(session.to_python('fs.load_dataset("bupa")'))
+        import fsmodels as fs
+        <BLANKLINE>
+        data = fs.load_dataset("bupa")
+        found = fs.select(
+            data,
+            "fsp-m",
+            max_features=2,
+            C=1.0,
+        )
+        print(found)
+        """
+        self._check_no_functions("to_python writes")
+        values = {name: _plain(value) for name, value in self.arguments.items()}
+        if self.data.scale.method != DEFAULT_SCALING:
+            values["scale"] = self.data.scale.method
+        given = [f"    {name}={value!r}," for name, value in values.items()]
+        call = ["found = fs.select(", "    data,", f'    "{self.task.spec.name}",', *given, ")", "print(found)"]
+        lines = ["import fsmodels as fs", "", *([f"data = {load}"] if load else []), *call]
+        return "\n".join(lines)
+
+    def _check_no_functions(self, verb: str) -> None:
+        if self._own:
+            raise ParameterError(
+                f"{verb} the arguments of select, and the rows {listed(self._own)} are functions of the model: state "
+                'them as text, rows=["a + b <= 1"].'
+            )
 
     def _changed(self, changes: Mapping[str, Any]) -> tuple[Request, list[str]]:
         """Return the request with changes, and a text for each change."""
@@ -261,6 +355,8 @@ def explore(
     scale: str | None = None,
     solver: Any = None,
     progress: bool = False,
+    cancel: Cancel | None = None,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
     **given: Any,
 ) -> Session:
     """Open a session of what-if questions about one model, and answer the first.
@@ -271,6 +367,8 @@ def explore(
         The first question, as in ``select``, for a model with a proven bound.
     progress : bool
         Show the progress of the first solve.
+    cancel, callback
+        As in ``Session.ask``, for the first solve.
 
     Returns
     -------
@@ -300,7 +398,7 @@ def explore(
         raise ParameterError(f'explore needs a model with sigma that is built once: "{name}" is not.')
     built = frozenset(c.name for c in task.model.component_objects(pyo.Constraint))
     session = Session(task if "memory" in task.options else task.with_memory(), _built=built)
-    session.ask(progress=progress, **request.rows)
+    session.ask(progress=progress, cancel=cancel, callback=callback, **request.rows)
     return session
 
 
@@ -308,3 +406,14 @@ def _shortly(kind: str, value: Any) -> str:
     if kind == "budget" and isinstance(value, tuple) and len(value) == 2:
         return f"of {value[1]:g}" if isinstance(value[1], int | float) else "of costs"
     return short(str(value))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value whose ``repr`` is Python code: numbers, texts, lists, tuples and dictionaries."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(_plain, value))
+    return value if value is None or isinstance(value, bool | int | float) else str(value)

@@ -222,20 +222,26 @@ def near_optimal(
     >>> sorted(set(near[0].features) & set(near[1].features))
     ['ca', 'cp', 'exang', 'thal']
     """
-    name, within = bounded(model), positive("within", within, "a share of the objective, 0.01 for 1%")
-    limit = whole("limit", limit, 1, None, "the largest number of sets")
+    name = bounded(model)
     with interrupt.run(cancel), one_clock(), watching.shown(progress):
-        task = Request.of(data, name, scale=scale, within=within, most_choices=limit, **given).build()
-        if not task.takes("within"):
-            raise ParameterError(
-                f'Near-optimal sets are listed by "branch-and-cut", which does not solve {name} here: leave solver= '
-                "out, and use fsp-m, fsp-lambda or fs."
-            )
-        best = task.solve()
-        if best.objective is None:
-            raise ModelError(f"There is no selection to begin with: {best.message or best.status.value}")
-        with interrupt.finishing(), watching.doing("reading the selections found"):
-            return _read(task, best, within)
+        return near_optimal_of(Request.of(data, name, scale=scale, **given).build(), within, limit)
+
+
+def near_optimal_of(task: Request, within: float, limit: int) -> NearOptimal:
+    """Find every selection within a share of the best for a request with its model."""
+    within = positive("within", within, "a share of the objective, 0.01 for 1%")
+    limit = whole("limit", limit, 1, None, "the largest number of sets")
+    if not task.takes("within"):
+        raise ParameterError(
+            f'Near-optimal sets are listed by "branch-and-cut", which does not solve {task.spec.name} here: leave '
+            "solver= out, and use fsp-m, fsp-lambda or fs."
+        )
+    task = task.changed(within=within, most_choices=limit)
+    best = task.solve()
+    if best.objective is None:
+        raise ModelError(f"There is no selection to begin with: {best.message or best.status.value}")
+    with interrupt.finishing(), watching.doing("reading the selections found"):
+        return _read(task, best, within)
 
 
 def _read(task: Request, best: Selection, within: float) -> NearOptimal:

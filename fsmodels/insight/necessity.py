@@ -233,46 +233,53 @@ def necessity(
     >>> answer.features("in every")
     ['sgpt', 'sgot']
     """
-    name, within = bounded(model), positive("within", within, "a share of the objective, 0.01 for 1%")
-    prices = switch("prices", prices, "the prices of the features of the best model")
+    name = bounded(model)
     if "callback" in given:
         raise ParameterError("callback is used by necessity itself: leave it out.")
     with interrupt.run(cancel), one_clock(), watching.shown(progress):
-        task = Request.of(data, name, scale=scale, **given)
-        names = task.data.features
-        requested = as_names(names if features is None else features, "features")
-        check_known_features(requested, names, "features")
         clock = clock_of(time_limit)
-        task = task.build()
-        if task.model is None or task.model.component("sigma") is None:
-            raise ParameterError(f'necessity needs a model with sigma, and "{name}" has none here: add sigma=True.')
-        if not task.takes("callback"):
-            solver = getattr(task.solver, "name", task.solver)
-            raise ParameterError(
-                f'necessity stops each solve when its answer is known, which solver="{solver}" cannot: '
-                'leave solver= out, or use a driver such as "branch-and-cut".',
-                parameter="solver",
-            )
-        task = task if "memory" in task.options else task.with_memory()
-        threads = task.options.get("threads")
-        lists = task.takes("within") and (threads is None or (isinstance(threads, int) and threads <= 1))
-        with watching.doing("the best selection"):
-            best = task.changed(time_limit=clock.left, **({"within": within} if lists else {})).solve()
-        if best.objective is None:
-            raise ModelError(f"There is no selection to begin with: {best.message or best.status.value}")
-        search = _Search(task, best, within, clock, prices)
-        roles: dict[str, Role] = {}
-        try:
-            # The features of the best come first: the selections without them contain other features.
-            order = sorted(requested, key=lambda name: name not in best.selected)
-            for feature in watching.each(order, "feature", str):
-                roles[feature] = search.role(feature)
-        except KeyboardInterrupt:
-            pass
-        stopped = "Stopped early: the other roles are not known." if len(roles) < len(requested) else ""
-        open_role = (search.known[0], math.inf)
-        known = tuple(roles[f] if f in roles else search.role_of(f, OPEN, open_role) for f in requested)
-        return Necessity(best, within, known, clock.elapsed, stopped)
+        task = Request.of(data, name, scale=scale, **given).build()
+        return necessity_of(task, clock, within=within, features=features, prices=prices)
+
+
+def necessity_of(
+    task: Request, clock: Clock, *, within: float, features: Iterable[str] | None, prices: bool
+) -> Necessity:
+    """Prove the role of each feature for a request with its model; ``clock``: has the time limit of all solves."""
+    within = positive("within", within, "a share of the objective, 0.01 for 1%")
+    prices = switch("prices", prices, "the prices of the features of the best model")
+    name, names = task.spec.name, task.data.features
+    requested = as_names(names if features is None else features, "features")
+    check_known_features(requested, names, "features")
+    if task.model is None or task.model.component("sigma") is None:
+        raise ParameterError(f'necessity needs a model with sigma, and "{name}" has none here: add sigma=True.')
+    if not task.takes("callback"):
+        solver = getattr(task.solver, "name", task.solver)
+        raise ParameterError(
+            f'necessity stops each solve when its answer is known, which solver="{solver}" cannot: '
+            'leave solver= out, or use a driver such as "branch-and-cut".',
+            parameter="solver",
+        )
+    task = task if "memory" in task.options else task.with_memory()
+    threads = task.options.get("threads")
+    lists = task.takes("within") and (threads is None or (isinstance(threads, int) and threads <= 1))
+    with watching.doing("the best selection"):
+        best = task.changed(time_limit=clock.left, **({"within": within} if lists else {})).solve()
+    if best.objective is None:
+        raise ModelError(f"There is no selection to begin with: {best.message or best.status.value}")
+    search = _Search(task, best, within, clock, prices)
+    roles: dict[str, Role] = {}
+    try:
+        # The features of the best come first: the selections without them contain other features.
+        order = sorted(requested, key=lambda name: name not in best.selected)
+        for feature in watching.each(order, "feature", str):
+            roles[feature] = search.role(feature)
+    except KeyboardInterrupt:
+        pass
+    stopped = "Stopped early: the other roles are not known." if len(roles) < len(requested) else ""
+    open_role = (search.known[0], math.inf)
+    known = tuple(roles[f] if f in roles else search.role_of(f, OPEN, open_role) for f in requested)
+    return Necessity(best, within, known, clock.elapsed, stopped)
 
 
 @dataclass

@@ -155,3 +155,30 @@ def test_rows_that_were_dropped_keep_their_identity(session):
     del row
     session.ask(drop="row")
     assert kept() is not None, "a later row may have its id"
+
+
+def test_a_session_answers_further_questions_under_its_own_rows(session):
+    session.ask(add={"apart": lambda m: m.sigma["sgpt"] + m.sigma["sgot"] <= 1})
+    assert session.rows() == {"cardinality": "max_features=2", "apart": "sigma[sgpt] + sigma[sgot]  <=  1"}
+    near = session.near_optimal(within=0.02)
+    assert near.complete
+    assert all(not {"sgpt", "sgot"} <= set(model.features) for model in near)
+    assert session.necessity().best.objective == pytest.approx(session.found.objective)
+    for method in (session.cross_validate, session.to_python):
+        with pytest.raises(fs.ParameterError, match="apart"):
+            method()
+    expected = fs.near_optimal(fs.load_dataset("bupa"), max_features=2, within=0.02, excludes=[("sgpt", "sgot")])
+    assert [model.features for model in near] == [model.features for model in expected]
+
+
+def test_the_code_of_a_session_makes_the_same_selection():
+    data = fs.load_dataset("bupa")
+    session = fs.explore(data, max_features=3, scale="minmax", loss="squared-hinge", excludes=[("sgpt", "sgot")])
+    session.ask(budget=({"mcv": 2.0, "drinks": 1.5}, 3), C=2.0)
+    variables = {"data": data}
+    exec(session.to_python(), variables)
+    assert variables["found"].selected == session.found.selected
+    assert variables["found"].objective == pytest.approx(session.found.objective)
+    assert (
+        session.cross_validate(cv=3).error == fs.cross_validate(data, cv=3, scale="minmax", **session.arguments).error
+    )
