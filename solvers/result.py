@@ -163,7 +163,7 @@ def verdict(
         return Verdict(SolutionStatus.STATIONARY, bound)
     message = ""
     if claim is SolutionStatus.OPTIMAL:
-        proof = "it reports no bound" if distance is None else f"its bound proves a gap of {distance:.1e} only"
+        proof = "it reports no reliable bound" if distance is None else f"its bound proves a gap of {distance:.1e} only"
         message = f"{who} reports optimal, but {proof}."
     return Verdict(SolutionStatus.FEASIBLE, bound, message)
 

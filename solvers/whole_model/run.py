@@ -154,7 +154,8 @@ class WholeModelRun:
         target, wanted = (visible.reading, rows) if view is None else (read(view.model), view.rows_of(rows))
         with plain_domains(target.variables, continuous=continuous), progress.doing(f"{self.spec.name} runs"):
             answer = runner.solve(target, time_limit=self.clock.left, integer=integer, duals=wanted)
-        answer = without_unreliable_claims(answer, self.spec, target, options, self.clock.left)
+        curved = not {C.LP, C.MILP, C.QP, C.MIQP} & set(self.needed)
+        answer = without_unreliable_claims(answer, self.spec, target, options, self.clock.left, curved)
         if answer.has_point and self._dual_solver is not None:
             answer = replace(answer, duals=self._duals_by_other(target, view))
         if not self.spec.in_table and C.LP not in self.needed:

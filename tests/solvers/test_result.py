@@ -42,7 +42,7 @@ def test_what_the_arithmetic_cannot_tell_from_0_has_no_gap():
             0.999,
             "scip reports optimal, but its bound proves a gap of 1.0e-03",
         ),
-        (1.0, None, {"claim": SolutionStatus.OPTIMAL}, "feasible", None, "reports no bound"),
+        (1.0, None, {"claim": SolutionStatus.OPTIMAL}, "feasible", None, "reports no reliable bound"),
         (1.0, None, {"claim": SolutionStatus.STATIONARY}, "stationary", None, ""),
         (1.0, 1.0, {"claim": SolutionStatus.STATIONARY}, "optimal", 1.0, ""),
         (1.0, 1.0, {"violation": 1e-5}, "feasible", 1.0, "violates the rows by 1.0e-05"),

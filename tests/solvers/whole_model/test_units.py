@@ -198,3 +198,17 @@ def test_a_choice_without_a_point_beside_which_there_is_none_is_infeasible(monke
     m.x = pyo.Var(domain=pyo.Binary)
     m.cost = pyo.Objective(expr=m.x)
     assert solvers.solve(m, "highs").status is SolutionStatus.INFEASIBLE
+
+
+@pytest.mark.parametrize("cost", [1e-11, 1e-10, 1e-9, 1e-8])
+@pytest.mark.parametrize("solver", [n for n in ("scip", "gurobi") if SOLVERS[n].found])
+def test_no_wrong_bound_on_a_cone_whose_cost_is_below_the_tolerances(solver, cost):
+    slope = (4 * cost * 10.1) ** 0.5  # min 10.1 = max slope u - cost u^2, minus 0.1 for z
+    m = pyo.ConcreteModel()
+    m.z, m.t = pyo.Var(domain=pyo.Binary), pyo.Var(bounds=(0, None))
+    m.u, m.v = pyo.Var(bounds=(-1e9, 1e9)), pyo.Var(bounds=(0, 1))
+    m.cone = pyo.Constraint(expr=m.u**2 <= m.t * m.z)
+    m.cost = pyo.Objective(expr=cost * m.t - slope * m.u + 0.1 * m.z + m.v)
+    found = solvers.solve(m, solver, time_limit=10)
+    assert found.bound is None or found.bound <= -10.0 + 1e-3
+    assert found.status is not SolutionStatus.OPTIMAL or found.objective <= -10.0 + 1e-3
