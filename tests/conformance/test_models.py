@@ -6,7 +6,7 @@ A new model is checked here as soon as its ``ModelSpec`` is in the catalogue.
 import itertools
 import json
 import pickle
-import warnings
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -55,6 +55,20 @@ def test_the_objective_of_the_solver_is_that_of_the_classifier(name, select):
     assert found.result.objective == pytest.approx(found.objective, rel=1e-6)
     assert found.bound is None or found.bound <= found.objective * (1 + 1e-9)
     assert found.status is not fs.SolutionStatus.OPTIMAL or found.gap <= 1e-4
+
+
+@pytest.mark.parametrize("name", [n for n in MODELS if n not in KERNELS])
+def test_weights_in_original_units_decide_the_same(name, data, select):
+    found = select(name)
+    content, decision = found.to_dict(), found.decision(data)
+    for X, units in ((data.X, "_original"), (data.scaled("standard").X, "")):
+        w = np.array([content[f"weights{units}"].get(feature, 0.0) for feature in FEATURES])
+        assert X @ w + content[f"bias{units}"] == pytest.approx(decision)
+    frame = pd.DataFrame(data.X, columns=FEATURES)
+    assert found.decision(frame[list(content["weights"])]) == pytest.approx(decision, abs=1e-9)
+    assert content["training_error"] == np.mean(np.where(decision > 1e-6, 1, -1) != data.y)
+    with pytest.raises(fs.DataError, match="predict: the table lacks columns"):
+        found.predict(frame.drop(columns=list(content["weights"])))
 
 
 @pytest.mark.parametrize("name", [n for n in SOLVED if MODELS[n].selects or n in ("gmeb", "fsmulti", "one-norm-svm")])
@@ -178,19 +192,29 @@ def test_the_estimator_selects_as_the_function_does(name, data, select):
     assert estimator.decision_function(frame) == pytest.approx(decides.decision(data), abs=close)
 
 
+def options_of(name, given=()):
+    """Return the words for the parameters of a model that are not given yet."""
+    words = ((PARAMETERS[key].flag, str(value)) for key, value in parameters_of(name).items())
+    return [word for pair in words if pair[0] not in given for word in pair]
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_the_command_line_selects_as_the_function_does(name, data, select, tmp_path, monkeypatch, capsys):
+    """What it suggests to try next runs too."""
     monkeypatch.chdir(tmp_path)
     frame = pd.DataFrame(data.X, columns=FEATURES).assign(target=np.where(data.y > 0, "ill", "well"))
     frame.to_csv("data.csv", index=False, float_format="%.17g")
-    options = [text for key, value in parameters_of(name).items() for text in (PARAMETERS[key].flag, str(value))]
-    words = ["select", "data.csv", "--target", "target", "--positive", "ill", "--model", name, *options]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert main([*words, "--quiet", "--json", "found.json"]) == 0
-    capsys.readouterr()
+    words = ["select", "data.csv", "--target", "target", "--positive", "ill"]
+    assert main([*words, "--model", name, *options_of(name), "--json", "found.json"]) == 0
+    out = capsys.readouterr().out
     content, found = json.loads((tmp_path / "found.json").read_text()), select(name)
     assert content["selected"] == list(found.selected)
     close = 1e-4 if name in KERNELS else 1e-9
     assert content["objective"] == (found.objective and pytest.approx(found.objective, rel=close))
     assert content["status"] == found.status.value
+    steps = [shlex.split(line.partition(":")[0]) for line in out.split("What to try next")[1].splitlines() if line]
+    assert len(steps) >= 1
+    for step in steps:
+        other = step[step.index("--model") + 1] if "--model" in step else name
+        assert main([*words, "--model", other, *options_of(other, step), *step, "--quiet"]) == 0, step
+        capsys.readouterr()

@@ -74,58 +74,6 @@ def test_the_constraints_bind_in_these_tests(value_of):
     assert not side(free)
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_every_model_of_the_table_runs_and_can_be_recomputed(model, data):
-    penalty = 0.05 if MODELS[model].exact_model == "fs" else 1.5
-    values = {"max_features": 2, "penalty": penalty, "R_plus": 3.0, "R_minus": 2.0, "C": 2.0}
-    parameters = {name: values[name] for name, required in MODELS[model].parameters.items() if required}
-    if "C" in MODELS[model].parameters:
-        parameters["C"] = 2.0
-    scaled = data.scaled("standard")
-    found = fs.select(scaled, model, **parameters)
-    content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-
-    if content["kernel"] is not None:  # test_select_kernel.py recomputes these
-        assert content["training_error"] == np.mean(found.predict(data) != data.y)
-        assert found.result.objective == pytest.approx(content["objective"], rel=1e-6)
-        assert content["objective"] >= 1.5 * sum(content["weights"].values())
-        assert content["bound"] is None
-        return
-    w = np.array([content["weights"].get(name, 0.0) for name in scaled.features])
-    margin = scaled.y * (scaled.X @ w + content["bias"])
-    predicted = np.where(scaled.y * margin > 1e-6, 1, -1)  # a sample on the boundary has class -1
-    assert content["training_error"] == np.mean(predicted != scaled.y)
-    w_original = np.array([content["weights_original"].get(name, 0.0) for name in data.features])
-    assert data.X @ w_original + content["bias_original"] == pytest.approx(scaled.X @ w + content["bias"])
-    if not MODELS[model].runs_solver:
-        assert content["objective"] is content["bound"] is content["gap"] is None
-        assert content["status"] == "feasible"
-        return
-    assert found.result.objective == pytest.approx(content["objective"], rel=1e-6)
-    if MODELS[model].exact_model == "fs":  # test_select_concave.py recomputes these
-        return
-    if model.startswith("gmeb"):
-        assert content["objective"] == pytest.approx(np.maximum(0.0, 1.0 - margin).sum(), rel=1e-5)
-        assert content["status"] == ("stationary" if model == "gmeb-nonconvex" else "optimal")
-        assert content["gap"] is None or content["gap"] <= 1e-4
-        return
-    if model == "fsmulti":
-        again = fs.multivariate.objective(scaled, w, budget=2, C=2.0, loss="f1")
-        assert content["objective"] == pytest.approx(again, rel=1e-9)
-        assert content["bound"] <= content["objective"]
-        assert content["status"] == ("optimal" if content["gap"] <= 1e-4 else "feasible")
-        assert np.count_nonzero(w) <= 2
-        return
-    norm = np.abs(w).sum() if model == "one-norm-svm" else 0.5 * w @ w
-    price = 1.5 * len(content["selected"]) if model == "fsp-lambda" else 0.0
-    again = norm + 2.0 * np.maximum(0.0, 1.0 - margin).sum() + price
-    assert content["objective"] == pytest.approx(again, rel=1e-9)
-    assert content["status"] == "optimal"
-    assert content["bound"] <= content["objective"]
-    gap = (content["objective"] - content["bound"]) / max(abs(content["objective"]), 1e-10)
-    assert content["gap"] == pytest.approx(gap)
-
-
 def test_a_new_formulation_is_one_new_entry(monkeypatch, data):
     def half(data, *, max_features, C=1.0):
         return fsp.fsp_m(data, max_features=max_features, C=C / 2)
@@ -181,18 +129,6 @@ def test_infeasible_side_constraints_are_named(data):
     assert "Infeasible" in repr(found)
     with pytest.raises(fs.ModelError, match="no classifier"):
         found.predict(data)
-
-
-def test_predicts_data_under_any_scaling_and_tables_in_original_units(data):
-    found = fs.select(data.scaled("standard"), max_features=3)
-    frame = pd.DataFrame(data.X, columns=list(data.features))
-    expected = found.predict(data.scaled("standard"))
-    assert np.array_equal(found.predict(data), expected)
-    assert np.array_equal(found.predict(data.scaled("minmax")), expected)
-    assert np.array_equal(found.predict(frame[list(found.selected)]), expected)
-    assert found.error(data) == found.training_error
-    with pytest.raises(fs.DataError, match=f"predict: the table lacks columns .{found.selected[0]}, "):
-        found.predict(frame.drop(columns=list(found.selected)))
 
 
 @pytest.mark.parametrize("solver", [None, "benders", "scip"])

@@ -9,7 +9,6 @@ import pytest
 
 import fsmodels as fs
 import solvers
-from fsmodels import cli
 from fsmodels.selection.catalogue import MODELS
 from fsmodels.selection.request import Request
 from robust_reference import least_fs, robust_by_support
@@ -21,7 +20,6 @@ if "alternating" in DRIVERS:
     FAMILY, SMOOTHED = [*FAMILY, "fsb"], [*SMOOTHED, "fsb"]
 REFITTED = ["fsl", *SMOOTHED]
 EXACT = ["fs", "fsl"]
-COSTS = {"a": 3.0, "b": 2.0, "c": 1.0}
 
 
 @pytest.fixture(scope="module")
@@ -307,33 +305,6 @@ def test_further_parameters_and_options_arrive(data):
     assert fs.select(data, "fss", penalty=0.1, solver="pounce").result.solver == "pounce"
 
 
-SIDES = {
-    "budget": ({"budget": (COSTS, 3.5)}, lambda s: sum(COSTS.get(j, 0.0) for j in s) <= 3.5),
-    "requires": ({"requires": [("a", "d")]}, lambda s: "a" not in s or "d" in s),
-    "excludes": ({"excludes": [("a", "c")]}, lambda s: not {"a", "c"} <= s),
-    "force_in": ({"force_in": ["d"]}, lambda s: "d" in s),
-}
-
-
-@pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("model", EXACT)
-def test_side_constraints(model, side, data):
-    stated, allowed = SIDES[side]
-    truth = least_fs(data, 0.05, allowed)
-    assert truth > least_fs(data, 0.05) + 1e-4  # it binds
-    found = fs.select(data, model, penalty=0.05, **stated)
-    assert found.objective == pytest.approx(truth, rel=1e-5)
-    assert found.bound <= truth * (1 + 1e-7)
-    assert allowed(set(found.selected))
-    assert found.status is fs.SolutionStatus.OPTIMAL
-
-
-def test_at_most_so_many_features(data):
-    for most in (1, 2):
-        found = fs.select(data, "fs", penalty=0.02, max_features=most)
-        assert found.objective == pytest.approx(least_fs(data, 0.02, lambda s: len(s) <= most), rel=1e-5)  # noqa: B023
-
-
 def test_a_feature_forced_in_for_nothing_costs_its_price(data):
     """sigma = 1 counts in the model's objective; (7) counts weights that are not 0."""
     noise = np.random.default_rng(0).normal(size=40)
@@ -394,31 +365,6 @@ def test_a_path_over_lambda_and_numbers_of_features(data):
         assert row["bound"] <= truth * (1 + 1e-7)
 
 
-@pytest.mark.parametrize("model", SMOOTHED)
-def test_a_path_of_stationary_points_has_no_bounds(model, data):
-    table = fs.path(data, model, penalty=GRID[1:])
-    assert table["bound"].isna().all()
-    assert table["gap"].isna().all()
-    assert (table["status"] == "stationary").all()
-    for penalty, row in table.iterrows():
-        alone = fs.select(data, model, penalty=penalty)
-        assert row["objective"] == pytest.approx(alone.objective, rel=1e-6)
-        assert row["selected"] == list(alone.selected)
-        assert row["training_error"] == alone.training_error
-
-
-@pytest.mark.parametrize("model", ["robust-lp", "obd"])
-def test_a_path_of_what_only_the_report_or_the_procedure_needs(model, data):
-    table = fs.path(data, model, penalty=GRID)
-    for penalty, row in table.iterrows():
-        alone = fs.select(data, model, penalty=penalty)
-        assert row["objective"] == pytest.approx(alone.objective, rel=1e-7)
-        assert row["selected"] == list(alone.selected)
-    assert (table["bound"] <= table["objective"] + 1e-9).all()
-    if model == "obd":
-        assert table["n_selected"].nunique() > 1
-
-
 @pytest.mark.parametrize("model", FAMILY)
 def test_a_path_checks_every_lambda_first(model, data, monkeypatch):
     monkeypatch.setattr("fsmodels.models.spec.solve", lambda *_, **__: pytest.fail("solved before it was checked"))
@@ -426,90 +372,7 @@ def test_a_path_checks_every_lambda_first(model, data, monkeypatch):
         fs.path(data, model, penalty=[0.1, 1.5])
 
 
-def test_a_path_scores_validation_data(data):
-    train, validation, _ = data.split(0.5, 0.5, 0.0, seed=4)
-    table = fs.path(train, "fsv", penalty=[0.05, 0.97], validation=validation)
-    for penalty, row in table.iterrows():
-        found = fs.select(train, "fsv", penalty=penalty)
-        assert row["validation_error"] == np.mean(found.predict(validation) != validation.y)
-
-
 # The command line.
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch, data):
-    monkeypatch.chdir(tmp_path)
-    frame = pd.DataFrame(data.X, columns=list(data.features)).assign(target=data.y.astype(int))
-    frame.to_csv("four.csv", index=False)
-    return tmp_path
-
-
-@pytest.mark.parametrize("model", FAMILY)
-def test_the_command_writes_what_can_be_recomputed(model, folder, data, capsys):
-    words = ["select", "four.csv", "--model", model, "--penalty", "0.1", "--scale", "none", "--json", "out.json"]
-    assert cli.main(words) == 0
-    captured = capsys.readouterr()
-    assert captured.err == ""
-    content = json.loads((folder / "out.json").read_text("utf-8"))
-    assert content["scale"]["method"] == "none"
-    assert content["parameters"]["penalty"] == 0.1
-    assert content["model"] == model
-    assert content["stop_reason"] == "converged"
-    mu = fs.select(data, model, penalty=0.1).model.mu.value if model == "fsb" else None
-    own, seven = recomputed(content, data, mu)
-    assert content["objective"] == pytest.approx(own, rel=1e-8)
-    assert content["fs_objective"] == pytest.approx(seven, rel=1e-8)
-    assert seven >= least_fs(data, 0.1) * (1 - 1e-6)
-    if model in EXACT:
-        assert seven == pytest.approx(least_fs(data, 0.1), rel=1e-5)
-    assert (content["refit"] is not None) == (model in REFITTED)
-    for name in content["selected"]:
-        assert name in captured.out
-    assert f"{seven:.6g}" in captured.out
-    assert "What to try next" in captured.out
-
-
-@pytest.mark.parametrize("model", FAMILY)
-def test_what_to_try_next_runs(model, folder, capsys):
-    import shlex
-
-    words = ["select", "four.csv", "--model", model, "--scale", "none"]
-    assert cli.main([*words, "--penalty", "0.1"]) == 0
-    out = capsys.readouterr().out
-    steps = [shlex.split(line.partition(":")[0]) for line in out.split("What to try next")[1].splitlines() if line]
-    assert len(steps) >= 2
-    for step in steps:
-        penalty = [] if {"--penalty", "fsp-m"} & set(step) else ["--penalty", "0.1"]
-        assert cli.main([*words, *penalty, *step]) == 0, step
-        capsys.readouterr()
-
-
-@pytest.mark.parametrize("model", [m for m in FAMILY if m != "robust-lp"])
-@pytest.mark.parametrize("penalty", ["1", "-0.5", "1e3"])
-def test_the_command_refuses_a_lambda_outside_its_range(model, penalty, folder, capsys):
-    assert cli.main(["select", "four.csv", "--model", model, f"--penalty={penalty}", "--json", "out.json"]) == 2
-    err = capsys.readouterr().err
-    assert f"penalty={float(penalty)}" in err
-    assert "Give a number from 0 to below 1" in err
-    assert "Traceback" not in err
-    assert not (folder / "out.json").exists()
-
-
-@pytest.mark.parametrize("model", [m for m in FAMILY if m != "robust-lp"])
-def test_the_command_says_that_lambda_is_missing(model, folder, capsys):
-    assert cli.main(["select", "four.csv", "--model", model]) == 2
-    assert "Option: --penalty." in capsys.readouterr().err
-
-
-def test_options_of_the_driver_reach_it_from_the_command_line(folder, capsys):
-    words = ["select", "four.csv", "--model", "fsv", "--penalty", "0.1", "--scale", "none", "--json", "out.json"]
-    assert cli.main([*words, "--seed", "7", "--solver-option", "starts=2", "--quiet"]) == 0
-    content = json.loads((folder / "out.json").read_text("utf-8"))
-    assert (content["seed"], content["solver"]["name"]) == (7, "sla")
-    assert content["solver"]["options"]["starts"] == 2
-    assert {"highs"} <= set(content["versions"])
-    assert len(capsys.readouterr().out.splitlines()) == 1
 
 
 def test_every_model_of_the_family_is_tested_here():

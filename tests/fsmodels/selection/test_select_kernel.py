@@ -1,16 +1,12 @@
 """Kernel models by name: the JSON file alone decides and gives Omega; limits, z = 0, reports, refusals."""
 
-import inspect
 import json
-import shlex
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import fsmodels as fs
-from fsmodels import cli
-from fsmodels.cli.commands import TIME_LIMIT
 from fsmodels.models.kernel.specs import KernelSpec
 from fsmodels.selection.catalogue import MODELS
 from solvers import SolutionStatus, StopReason
@@ -234,14 +230,6 @@ def test_a_path_starts_each_point_afresh(scaled):
         fs.path(scaled, "gmkl", C=2.0, penalty=[0, 1])
 
 
-@pytest.mark.parametrize("model", KERNELS)
-def test_builders_show_their_parameters(model):
-    given = inspect.signature(MODELS[model].build).parameters.values()
-    assert all(p.kind is not p.VAR_KEYWORD for p in given)
-    assert {name for name, required in MODELS[model].parameters.items() if required} == {"C", "penalty"}
-    assert {"start", "kernel", "degree", "offset", "eps", "form"} <= set(MODELS[model].parameters)
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
@@ -270,38 +258,3 @@ def test_reports_speak_of_kernel_weights(scaled):
         assert "(bias)" not in shown
         assert "support vectors of 60 samples" in shown
     assert max(map(len, repr(found).splitlines()[1:])) <= 80
-
-
-def test_the_command(chess, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    chess.to_frame().to_csv("chess.csv", index=False)
-    words = ["select", "chess.csv", "--model", "ao-margin", "-C", "2", "--penalty", "0.5", "--json", "out.json"]
-    assert cli.main(words) == 0
-    out = capsys.readouterr().out
-    assert max(map(len, out[: out.index("What to try next")].splitlines())) <= 80
-    assert "Kernel weight," in out
-    assert "support vectors of 60 samples" in out
-    assert "(bias)" not in out
-    assert "a lower price for more features" in out
-    assert "linear classifier, with a proof" in out
-    steps = [shlex.split(line.partition(":")[0]) for line in out.split("What to try next")[1].splitlines() if line]
-    assert steps[0] == ["--penalty", "0.25"]
-    assert cli.main([*words[:-1], "next.json", "--quiet", *steps[0]]) == 0
-    assert steps[1][:2] == ["--model", "fsp-m"]
-    assert cli.main([*words[:2], "--quiet", *steps[1]]) == 0
-    capsys.readouterr()
-    content = json.loads((tmp_path / "out.json").read_text("utf-8"))
-    assert content["solver"]["options"] == {"time_limit": TIME_LIMIT}
-    found = fs.select(chess.scaled("standard"), "ao-margin", C=2.0, penalty=0.5)
-    assert content["weights"] == pytest.approx(found.weights)
-    raw = by_json(content, chess.X, chess.features, chess.X, "weights_original", "bias_original")
-    assert raw == pytest.approx(found.decision(chess), abs=1e-9)
-
-    assert cli.main([*words[:4], "--penalty", "0.5"]) == 2
-    assert "Option: -C." in capsys.readouterr().err
-    assert cli.main([*words[:4], "-C", "2"]) == 2
-    assert "Option: --penalty." in capsys.readouterr().err
-    assert cli.main([*words[:6], "--penalty", "a=1"]) == 2
-    assert "one penalty for all features" in capsys.readouterr().err
-    assert cli.main([*words[:4], "-C", "0.01", "--penalty", "100", "--scale", "minmax"]) == 0
-    assert "All weights are 0: every sample" in " ".join(capsys.readouterr().out.split())
