@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -20,9 +20,10 @@ from fsmodels.datasets.dialect import ARRAYS
 from fsmodels.datasets.read import check_names
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.selection.catalogue import MODELS
+from fsmodels.selection.request import Request
 from fsmodels.selection.selection import Selection
 from fsmodels.sklearn import request
-from fsmodels.sklearn.request import MULTICLASS, arguments_of, names_of_models, spec_of
+from fsmodels.sklearn.request import MULTICLASS, names_of_models, request_of, spec_of
 from fsmodels.sklearn.weights import FitByModel, checked_weights, distinct, takes_weights
 from fsmodels.text import SPARSE_SCALINGS, listed
 from fsmodels.weights import FloatArray
@@ -115,13 +116,12 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise DataError(f"y has one class, {self.classes_[0]!r}: a classifier needs samples of at least 2 classes.")
-        arguments, rows = self._request()
-        if "fair" in rows.declared and weights is not None:
+        whole, functions = self._request()
+        if "fair" in whole.rows and weights is not None:
             raise ParameterError("constraints: fair compares means of samples, which sample_weight would not change.")
-        if spec.takes_weights and "fair" not in rows.declared:
+        if spec.takes_weights and "fair" not in whole.rows:
             X, codes, weights = distinct(X, codes, weights)
-        problems = request.problems_of(X, codes, self._names(), weights, self)
-        found = self._solved(problems, arguments, rows)
+        found = self._solved(request.requests_of(whole, X, codes, weights, self), functions)
         self.certificate_ = request.certificate_of(found)
         self._live = [one.model for one in found]
         self.selection_ = found[0] if len(found) == 1 else found
@@ -129,17 +129,15 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
         request.warn_of_limits(found)
         return self
 
-    def _solved(
-        self, problems: list[request.TwoClasses], arguments: dict[str, Any], rows: request.SideRows
-    ) -> list[Selection]:
-        """Solve the problems one after another, each with an equal share of the remaining time."""
+    def _solved(self, requests: list[Request], functions: list[Callable[[Any], Any]]) -> list[Selection]:
+        """Solve the requests one after another, each with an equal share of the remaining time."""
         found: list[Selection] = []
         clock = Clock(self.time_limit)
-        for k, problem in enumerate(problems):
+        for k, one in enumerate(requests):
             left = clock.left
-            limit = None if left is None else max(left / (len(problems) - k), LEAST)
-            found.append(request.solved(problem, arguments, rows, limit))
-            if found[-1].stop_reason is StopReason.INTERRUPTED and k + 1 < len(problems):
+            limit = None if left is None else max(left / (len(requests) - k), LEAST)
+            found.append(request.solved(one, functions, limit))
+            if found[-1].stop_reason is StopReason.INTERRUPTED and k + 1 < len(requests):
                 raise KeyboardInterrupt("Stopped by Ctrl-C before every class had a selection.")
         return found
 
@@ -204,16 +202,14 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if not hasattr(self, "_live"):
-            arguments, rows = self._request()
+            whole, functions = self._request()
             with put_off():
-                problems = [request.TwoClasses(one.data) for one in self._selections]
-                self._live = [request.built(problem, arguments, rows).model for problem in problems]
+                self._live = [request.built(whole.on(one.data), functions).model for one in self._selections]
         return self._live[0] if len(self._live) == 1 else self._live
 
-    def _request(self) -> tuple[dict[str, Any], request.SideRows]:
-        """Return the arguments of a request, and the side constraints."""
-        arguments = arguments_of(self, spec_of(self, kernels=self._kernels), self.n_features_in_)
-        return arguments, request.SideRows.of(self.constraints, self.rows, self._names())
+    def _request(self) -> tuple[Request, list[Callable[[Any], Any]]]:
+        """Return the request without samples, and the functions in ``constraints``."""
+        return request_of(self, spec_of(self, kernels=self._kernels), self._names())
 
     def _sparse(self) -> bool:
         """Return True if the model and the scaling take sparse X."""

@@ -13,14 +13,13 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from fsmodels.checks import feature_count, positive
-from fsmodels.datasets.checks import apply_scaling
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, NoSelection, ParameterError, SolverError
 from fsmodels.models.spec import ModelSpec
 from fsmodels.selection import report
 from fsmodels.selection.catalogue import MODELS, find
 from fsmodels.selection.request import Request
-from fsmodels.selection.rows import KEYWORDS, free_name, rows_model, set_groups_aside
+from fsmodels.selection.rows import KEYWORDS, free_name, rows_model
 from fsmodels.selection.selection import Selection
 from fsmodels.sklearn.weights import against_rest, by_class
 from fsmodels.text import iterable, listed, short, suggestion
@@ -60,11 +59,21 @@ def spec_of(estimator: Any, *, kernels: bool) -> ModelSpec:
     return spec
 
 
-def arguments_of(estimator: Any, spec: ModelSpec, n_features: int) -> dict[str, Any]:
-    """Return the arguments of ``Request.of`` for an estimator, without its constraints and its time limit.
+def request_of(
+    estimator: Any, spec: ModelSpec, features: tuple[str, ...]
+) -> tuple[Request, list[Callable[[pyo.ConcreteModel], Any]]]:
+    """Return the request of an estimator without samples and time limit, and the functions in its ``constraints``.
 
     Raises ParameterError: a parameter that the model does not use, or a value that is not allowed.
     """
+    declared, functions = side_constraints(estimator.constraints, estimator.rows, features)
+    none = Dataset(np.empty((0, len(features))), np.empty(0), features, looked_at=True)
+    request = Request(none, spec, solver=estimator.solver, scale=estimator.scale)
+    return request.changed(**_arguments(estimator, spec, len(features))).changed(**declared), functions
+
+
+def _arguments(estimator: Any, spec: ModelSpec, n_features: int) -> dict[str, Any]:
+    """Return the parameters of the model and the options of the solver."""
     who = f'{type(estimator).__name__}(model="{spec.name}")'
     defaults = {name: p.default for name, p in inspect.signature(type(estimator).__init__).parameters.items()}
     arguments: dict[str, Any] = {}
@@ -85,9 +94,7 @@ def arguments_of(estimator: Any, spec: ModelSpec, n_features: int) -> dict[str, 
     arguments = {**spec.defaults, **arguments}
     if (most := _most(estimator.max_features, spec, arguments, n_features)) is not None:
         arguments["max_features"] = most
-
-    arguments |= _options(estimator, spec, who)
-    return {"model": spec.name, "scale": estimator.scale, "solver": estimator.solver, **arguments}
+    return arguments | _options(estimator)
 
 
 def _same(value: Any, default: Any) -> bool:
@@ -105,7 +112,7 @@ def _most(given: Any, spec: ModelSpec, arguments: Mapping[str, Any], n_features:
     return feature_count(given, n_features)
 
 
-def _options(estimator: Any, spec: ModelSpec, who: str) -> dict[str, Any]:
+def _options(estimator: Any) -> dict[str, Any]:
     """Return the options of the solver; gap and seed are parameters of the model if it has them."""
     given = {} if estimator.solver_options is None else estimator.solver_options
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
@@ -125,129 +132,114 @@ def _options(estimator: Any, spec: ModelSpec, who: str) -> dict[str, Any]:
 LIMITS = (StopReason.TIME_LIMIT, StopReason.ITERATION_LIMIT, StopReason.INTERRUPTED)
 
 
-@dataclass(frozen=True)
-class TwoClasses:
-    """Problem with two classes: data in original units, or scaled already, and the costs of errors.
+def requests_of(
+    request: Request, X: Any, codes: NDArray[np.intp], weights: NDArray[np.float64] | None, estimator: Any
+) -> list[Request]:
+    """Return the request for two classes, or one for each class against the rest, on scaled data.
 
-    ``by_class``: in class -1 and in +1, or "balanced". ``within`` (n_samples,): the factor of each sample, of mean 1 in
-    its class, if that class combines several classes of the user. Scalings ignore both.
+    ``codes`` (n_samples,): places in the classes of the estimator. ``weights``: count as rows.
     """
-
-    data: Dataset
-    by_class: tuple[float, float] | str | None = None
-    within: NDArray[np.float64] | None = None
-
-    def prepared(self, data: Dataset, scale: str) -> Dataset:
-        """Return ``data``, which may lack columns that were set aside, scaled and weighted."""
-        data = apply_scaling(data, scale)
-        if self.by_class is None and self.within is None:
-            return data
-        given = data.multiplicity
-        if self.within is not None:
-            given = self.within if given is None else given * self.within
-        rule = dict(zip((-1, 1), self.by_class, strict=True)) if isinstance(self.by_class, tuple) else self.by_class
-        plain = replace(data, negative_label=-1, positive_label=1)  # labels of the user may be 1 and -1
-        weighted = plain.weighted(given, rule)
-        return replace(weighted, negative_label=data.negative_label, positive_label=data.positive_label)
-
-
-def problems_of(
-    X: Any,
-    codes: NDArray[np.intp],
-    features: tuple[str, ...],
-    weights: NDArray[np.float64] | None,
-    estimator: Any,
-) -> list[TwoClasses]:
-    """Return the problem of two classes, or of each class against the rest; ``weights`` count as rows.
-
-    ``codes`` (n_samples,): places in the classes of the estimator.
-    """
-    classes, rule = estimator.classes_, estimator.class_weight
+    classes, rule, features = estimator.classes_, estimator.class_weight, request.data.features
     costs = None if rule is None else by_class(rule, classes, codes, weights)
     names = classes.tolist()
+
+    def scaled(name: str, is_positive: NDArray[np.bool_], negative: Any, positive: Any) -> Request:
+        data = Dataset(X, np.where(is_positive, 1.0, -1.0), features, name, negative, positive, looked_at=True)
+        return request.on(data if weights is None else data.weighted(weights)).scaled()
+
     if len(names) == 2:
-        data = Dataset(X, np.where(codes == 1, 1.0, -1.0), features, "X", *names)
+        one = scaled("X", codes == 1, *names)
         pair = None if costs is None else rule if isinstance(rule, str) else (float(costs[0]), float(costs[1]))
-        return [TwoClasses(data if weights is None else data.weighted(weights), pair)]
-    problems = []
+        return [_with_costs(one, pair)]
+    requests = []
     for k, name in enumerate(names):
-        rest = tuple(other for other in names if other is not name)
-        data = Dataset(X, np.where(codes == k, 1.0, -1.0), features, f"X/{name}", rest, name)
-        data = data if weights is None else data.weighted(weights)
-        if costs is None:
-            problems.append(TwoClasses(data))
+        one = scaled(f"X/{name}", codes == k, tuple(other for other in names if other is not name), name)
+        if costs is not None:
+            share, pair = against_rest(costs[codes], codes == k, weights)
+            # The error of FS is the sum of the mean errors of both classes, which is balanced already.
+            balanced = request.spec.class_means and isinstance(rule, str)
+            one = _with_costs(one, None if balanced else pair, share)
+        requests.append(one)
+    return requests
+
+
+def _with_costs(
+    request: Request, by_class: tuple[float, float] | str | None, within: NDArray[np.float64] | None = None
+) -> Request:
+    """Return the request with costs of errors, which scalings ignore.
+
+    ``by_class``: in class -1 and in +1, or "balanced". ``within`` (n_samples,): the factor of each sample, of mean 1 in
+    its class, if that class combines several classes of the user.
+    """
+    if by_class is None and within is None:
+        return request
+    data = request.data
+    given = data.multiplicity
+    if within is not None:
+        given = within if given is None else given * within
+    rule = dict(zip((-1, 1), by_class, strict=True)) if isinstance(by_class, tuple) else by_class
+    plain = replace(data, negative_label=-1, positive_label=1)  # labels of the user may be 1 and -1
+    weighted = plain.weighted(given, rule)
+    return request.on(replace(weighted, negative_label=data.negative_label, positive_label=data.positive_label))
+
+
+def side_constraints(
+    given: Any, rows: Any, features: Sequence[str]
+) -> tuple[dict[str, Any], list[Callable[[pyo.ConcreteModel], Any]]]:
+    """Return the side constraints of an estimator: by the parameters of ``select``, and functions of the live model.
+
+    ``given``, ``rows``: the parameters ``constraints`` and ``rows``. Features are named as the data name them, and by
+    position where X is an array: 2 is ``"x2"``.
+
+    Raises ParameterError: no mapping, function or list of these, or a keyword that does not exist.
+    """
+    parts = [] if given is None else list(given) if isinstance(given, list | tuple) else [given]
+    parts += [] if rows is None else [{"rows": rows}]
+    declared: dict[str, Any] = {}
+    functions = []
+    for part in parts:
+        if callable(part):
+            functions.append(part)
             continue
-        share, pair = against_rest(costs[codes], codes == k, weights)
-        # The error of FS is the sum of the mean errors of both classes, which is balanced already.
-        balanced = MODELS[estimator.model].class_means and isinstance(rule, str)
-        problems.append(TwoClasses(data, None if balanced else pair, share))
-    return problems
-
-
-@dataclass(frozen=True)
-class SideRows:
-    """Side constraints of an estimator: by the parameters of ``select``, and functions of the live model."""
-
-    declared: dict[str, Any]
-    functions: list[Callable[[Any], Any]]
-
-    @classmethod
-    def of(cls, given: Any, rows: Any, features: Sequence[str]) -> SideRows:
-        """Return the parameters ``constraints`` and ``rows`` of an estimator as side constraints.
-
-        Features are named as the data name them, and by position where X is an array: 2 is ``"x2"``.
-
-        Raises ParameterError: no mapping, function or list of these, or a keyword that does not exist.
-        """
-        parts = [] if given is None else list(given) if isinstance(given, list | tuple) else [given]
-        parts += [] if rows is None else [{"rows": rows}]
-        found = cls({}, [])
-        for part in parts:
-            if isinstance(part, Mapping):
-                found._declare(part, features)
-            elif callable(part):
-                found.functions.append(part)
-            else:
-                raise ParameterError(
-                    f"constraints={short(repr(part))} is not allowed: give a mapping, such as {EXAMPLE}, a function of "
-                    "the model, or a list of these."
-                )
-        return found
-
-    def _declare(self, given: Mapping[Any, Any], features: Sequence[str]) -> None:
-        for kind, value in given.items():
+        if not isinstance(part, Mapping):
+            raise ParameterError(
+                f"constraints={short(repr(part))} is not allowed: give a mapping, such as {EXAMPLE}, a function of "
+                "the model, or a list of these."
+            )
+        for kind, value in part.items():
             if kind not in KEYWORDS:
                 raise ParameterError(
                     f'constraints: "{short(str(kind))}" is no kind of side constraint. {suggestion(kind, KEYWORDS)}'
                     f"Kinds: {listed(KEYWORDS, len(KEYWORDS))}."
                 )
-            if kind in self.declared:
+            if kind in declared:
                 raise ParameterError(f'constraints: "{kind}" is given twice: give all of that kind in one list.')
-            self.declared[kind] = _named(kind, value, features)
+            declared[kind] = _named(kind, value, features)
+    return declared, functions
 
-    def call(self, model: pyo.ConcreteModel) -> None:
-        """Call each function with the model, and add the constraints that it returns: one, a list or a mapping by name.
 
-        Raises ModelError: the model has no such component, or a function returns something else.
-        """
-        for function in self.functions:
-            called = getattr(function, "__name__", type(function).__name__)
-            try:
-                made = function(model)
-            except AttributeError as error:
-                if model.component("sigma") is None and error.name == "sigma":
-                    raise ModelError(
-                        f"constraints: {called} uses model.sigma, which this model does not have: add sigma=True."
-                    ) from error
-                raise
-            if made is None:
-                continue
-            named = made if isinstance(made, Mapping) else {}
-            plain = [made] if _is_component(made) else [] if named else list(made) if iterable(made) else [made]
-            pairs = [*named.items(), *((called if called.isidentifier() else "constraint", row) for row in plain)]
-            for name, row in pairs:
-                component = row if _is_component(row) else _as_row(row, called)
-                model.add_component(free_name(model, str(name)), component)
+def call(function: Callable[[Any], Any], model: pyo.ConcreteModel) -> None:
+    """Call a function with the model, and add the constraints that it returns: one, a list or a mapping by name.
+
+    Raises ModelError: the model has no such component, or the function returns something else.
+    """
+    called = getattr(function, "__name__", type(function).__name__)
+    try:
+        made = function(model)
+    except AttributeError as error:
+        if model.component("sigma") is None and error.name == "sigma":
+            raise ModelError(
+                f"constraints: {called} uses model.sigma, which this model does not have: add sigma=True."
+            ) from error
+        raise
+    if made is None:
+        return
+    named = made if isinstance(made, Mapping) else {}
+    plain = [made] if _is_component(made) else [] if named else list(made) if iterable(made) else [made]
+    pairs = [*named.items(), *((called if called.isidentifier() else "constraint", row) for row in plain)]
+    for name, row in pairs:
+        component = row if _is_component(row) else _as_row(row, called)
+        model.add_component(free_name(model, str(name)), component)
 
 
 def _named(kind: str, value: Any, features: Sequence[str]) -> Any:
@@ -290,28 +282,25 @@ def _as_row(made: Any, called: str) -> pyo.Constraint:
     )
 
 
-def built(problem: TwoClasses, arguments: dict[str, Any], rows: SideRows, time_limit: float | None = None) -> Request:
-    """Return the built request with its side constraints, on data that are scaled unless they are already."""
-    declared = dict(rows.declared)
-    data, declared["fair"] = set_groups_aside(problem.data, declared.get("fair", ()))
-    limit = {} if time_limit is None else {"time_limit": time_limit}
-    prepared = replace(problem.prepared(data, arguments["scale"]), looked_at=True)
-    task = Request.of(prepared, **arguments).changed(**declared, **limit).build()
-    if rows.functions:
-        if task.model is None:
-            task = replace(task, model=rows_model(task.data.features))
-        rows.call(task.model)
+def built(request: Request, functions: Sequence[Callable[[Any], Any]]) -> Request:
+    """Return the built request, whose model has the rows of the functions."""
+    task = request.build()
+    if functions and task.model is None:
+        task = replace(task, model=rows_model(task.data.features))
+    for function in functions:
+        call(function, task.model)
     return task
 
 
-def solved(problem: TwoClasses, arguments: dict[str, Any], rows: SideRows, time_limit: float | None) -> Selection:
-    """Build and solve the model of one problem.
+def solved(request: Request, functions: Sequence[Callable[[Any], Any]], time_limit: float | None) -> Selection:
+    """Build and solve the model of one request.
 
     Raises NoSelection, SolverError, KeyboardInterrupt: there is no classifier, with the reason.
     """
+    limit = {} if time_limit is None else {"time_limit": time_limit}
     with interrupt.run(), own_clock():
         with interrupt.raising(), put_off():
-            task = built(problem, arguments, rows, time_limit)
+            task = built(request.changed(**limit), functions)
         found = task.solve()
     if found.has_solution:
         return found
