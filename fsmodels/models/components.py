@@ -56,20 +56,18 @@ def add_rows(
     model: pyo.ConcreteModel,
     name: str,
     index: Any,
-    matrix: Any,
-    variables: Sequence[Any],
-    own: Sequence[Any],
+    terms: Sequence[tuple[Any, Any]],
     doc: str,
     *,
-    scale: np.ndarray | float = 1.0,
-    shared: Sequence[tuple[np.ndarray, Any]] = (),
     at_least: float | None = None,
 ) -> None:
-    """Add the rows ``matrix_i x + sum_k c_ik z_k + scale_i own_i``, equal to 0 or ``at_least`` a number.
+    """Add the rows ``matrix_i x + sum_k c_ik z_k + d_i y_i``, equal to 0 or ``at_least`` a number.
 
-    ``matrix`` (m, n): dense or CSR. ``variables`` (n,): x. ``own`` (m,): one variable for each row. ``shared``: the
-    coefficients c_k (m,) and the variable z_k. The matrix is kept with the rows, so that solvers do not read the terms.
+    ``terms``: ``(matrix, x)`` with matrix (m, n), dense or CSR; ``(c_k, z_k)`` with c_k (m,) and one variable; at last
+    ``(d, y)`` with d (m,) or a number, and y (m,), one variable for each row. The matrix is kept with the rows, so that
+    solvers do not read the terms.
     """
+    (matrix, variables), *shared, (scale, own) = terms
     coefficients = np.column_stack([*(c for c, _ in shared), np.broadcast_to(scale, len(own))])
     others = [z for _, z in shared]
     rows = dict(zip(index, zip(rows_of(matrix), coefficients.tolist(), own, strict=True), strict=True))
@@ -241,12 +239,9 @@ def separating_plane(name: str, data: Dataset, *, stated: bool = True) -> pyo.Co
             "B": r"(5) B w - e gamma + e <= z \(w^\top x_i - \gamma + 1 \le z_i \quad \forall\, i \in B\)",
         }
         for side, slack in (("A", model.y), ("B", model.z)):  # y_i w.x_i - y_i gamma + slack_i >= 1
-            rows, gamma = sides[side], (-data.y[sides[side]], model.gamma)
-            slacks = list(slack.values())
-            add_rows(
-                model, f"plane_{side}", slack.index_set(), matrix[rows], w, slacks, docs[side],
-                shared=[gamma], at_least=1.0,
-            )  # fmt: skip
+            rows = sides[side]
+            terms = [(matrix[rows], w), (-data.y[rows], model.gamma), (1.0, list(slack.values()))]
+            add_rows(model, f"plane_{side}", slack.index_set(), terms, docs[side], at_least=1.0)
     shares, slacks = class_shares(data), [*model.y.values(), *model.z.values()]
     coefs = shares[np.concatenate([sides["A"], sides["B"]])].tolist()
     total = LinearExpression(linear_coefs=coefs, linear_vars=slacks)

@@ -167,7 +167,7 @@ def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     model.balance = pyo.Constraint(expr=LinearExpression(linear_coefs=data.y.tolist(), linear_vars=alpha) == 0, doc=doc)
     doc = r"(3) v_j = sum_i alpha_i y_i x_ij \(v_j = \sum_i \alpha_i y_i x_{ij} \quad \forall\, j\)"
     v = list(model.v.values())
-    add_rows(model, "weight", range(len(v)), signed(data).T, alpha, v, doc, scale=-1.0)
+    add_rows(model, "weight", range(len(v)), [(signed(data).T, alpha), (-1.0, v)], doc)
     doc = r"(3) \(\sum_i \alpha_i - \tfrac12 \lVert v \rVert^2\)"
     model.objective = pyo.Objective(expr=pyo.quicksum(alpha) - half_squares(v), sense=pyo.maximize, doc=doc)
     Facts(change=_dual_change(model, data, list(shares.values()))).seal(model)
@@ -318,7 +318,8 @@ def add_margins(
     """Add ``y_i (w.x_i + b) + xi_i >= 1`` as ``margin`` and the sum of slacks as ``loss``; rows are y_i x_i."""
     y, s = data.y, slack_weights(data)
     slacks = list(model.xi.values())
-    add_rows(model, "margin", model.samples, signed_rows, weights, slacks, doc, shared=[(y, model.b)], at_least=1.0)
+    terms = [(signed_rows, weights), (y, model.b), (1.0, slacks)]
+    add_rows(model, "margin", model.samples, terms, doc, at_least=1.0)
     squared = loss == SQUARED
     what = "(1) sum of squared slacks" if squared else "(1), (ONSVM) sum of slacks"
     weighted = "" if data.sample_weight is None else ", times the sample weights"

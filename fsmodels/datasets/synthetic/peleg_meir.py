@@ -116,7 +116,7 @@ def weston(
 
     best = float(minimize_scalar(error, bounds=(0.0, np.pi / 2), method="bounded").fun)
     title = name or f"weston-n{n_samples}-d{n_features}"
-    return _pair(title, relevant, groups * size, n_features, noise, n_samples, n_test, best, seed)
+    return _pair(title, relevant, (n_samples, n_test), (groups * size, n_features), seed, error=best, noise=noise)
 
 
 def peleg_meir(
@@ -158,21 +158,24 @@ def peleg_meir(
 
     error = float(norm.cdf(-np.linalg.norm(axes.sum(axis=0) / spread)))
     title = name or f"peleg-meir-n{n_samples}-d{n_features}-k{n_relevant}"
-    return _pair(title, relevant, n_relevant, n_features, 1.0, n_samples, n_test, error, seed)
+    return _pair(title, relevant, (n_samples, n_test), (n_relevant, n_features), seed, error=error)
 
 
 def _pair(
     title: str,
     relevant: Callable[[np.random.Generator, FloatArray], FloatArray],
-    n_relevant: int,
-    n_features: int,
-    noise: float,
-    n_samples: int,
-    n_test: int,
-    error: float,
+    samples: tuple[int, int],
+    features: tuple[int, int],
     seed: Seed,
+    *,
+    error: float,
+    noise: float = 1.0,
 ) -> Pair:
-    """Draw the labels, the relevant columns by ``relevant``, and noise; both classes occur in both parts."""
+    """Draw the labels, the relevant columns by ``relevant``, and noise; both classes occur in both parts.
+
+    ``samples``: for training and for tests. ``features``: relevant ones and all.
+    """
+    (train, test), (n_relevant, n_features) = samples, features
 
     def draw(size: int, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         y = generator.choice([-1.0, 1.0], size)
@@ -182,5 +185,5 @@ def _pair(
         return np.hstack([known, noise * generator.standard_normal((size, n_features - n_relevant))]), y
 
     _, *sources = generators(seed, 3)  # the first is that of V
-    parts = draw_parts(draw, sources, title, train=n_samples, test=n_test)
+    parts = draw_parts(draw, sources, title, train=train, test=test)
     return Pair(title, **parts, relevant=parts["train"].features[:n_relevant], linear_error=error)

@@ -279,7 +279,7 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = False) -
     at, roots = [position[j] for j in varying], -np.sqrt([v[j] for j in varying])  # multipliers in this order: w_j
     doc = "(17) sqrt(v_j) q_j = sum_i mu_i y_i x_ij; multiplier w_j "
     doc += r"\(\sqrt{v_j} \, q_j = \sum_i \mu_i y_i x_{ij} \quad \forall\, j\)"
-    add_rows(model, "weight", varying, signed.T[at], mu, [model.q[j] for j in varying], doc, scale=roots)
+    add_rows(model, "weight", varying, [(signed.T[at], mu), (roots, [model.q[j] for j in varying])], doc)
     model.moment = pyo.Constraint(
         varying,
         rule=moment,

@@ -94,8 +94,8 @@ def add_classifier(model: pyo.ConcreteModel, columns: Centred, number: str) -> N
     weights = [model.w[j] for j in columns.features if j in varying]
     matrix = (columns.y[:, None] * columns.X)[:, [j in varying for j in columns.features]]
     doc = rf"{number} margin of sample i \(y_i (w^\top x_i + \mathrm{{offset}}) \ge 1 - \xi_i \quad \forall\, i\)"
-    shared = [(columns.y, model.offset)]
-    add_rows(model, "margin", model.samples, matrix, weights, slacks, doc, shared=shared, at_least=1.0)
+    terms = [(matrix, weights), (columns.y, model.offset), (1.0, slacks)]
+    add_rows(model, "margin", model.samples, terms, doc, at_least=1.0)
     model.loss = pyo.Expression(expr=weighted_sum(columns.s, slacks), doc=rf"{number} e'xi \({slack_sum(columns.s)}\)")
 
 

@@ -121,8 +121,8 @@ def svm_ratio(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     weights, slacks = list(model.w.values()), list(model.xi.values())
     data = data.counting
     doc = r"(18) margin of sample i \(y_i (w^\top x_i + b) \ge \gamma - \xi_i \quad \forall\, i\)"
-    shared = [(data.y, model.b), (-np.ones(len(data.y)), model.gamma)]
-    add_rows(model, "margin", model.samples, signed(data), weights, slacks, doc, shared=shared, at_least=0.0)
+    terms = [(signed(data), weights), (data.y, model.b), (-np.ones(len(data.y)), model.gamma), (1.0, slacks)]
+    add_rows(model, "margin", model.samples, terms, doc, at_least=0.0)
     doc = r"(18) w'w <= 1 \(\lVert w \rVert^2 \le 1\)"
     model.unit = pyo.Constraint(expr=pyo.quicksum(w**2 for w in weights) <= 1, doc=doc)
     s = slack_weights(data)

@@ -101,6 +101,7 @@ from fsmodels.models.kernel import algebra as algebra
 from fsmodels.models.kernel.algebra import efs, fs, svm, xfs
 from fsmodels.models.kernel.build import attach_oracle, base_model, check_form, free_margin, weights
 from fsmodels.models.kernel.fitted import KernelClassifier, classifier, ranking
+from fsmodels.models.kernel.kernels import as_kernel
 from fsmodels.models.kernel.problem import STOPS, used
 from solvers.facts import OracleBlock
 
@@ -190,7 +191,7 @@ def full_fs(
     'stationary'
     """
     check_form(form, [*FORMS, "reduced"], sigma)
-    options = {"start": start, "kernel": kernel, "eps": eps, "degree": degree, "offset": offset}
+    options = {"start": start, "kernel": as_kernel(kernel, degree, offset), "eps": eps}
     model = base_model("FULL-FS", data, C=C, penalty=penalty, **options)
     if form == "algebra":
         return algebra.joint(model)
@@ -227,7 +228,7 @@ def gmkl(
     True
     """
     check_form(form, FORMS, sigma)
-    options = {"start": start, "kernel": kernel, "eps": eps, "degree": degree, "offset": offset}
+    options = {"start": start, "kernel": as_kernel(kernel, degree, offset), "eps": eps}
     model = base_model("GMKL", data, C=C, penalty=penalty, hinge=True, **options)
     if form == "algebra":
         return algebra.joint(model)
@@ -262,7 +263,7 @@ def ao_simple(
     >>> bool((result.iterations["Objective"].diff().dropna() <= 1e-6).all())
     True
     """
-    options = {"start": start, "kernel": kernel, "eps": eps, "degree": degree, "offset": offset}
+    options = {"start": start, "kernel": as_kernel(kernel, degree, offset), "eps": eps}
     return _alternating(1, data, C, penalty, form, options, sigma)
 
 
@@ -292,7 +293,7 @@ def ao_margin(
     >>> bool((result.iterations["Objective"].diff().dropna() <= 1e-6).all())
     True
     """
-    options = {"start": start, "kernel": kernel, "eps": eps, "degree": degree, "offset": offset}
+    options = {"start": start, "kernel": as_kernel(kernel, degree, offset), "eps": eps}
     return _alternating(2, data, C, penalty, form, options, sigma)
 
 
@@ -325,7 +326,7 @@ def ao_efs(
     >>> result.has_solution
     True
     """
-    options = {"start": start, "kernel": kernel, "eps": eps, "degree": degree, "offset": offset}
+    options = {"start": start, "kernel": as_kernel(kernel, degree, offset), "eps": eps}
     return _alternating(3, data, C, penalty, form, options, sigma, stop)
 
 
@@ -381,7 +382,7 @@ def omega(
     >>> omega(data, 0.5, C=1.0, penalty=1.0) < omega(data, 0.0, C=1.0, penalty=1.0)
     True
     """
-    options = {"kernel": kernel, "eps": eps, "degree": degree, "offset": offset}
-    problem = base_model("Omega", data, C=C, penalty=penalty, hinge=True, **options).kernel_problem
+    kind = as_kernel(kernel, degree, offset)
+    problem = base_model("Omega", data, C=C, penalty=penalty, kernel=kind, eps=eps, hinge=True).kernel_problem
     point = np.concatenate([np.zeros(problem.n + 1), weights(data, z, "z"), [1.0]])
     return float(problem.value(problem.fitted(point, None)))

@@ -29,6 +29,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.models.components import latex_of, slack_sum, weighted_sum
 from fsmodels.models.kernel.build import base_model, free_margin, weights
+from fsmodels.models.kernel.kernels import as_kernel
 from fsmodels.models.kernel.problem import MARGIN, Problem
 from fsmodels.models.proofs.certified import zero_bound
 from solvers.facts import Block, Blocks, Certificate, Facts
@@ -56,7 +57,7 @@ def svm(data: Dataset, z: ArrayLike | Mapping[str, float], *, C: float, **shared
     >>> fs.solve(fs.kernel.svm(data, 0.5, C=1.0)).status.value
     'optimal'
     """
-    model = base_model("SVM", data, C=C, penalty=1.0, hinge=True, **shared)
+    model = _base("SVM", data, C=C, penalty=1.0, hinge=True, **shared)
     fixed = weights(data, z, "z")
     for v, value in zip(model.z.values(), fixed.tolist(), strict=True):
         v.fix(value)
@@ -87,7 +88,7 @@ def fs(data: Dataset, *, u: ArrayLike, b: float, C: float, penalty: float, **sha
     >>> fs.solve(model).status.value
     'stationary'
     """
-    return _selection("FS", data, u, b, C, penalty, shared)
+    return _selection(_base("FS", data, C=C, penalty=penalty, **shared), u, b)
 
 
 def xfs(data: Dataset, *, u: ArrayLike, b: float, C: float, penalty: float, **shared: Any) -> pyo.ConcreteModel:
@@ -103,7 +104,7 @@ def xfs(data: Dataset, *, u: ArrayLike, b: float, C: float, penalty: float, **sh
     >>> fs.solve(model).status.value
     'stationary'
     """
-    return _selection("XFS", data, u, b, C, penalty, shared, sharing=True)
+    return _selection(_base("XFS", data, C=C, penalty=penalty, **shared), u, b, sharing=True)
 
 
 def efs(data: Dataset, *, u: ArrayLike, b: float, C: float, penalty: float, **shared: Any) -> pyo.ConcreteModel:
@@ -119,22 +120,20 @@ def efs(data: Dataset, *, u: ArrayLike, b: float, C: float, penalty: float, **sh
     >>> fs.solve(model).status.value
     'stationary'
     """
-    return _selection("EFS", data, u, b, C, penalty, shared, sharing=True, explicit=True)
+    return _selection(_base("EFS", data, C=C, penalty=penalty, **shared), u, b, sharing=True, explicit=True)
+
+
+def _base(
+    name: str, data: Dataset, *, kernel: Any = "rbf", degree: int = 2, offset: float = 1.0, **shared: Any
+) -> pyo.ConcreteModel:
+    """Return the model of the family for the parameters of ``full_fs``."""
+    return base_model(name, data, kernel=as_kernel(kernel, degree, offset), **shared)
 
 
 def _selection(
-    name: str,
-    data: Dataset,
-    u: ArrayLike,
-    b: float,
-    C: float,
-    penalty: float,
-    shared: dict[str, Any],
-    *,
-    sharing: bool = False,
-    explicit: bool = False,
+    model: pyo.ConcreteModel, u: ArrayLike, b: float, *, sharing: bool = False, explicit: bool = False
 ) -> pyo.ConcreteModel:
-    model = base_model(name, data, C=C, penalty=penalty, **shared)
+    """State the weights of the features for a fixed classifier."""
     problem: Problem = model.kernel_problem
     coefficients, b = number_array("u", u), number(b)
     if coefficients.shape != (problem.n,) or not np.isfinite([*coefficients.flat, b]).all():

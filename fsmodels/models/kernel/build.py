@@ -15,7 +15,7 @@ from fsmodels.datasets.checks import as_given
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.models.components import add_sets, by_ordered_sets, changeable
-from fsmodels.models.kernel.kernels import FloatArray, as_kernel
+from fsmodels.models.kernel.kernels import FloatArray, Kernel
 from fsmodels.models.kernel.problem import MARGIN, Problem
 from fsmodels.text import check_known_features
 from solvers.facts import OracleBlock, OracleBlocks
@@ -30,9 +30,7 @@ def base_model(
     *,
     C: float,
     penalty: float,
-    kernel: Any = "rbf",
-    degree: int = 2,
-    offset: float = 1.0,
+    kernel: Kernel,
     eps: float = 0.5,
     start: Any = "default",
     hinge: bool = False,
@@ -64,7 +62,7 @@ def base_model(
     )
     model.margin = pyo.Var(initialize=1.0, doc="(10) lambda, functional margin")
     model.margin.fix(1.0)
-    model.kernel_problem = Problem(model, data, as_kernel(kernel, degree, offset), float(eps))
+    model.kernel_problem = Problem(model, data, kernel, float(eps))
     return model
 
 

@@ -246,7 +246,8 @@ def add_scores(model: pyo.ConcreteModel, X: Any) -> None:
     """Add the scores ``s`` and their rows, X (n, m)."""
     model.s = pyo.Var(model.samples, doc="(5) score w.x_i of sample i")
     doc = r"(5) s_i = w.x_i \(s_i = w^\top x_i \quad \forall\, i\)"
-    add_rows(model, "score", model.samples, -X, list(model.w.values()), list(model.s.values()), doc)
+    terms = [(-X, list(model.w.values())), (1.0, list(model.s.values()))]
+    add_rows(model, "score", model.samples, terms, doc)
 
 
 def _add_sums(model: pyo.ConcreteModel, name: str, factor: float, samples: list[int]) -> None:
