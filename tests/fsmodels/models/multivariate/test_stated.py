@@ -108,12 +108,6 @@ def test_every_edit_is_honoured(edit, small):
     assert model.xi.value >= mv.risk(small, w, "f1") - 1e-7
 
 
-@pytest.mark.parametrize("loss", ["hamming", "prbep", "rec@2p"])
-def test_any_loss_of_labellings(loss, small):
-    (_, stated), (_, every) = both(small, EDITS["budget on d"], loss=loss)
-    assert stated.objective == pytest.approx(every.objective, rel=2e-5)
-
-
 @pytest.mark.parametrize("loss", ["f1", "auc"])
 @pytest.mark.parametrize("B", [1, 4])
 def test_as_built_it_is_the_lazy_form(loss, B, small):
@@ -122,19 +116,6 @@ def test_as_built_it_is_the_lazy_form(loss, B, small):
     assert stated.status is SolutionStatus.OPTIMAL
     assert stated.objective == pytest.approx(lazy.objective, rel=2e-6)
     assert stated.selected == lazy.selected
-
-
-@pytest.mark.parametrize("unit", [1e-2, 1e5])
-def test_other_units(unit, small):
-    """Columns times s with C over s^2 cost 1 / s^2, with a row on d too."""
-    found = []
-    for s in (1.0, unit):
-        scaled = fs.Dataset.from_arrays(np.asarray(small.X) * s, small.y, features=list("abcd"))
-        model = mv.fsmulti(scaled, budget=2, C=40.0 / s**2, form="stated")
-        EDITS["budget on d"](model)
-        found.append(fs.solve(model, gap=1e-5))
-    assert found[0].status is found[1].status is SolutionStatus.OPTIMAL
-    assert found[1].objective * unit**2 == pytest.approx(found[0].objective, rel=2e-5)
 
 
 def chosen(m):
@@ -175,12 +156,6 @@ def test_a_risk_that_no_weights_have_is_infeasible_or_unsolved(small):
         w.fix(0.0)
     model.risk = pyo.Constraint(expr=model.xi <= 0.1)
     assert fs.solve(model).status is SolutionStatus.INFEASIBLE
-
-
-@pytest.mark.parametrize("solver", ["clarabel", "scip", "two-layer", "cutting-plane", "benders"])
-def test_nothing_else_takes_it_for_whole(solver, small):
-    with pytest.raises(ModelError, match=r'"row-generation"|"two-layer" needs'):
-        fs.solve(mv.fsmulti(small, budget=2, C=30.0, form="stated"), solver)
 
 
 def test_what_is_no_row_is_refused_by_name(small):
