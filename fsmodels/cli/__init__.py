@@ -98,7 +98,7 @@ def _run(words: list[str]) -> int:
     except click.exceptions.Exit as stop:  # --help, --version
         return stop.exit_code
     except click.ClickException as error:
-        error.show(sys.stderr)
+        complain("Error", commands.parser_error(error))
         return error.exit_code
     except Error as error:
         option = commands.option_of(error.parameter, args)

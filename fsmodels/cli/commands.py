@@ -77,6 +77,17 @@ class Command(click.Command):
                 formatter.write_dl(records)
 
 
+def parser_error(error: click.ClickException) -> str:
+    """Return an error of the parser as one sentence, with a suggestion and the command that shows the help."""
+    text, context = error.format_message(), getattr(error, "ctx", None)
+    if isinstance(error, click.NoSuchOption) and not error.possibilities and context is not None:
+        options = {flag for option in context.command.get_params(context) for flag in option.opts}
+        flag = f"-{error.option_name.lstrip('-')}"
+        text += f" Did you mean {flag}?" if flag in options else ""
+    text += "" if text.endswith((".", "?", "?)")) else "."
+    return text if context is None else f"{text} Help: {context.command_path} --help"
+
+
 def parse(words: Sequence[str]) -> SimpleNamespace:
     """Return the result of ``Command.invoke``, with ``words``.
 

@@ -17,16 +17,22 @@ import re
 import stat
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from fsmodels.datasets.files import write_file
 from fsmodels.errors import ParameterError
 from solvers.progress import printable
 
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.table import Table
+
 BAD_INPUT, NO_SOLUTION = 2, 3  # exit codes
+NUMBER = re.compile(r"(?:[-+]?\d|$)")  # a cell that is aligned to the right
 STYLES = re.compile(r"(\x1b\[(?:(?:[0-4]|31);?)+m)")  # plain, bold, dim, italic, underlined, red
 
 
@@ -36,12 +42,35 @@ def complain(what: str, text: str) -> None:
 
 
 def show(*parts: Any) -> None:
-    """Write texts and tables of a report to standard output."""
+    """Write texts and tables of a report to standard output; a terminal wraps text at words.
+
+    A table, also a DataFrame of texts, has the width of the terminal, and 80 characters in a file.
+    """
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, emoji=False)
     for part in parts:
-        console.print(part, soft_wrap=isinstance(part, str))
+        soft_wrap = isinstance(part, str) and not console.is_terminal
+        console.print(_as_table(part) if hasattr(part, "iterrows") else part, soft_wrap=soft_wrap)
+
+
+def _as_table(frame: pd.DataFrame) -> Table:
+    """Return a table of texts: numbers on the right, other texts and titles wrapped at words."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    frame = frame.reset_index().astype(str)
+    for title in map(str, frame):
+        cells = list(frame[title])
+        if all(NUMBER.match(cell) for cell in cells):
+            width = max(map(len, [*title.split(), *cells]))
+            table.add_column(textwrap.fill(title, width), justify="right", no_wrap=True)
+        else:
+            table.add_column(title, overflow="fold")
+    for cells in frame.itertuples(index=False):
+        table.add_row(*map(Text, cells))
+    return table
 
 
 class Guard:

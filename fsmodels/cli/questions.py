@@ -18,13 +18,11 @@ from fsmodels.insight.necessity import necessity
 from fsmodels.insight.price import price_of
 from fsmodels.page.report import Provenance, reported
 from fsmodels.page.stages import Plan
-from fsmodels.selection.report import number, one_line, percent
+from fsmodels.selection.report import distance, number, one_line
 from fsmodels.selection.request import Request
 from fsmodels.selection.rows import keywords_by_row
 from fsmodels.text import check_known_features
 from solvers import progress
-
-WIDTH = 120  # of a printed table
 
 
 def run(args: SimpleNamespace) -> None:
@@ -40,12 +38,10 @@ def run(args: SimpleNamespace) -> None:
     for name, words in task.rows.items():  # keywords of ``select`` in place of rows of the model
         sentence = sentence.replace(f'"{name}"', words)
     show(sentence)
-    if not args.quiet and hasattr(answer, "table"):
-        table = answer.table()
-        if table.index.name == "row":
-            table = table.rename(index=task.rows)
-        show("", table.to_string(line_width=WIDTH, float_format=lambda x: f"{x:.6g}"))
     if not args.quiet:
+        table = answer.short()
+        if table is not None:
+            show("", table.rename(index=task.rows))
         task.show_files()
 
 
@@ -97,8 +93,9 @@ def _verify(args: SimpleNamespace) -> None:
         file.write(content, has_solution=True)
     if not found.holds:
         raise NoSelection(f"The certificate does not hold. {found.why}")
-    words = f"objective {number(found.objective)}, proven within {percent(found.gap)} by {found.parts} parts"
-    show(f"The certificate holds: {words}.")
+    assert found.bound is not None
+    words = f"objective {number(found.objective)}; {distance(found.objective, found.bound)}"
+    show(f"The certificate holds: {words}, by {found.parts} parts.")
     if not args.quiet:
         lines = [f"  {key}: {'; '.join(v) if key == 'rows' else v}" for key, v in found.problem.items()]
         show("Problem verified:", *lines)

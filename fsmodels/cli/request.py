@@ -22,8 +22,9 @@ from fsmodels.datasets.instances import Embedding, embed
 from fsmodels.datasets.shipped import list_bags, list_datasets, shipped_file
 from fsmodels.errors import DataError, DataWarning, OptionError, ParameterError
 from fsmodels.selection import report
-from fsmodels.selection.catalogue import MODELS
+from fsmodels.selection.catalogue import find
 from fsmodels.selection.parameters import PARAMETERS
+from fsmodels.selection.rows import read_rows
 from fsmodels.selection.selection import Selection
 from fsmodels.text import DEFAULT_SCALING
 from solvers import interrupt, progress
@@ -88,6 +89,7 @@ class Task:
 
 def read(args: SimpleNamespace) -> Task:
     """Read the data and the options of a model; warnings go to standard error at once."""
+    runs_solver = find(args.model).runs_solver
     file = _result_file(args)
     data, facts, embedding, notes = loaded(args, signs=not (args.quiet and args.json is None))
     if not args.quiet:
@@ -115,7 +117,8 @@ def read(args: SimpleNamespace) -> Task:
         "fair": [arguments.fair(text) for text in args.fair],
         "rows": args.rows,
     }
-    runs_solver = args.model not in MODELS or MODELS[args.model].runs_solver
+    named = {kind: value for kind, value in sides.items() if kind not in ("budget", "fair")}
+    read_rows(find(args.model), named, data, limited=True)  # errors come before a run is announced
     given = {**parameters, **sides, "solver": args.solver, **_options(args, runs_solver)}
     return Task(args, data, facts, embedding, given, file, runs_solver, notes)
 

@@ -16,13 +16,12 @@ from fsmodels.evaluation.folds import Folds
 from fsmodels.evaluation.stability import Stability, stability
 from fsmodels.selection import report
 from fsmodels.selection.catalogue import find
-from fsmodels.selection.curve import SelectionPath
+from fsmodels.selection.curve import SelectionPath, point_text
 from fsmodels.selection.path import path
 from fsmodels.selection.selection import Selection
 from solvers import progress
 
 PICTURES = (".png", ".pdf", ".svg")
-WIDTH = 140  # of a printed table
 
 
 def run(args: SimpleNamespace) -> None:
@@ -30,6 +29,9 @@ def run(args: SimpleNamespace) -> None:
     picture = _checked_picture(args)
     if args.command == "compare" and args.bags is not None:
         raise ParameterError("--bags derives features also from held-out bags: leave it out.")
+    if args.command == "compare":
+        for name in _models(args):
+            find(name)
     command = {"path": _path, "stability": _stability, "compare": _compare}[args.command]
     command(request.read(args), picture)
 
@@ -64,7 +66,10 @@ def _path(task: Task, picture: ResultFile | None) -> None:
         show(report.one_line(chosen) if chosen is not None else _ends(found))
         return
     show(f"\n{found.title}")
-    show(found.short().to_string(line_width=WIDTH))
+    table = found.short()
+    show(table.drop(columns="Selected"), "", "Selected")
+    points = table.reset_index()[list(table.index.names)].to_dict("records")
+    show(*(f"  {point_text(point)}: {names or 'none'}" for point, names in zip(points, table["Selected"], strict=True)))
     if chosen is not None:
         values = " ".join(f"{name}={chosen.parameters[name]:g}" for name in found.index.names)
         show(f"\nChosen by {args.choose}: {values}", *report.report(chosen))
@@ -98,15 +103,18 @@ def _stability(task: Task, picture: ResultFile | None) -> None:
     _write(task, found.to_dict(), picture, found)
     show(found.sentence)
     if not args.quiet:
-        table = found.table().fillna({"frequency": 0.0})
-        text = table[table["frequency"] > 0].to_string(line_width=WIDTH, float_format=lambda x: f"{x:.3g}")
-        show(f"\n{text}")
+        show("", found.short())
         task.show_files()
+
+
+def _models(args: SimpleNamespace) -> list[str]:
+    """Return the models of ``compare``."""
+    return [name.strip() for name in (args.models or COMPARED).split(",") if name.strip()]
 
 
 def _compare(task: Task, picture: ResultFile | None) -> None:
     args = task.args
-    models = [name.strip() for name in (args.models or COMPARED).split(",") if name.strip()]
+    models = _models(args)
     given = dict(task.given)
     if not any(find(name).runs_solver for name in models) and "time_limit" not in args.given:
         given.pop("time_limit", None)  # the default, which no model uses
@@ -123,7 +131,7 @@ def _compare(task: Task, picture: ResultFile | None) -> None:
         raise NoSelection(found.sentence)
     show(found.sentence)
     if not args.quiet:
-        show(f"\n{found.short().to_string(line_width=WIDTH)}\n", *found.given)
+        show("", found.short(), "", *found.given)
         task.show_files()
 
 

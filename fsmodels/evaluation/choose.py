@@ -120,7 +120,8 @@ class Chosen(BaseAnswer):
             "selection": self.found.to_dict(),
         }
 
-    def _shown(self) -> pd.DataFrame:
+    def short(self) -> pd.DataFrame:
+        """Return the points with rounded numbers."""
         return self.inner.round(4)
 
 

@@ -41,7 +41,7 @@ from fsmodels.models.svm import C_MEANING
 from fsmodels.selection.catalogue import find
 from fsmodels.selection.outcome import FSP_SECONDS
 from fsmodels.selection.parameters import PARAMETERS
-from fsmodels.selection.report import BaseAnswer, boundary_note, percent
+from fsmodels.selection.report import BaseAnswer, boundary_note
 from fsmodels.selection.request import WEIGHTS, Request, is_default
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
@@ -63,14 +63,12 @@ MEANS = ("training_error", "n_selected", "fsp_objective", "fsp_error", "seconds"
 COLUMNS = (
     *MEANS, "on_boundary", "selected", "objective", "bound", "gap", "status", "stop_reason", "message", "tuned", FAILED,
 )  # fmt: skip
-# Title, factor and format of the columns of ``short``.
-SHORT = {
-    "error": ("error %", 100, ".1f"), "se": ("se", 100, ".1f"), "difference": ("behind %", 100, ".1f"),
-    "difference_se": ("se of it", 100, ".1f"), "balanced_error": ("balanced %", 100, ".1f"),
-    "n_selected": ("features", 1, ".1f"), "stability": ("stability", 1, ".2f"),
-    "fsp_objective": ("FSP objective", 1, ".5g"), "fsp_error": ("SVM there %", 100, ".1f"),
-    "proven": ("proven", 1, ".0%"), "gap": ("gap", 1, ".2g"), "seconds": ("s/fold", 1, ".2f"),
-}  # fmt: skip
+
+
+SHORT = (  # column, title and format in ``short``
+    ("n_selected", "Features", "{:.1f}"), ("stability", "Stability", "{:.2f}"),
+    ("fsp_objective", "FSP objective", "{:.5g}"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -280,17 +278,18 @@ class Comparison(BaseAnswer):
         return mean, math.nan if spread is None else spread
 
     def short(self) -> pd.DataFrame:
-        """Return a frame that fits on a page: errors in percent."""
+        """Return the main columns as text: shares in percent, with standard error or gap in parentheses."""
         full = self.table()
         frame = pd.DataFrame(
             {
-                title: [f"{factor * value:{form}}" if value == value else "" for value in full[name]]
-                for name, (title, factor, form) in SHORT.items()
+                "Error % (se)": map(_percents, full["error"], full["se"]),
+                "Behind % (se)": map(_percents, full["difference"], full["difference_se"]),
+                **{title: ["" if pd.isna(x) else form.format(x) for x in full[name]] for name, title, form in SHORT},
+                "Proven % (gap)": map(_percents, full["proven"], full["gap"].where(full["proven"] < 1)),
             },
-            index=full.index,
+            index=full.index.rename("Model"),
         )
-        frame["gap"] = ["" if pd.isna(gap) else percent(gap) for gap in full["gap"]]
-        return frame.assign(folds=full["folds"].astype(str)) if full["folds"].nunique() > 1 else frame
+        return frame.assign(Folds=full["folds"].astype(str)) if full["folds"].nunique() > 1 else frame
 
     @property
     def sentence(self) -> str:
@@ -349,9 +348,6 @@ class Comparison(BaseAnswer):
             "models": self.table().reset_index().astype(object).to_dict("records"),
             "runs": self.runs.astype(object).where(self.runs.notna(), None).to_dict("records"),
         }
-
-    def _shown(self) -> pd.DataFrame:
-        return self.short()
 
     def __repr__(self) -> str:
         return "\n".join([super().__repr__(), *self.given])
@@ -453,3 +449,8 @@ def compare_on(
     frame["selected"] = frame["selected"].astype(object).where(frame["selected"].notna(), None)
     settings = {name: _settings(*method, max_features) for name, method in methods.items()}
     return Comparison(raw, settings, frame, max_features, C, size, len(rows), folds.note)
+
+
+def _percents(share: float, other: float) -> str:
+    """Return a share in percent, with another one in parentheses; without those that are nan."""
+    return ("" if math.isnan(share) else f"{100 * share:.1f}") + ("" if math.isnan(other) else f" ({100 * other:.1f})")

@@ -33,7 +33,7 @@ from fsmodels.evaluation.folds import (
     standard_error,
 )
 from fsmodels.evaluation.stability import stability_index
-from fsmodels.selection.report import BaseAnswer, boundary_note, percent
+from fsmodels.selection.report import BaseAnswer, boundary_note, number, percent
 from fsmodels.selection.request import Request
 from fsmodels.text import listed
 from solvers import interrupt
@@ -174,8 +174,11 @@ class CrossValidated(BaseAnswer):
             "runs": self.runs.astype(object).to_dict("records"),
         }
 
-    def _shown(self) -> pd.DataFrame:
-        return self.summary().round(4)
+    def short(self) -> pd.DataFrame:
+        """Return the summary with numbers as text."""
+        frame = self.summary().map(lambda x: "" if math.isnan(x) else number(x, 4))
+        frame.index = pd.Index([name.replace("_", " ") for name in frame.index], name="Measure")
+        return frame.set_axis(["Mean", "Standard error", "Least", "Most"], axis=1)
 
 
 @renamed("checkpoint", "memory=DIR is a folder for the finished folds")

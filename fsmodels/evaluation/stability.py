@@ -35,7 +35,7 @@ from fsmodels.checks import share
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.evaluation.folds import FoldRun, Folds, check_repeatable, limitations
-from fsmodels.selection.report import BaseAnswer
+from fsmodels.selection.report import BaseAnswer, number
 from fsmodels.selection.request import Request
 from fsmodels.selection.resampling import bootstraps_of, folds_of
 from fsmodels.selection.selection import Selection
@@ -124,7 +124,8 @@ class Stability(BaseAnswer):
         runs, frequency = len(self.weights), self.frequency
         always = [name for name, share in frequency.items() if share == 1.0]
         text = f"{self.found.name} on {self.found.data.name}, {runs} {self.way}: "
-        text += f"{len(always)} features are in every selection" + (f" ({listed(always)})" if always else "")
+        text += "1 feature is" if len(always) == 1 else f"{len(always)} features are"
+        text += " in every selection" + (f" ({listed(always)})" if always else "")
         text += f", {int((frequency == 0).sum())} of {len(frequency)} in none. "
         if runs < 2:
             text = f"{self.found.name} on {self.found.data.name}: the stability index needs two runs with a solution."
@@ -148,9 +149,19 @@ class Stability(BaseAnswer):
             "selection": self.found.to_dict(),
         }
 
-    def _shown(self) -> pd.DataFrame:
+    def short(self) -> pd.DataFrame:
+        """Return the features that some run selects, with the shares of runs as text."""
         frame = self.table()
-        return frame[frame["frequency"] > 0].round(3)
+        frame = frame[frame["frequency"] > 0]
+        return pd.DataFrame(
+            {
+                "Frequency": [f"{share:.0%}" for share in frame["frequency"]],
+                "Positive weight": [f"{share:.0%}" for share in frame["positive"]],
+                "On all samples": ["selected" if selected else "" for selected in frame["selected"]],
+                "Weight": [number(weight, 4) if weight else "" for weight in frame["weight"]],
+            },
+            index=frame.index.rename("Feature"),
+        )
 
 
 @dataclass(frozen=True)

@@ -157,8 +157,17 @@ class NearOptimal(ProvenAnswer, Sequence[NearModel]):
             text += f", {len(roles) - len(every)} more in some." if len(roles) > len(every) else "."
         return text
 
-    def _shown(self) -> pd.DataFrame:
-        return self.table()
+    def short(self) -> pd.DataFrame:
+        """Return the objective of each model, its distance above the best, and the features."""
+        table = self.table()
+        return pd.DataFrame(
+            {
+                "Objective": [number(x) for x in table["objective"]],
+                "Above the best": [about(x) for x in table["above"]],
+                "Features": table["features"],
+            },
+            index=table.index.rename("Model"),
+        )
 
     def _content(self) -> dict[str, Any]:
         return {

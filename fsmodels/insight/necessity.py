@@ -23,9 +23,9 @@ import pandas as pd
 from fsmodels.checks import positive, switch
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.insight.what_if import Level, ProvenAnswer, about, bounded, clock_of, fixed, share_of
+from fsmodels.insight.what_if import Level, ProvenAnswer, about, bounded, clock_of, fixed, share_interval, share_of
 from fsmodels.selection.pictures import MOST_BARS, axes
-from fsmodels.selection.report import number
+from fsmodels.selection.report import interval, number
 from fsmodels.selection.request import Request
 from fsmodels.selection.selection import Selection
 from fsmodels.text import as_names, check_known_features, listed
@@ -35,6 +35,7 @@ from solvers.clock import Clock, one_clock
 from solvers.interrupt import Cancel
 from solvers.pictures import clipped
 
+DIGITS = 5  # of numbers in a table
 EVERY, SOME, NONE, OPEN = "in every", "in some", "in none", "open"
 
 
@@ -156,8 +157,19 @@ class Necessity(ProvenAnswer):
             text += f" Without {dearest} no {what} is within {about(short)} of the best."
         return text if not self.stopped else f"{text} {self.stopped}"
 
-    def _shown(self) -> pd.DataFrame:
-        return self.table()
+    def short(self) -> pd.DataFrame:
+        """Return the roles, the optimum without and with each feature, and the increase without it as a share."""
+        base = self.best.objective or 0.0
+        rows = {}
+        for r in self.roles:
+            low, high = (share_of(base + price, base) for price in self.price(r.feature))
+            rows[r.feature] = {
+                "Role": r.role,
+                "Objective without": interval(*r.without, DIGITS),
+                "Objective with": interval(*r.having, DIGITS),
+                "Price of leaving it out": share_interval(low, high) if r.selected else "",
+            }
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("Feature")
 
     def _content(self) -> dict[str, Any]:
         return {

@@ -14,9 +14,9 @@ from pyomo.core.expr.visitor import identify_variables
 
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.insight import what_if
-from fsmodels.insight.what_if import Level, about, active, share_of
+from fsmodels.insight.what_if import Level, about, active, share_interval, share_of
 from fsmodels.selection.pictures import axes
-from fsmodels.selection.report import BaseAnswer, as_json, number
+from fsmodels.selection.report import BaseAnswer, as_json, interval, number
 from fsmodels.selection.request import driver_options
 from fsmodels.text import listed
 from solvers import Memory, SolutionStatus, facts_of, interrupt, solve
@@ -28,6 +28,7 @@ from solvers.pictures import clipped
 from solvers.values import inactive
 
 LARGEST_SHARE = 100.0  # larger shares belong to a best objective near 0 and are not shown
+DIGITS = 5  # of numbers in a table
 TIGHT = 1e-6  # relative to the size of a row: the tolerance of a tight row
 
 
@@ -35,14 +36,14 @@ TIGHT = 1e-6  # relative to the size of a row: the tolerance of a tight row
 class Price:
     """Price of one side constraint, which is proven to lie between ``least`` and ``most``.
 
-    ``kept``, ``dropped``: the solve with the row and without it. ``binding``: True if the row is tight at the best
-    selection. ``along``: the solves at other limits of the row, (limit, solve).
+    ``kept``, ``dropped``: the solve with the row and without it. ``slack``: distance of the row from its limit at the
+    best selection, 0 for a tight row; None without a selection. ``along``: the solves at other limits, (limit, solve).
     """
 
     row: str
     kept: Level
     dropped: Level
-    binding: bool
+    slack: float | None
     along: tuple[tuple[float, Level], ...] = ()
 
     @property
@@ -60,12 +61,7 @@ class Price:
     @property
     def sentence(self) -> str:
         """The price without terms of duality, and the objective at the other limits."""
-        levels = "; ".join(
-            f"at {limit:g}: {_between(at.bound, at.objective)}"
-            if math.isfinite(at.objective)
-            else f"at {limit:g}: none"
-            for limit, at in self.along
-        )
+        levels = "; ".join(f"at {limit:g}: {interval(at.bound, at.objective)}" for limit, at in self.along)
         return f"{self._priced} Objective at other limits: {levels}." if levels else self._priced
 
     @property
@@ -76,7 +72,7 @@ class Price:
         low, high = share_of(base + self.least, base), share_of(base + self.most, base)
         if self.most <= 1e-6 * abs(self.kept.objective):
             return f'"{self.row}" costs nothing: the best without it is no better.'
-        shares = about(high) if about(low) == about(high) else f"{about(low)} to {about(high)}"
+        shares = share_interval(low, high)
         if not math.isfinite(self.most):
             least = f": at least {number(self.least)} is proven" if self.least > 0 else ""
             return f'The price of "{self.row}" is not known within this time{least}.'
@@ -85,11 +81,11 @@ class Price:
             return f'"{self.row}" costs at most {number(self.most)}{share}; perhaps nothing.'
         best = f"{shares} of the best without it, " if high <= LARGEST_SHARE else "without it "
         best += self._dropped
-        return f'"{self.row}" costs {_between(self.least, self.most)} ({best}).'
+        return f'"{self.row}" costs {interval(self.least, self.most)} ({best}).'
 
     @property
     def _dropped(self) -> str:
-        return _between(self.dropped.bound, self.dropped.objective)
+        return interval(self.dropped.bound, self.dropped.objective)
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,7 +110,7 @@ class Prices(BaseAnswer, Sequence[Price]):
                 "without_bound": [p.dropped.bound for p in self],
                 "least": [p.least for p in self],
                 "most": [p.most for p in self],
-                "binding": [p.binding for p in self],
+                "slack": [p.slack for p in self],
             },
             index=pd.Index([p.row for p in self], name="row"),
         )
@@ -136,7 +132,7 @@ class Prices(BaseAnswer, Sequence[Price]):
         if len(self) == 1 and self[0].along:
             limits = [limit for limit, _ in self[0].along]
             low, high = ([getattr(at, what) for _, at in self[0].along] for what in ("bound", "objective"))
-            ax.fill_between(limits, low, high, step="post", alpha=0.3)
+            ax.fillinterval(limits, low, high, step="post", alpha=0.3)
             ax.step(limits, high, where="post", marker="o")
             ax.set_xlabel(f'limit of "{clipped(self[0].row)}"')
             ax.set_ylabel("objective")
@@ -168,7 +164,7 @@ class Prices(BaseAnswer, Sequence[Price]):
                 "without": p.dropped.to_dict(),
                 "least": as_json(p.least),
                 "most": as_json(p.most),
-                "binding": p.binding,
+                "slack": p.slack,
                 "along": [{"limit": limit, **at.to_dict()} for limit, at in p.along],
                 "sentence": p.sentence,
             }
@@ -176,8 +172,20 @@ class Prices(BaseAnswer, Sequence[Price]):
         ]
         return {"question": "price", "prices": prices}
 
-    def _shown(self) -> pd.DataFrame:
-        return self.table()
+    def short(self) -> pd.DataFrame:
+        """Return the price of each row, also as a share of the optimum without it, both optima, and the slack."""
+        rows = {}
+        for p in self:
+            base = p.dropped.bound
+            low, high = share_of(base + p.least, base), share_of(base + p.most, base)
+            rows[p.row] = {
+                "Price": interval(p.least, p.most, DIGITS) if p.most > 0 else "0",
+                "Share": share_interval(low, high) if high <= LARGEST_SHARE else "",
+                "Objective with": interval(p.kept.bound, p.kept.objective, DIGITS),
+                "Objective without": interval(p.dropped.bound, p.dropped.objective, DIGITS),
+                "Slack": "" if p.slack is None else number(p.slack, DIGITS),
+            }
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("Row")
 
     def __repr__(self) -> str:
         return self.sentence
@@ -263,7 +271,7 @@ def price_of(
             count = whole
             kept = point(count, "with all rows")
             values = [(v, v.value) for v in model.component_data_objects(pyo.Var)]
-            binding = {row.name: math.isfinite(kept.objective) and _reached(row) for row in named}
+            slacks = {row.name: _slack(row) if math.isfinite(kept.objective) else None for row in named}
             for row in named:
                 count -= 1
                 with inactive(active(row)):
@@ -273,7 +281,7 @@ def price_of(
                     count -= 1
                     with what_if.limited(row, limit):
                         along.append((limit, point(count, f'"{row.name}" at {limit:g}')))
-                prices.append(Price(row.name, kept, dropped, binding[row.name], tuple(along)))
+                prices.append(Price(row.name, kept, dropped, slacks[row.name], tuple(along)))
         except KeyboardInterrupt:
             if not prices:
                 raise
@@ -281,13 +289,6 @@ def price_of(
             for v, value in values:
                 v.set_value(value, skip_validation=True)
     return Prices(tuple(sorted(prices, key=lambda p: (-p.least, -p.most))))
-
-
-def _between(low: float, high: float) -> str:
-    """Return an interval as text, or one number if its ends are equal to six digits."""
-    if not math.isfinite(low):
-        return f"{number(high)} (no bound is proven)" if math.isfinite(high) else "no known value"
-    return number(high) if number(low) == number(high) else f"{number(low)} to {number(high)}"
 
 
 def _row(model: pyo.ConcreteModel, name: str) -> Any:
@@ -333,11 +334,14 @@ def _limits(at: Any, rows: list[Any]) -> dict[str, list[float]]:
     return {name: sorted(float(x) for x in values) for name, values in given.items()}
 
 
-def _reached(row: Any) -> bool:
-    """Return True if a side of the row is tight at the values of the model."""
+def _slack(row: Any) -> float:
+    """Return the least distance of a row from a limit at the values of the model, 0 within the tolerance."""
+    distances = [math.inf]
     for part in active(row):
         body = pyo.value(part.body)
         for side in (part.lower, part.upper):
-            if side is not None and abs(body - pyo.value(side)) <= TIGHT * max(1.0, abs(pyo.value(side))):
-                return True
-    return False
+            if side is not None:
+                limit = pyo.value(side)
+                distance = max(0.0, limit - body if side is part.upper else body - limit)
+                distances.append(0.0 if distance <= TIGHT * max(1.0, abs(limit)) else distance)
+    return min(distances)

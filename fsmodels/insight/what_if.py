@@ -138,3 +138,10 @@ def at_most(share: float) -> str:
     """Return an upper limit on a share as text: "at most 7.2%", "less than 0.05%"."""
     text = about(share)
     return text if text.startswith("less") else f"at most {text}"
+
+
+def share_interval(low: float, high: float) -> str:
+    """Return an interval of shares as text: "3.65%", "1.2% to 3%", "at least 1.2%"."""
+    if not math.isfinite(high):
+        return f"at least {about(low)}" if low > 0 else "not known"
+    return about(high) if about(low) == about(high) else f"{about(low)} to {about(high)}"

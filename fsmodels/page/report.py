@@ -299,12 +299,9 @@ def _path(done: Findings) -> Section:
     section, walk = Section("path", TITLES["path"]), done.path
     if walk is None:
         return section
-    table = walk.table()
-    shares = [name for name in ("gap", "training_error", "cv_error", "cv_se") if name in table]
-    table[shares] = table[shares].apply(pd.to_numeric).map(_share)
+    table = walk.short()
     solved = walk["objective"].notna().any()
-    table = table[["objective" if solved else "fsp_objective", *shares, "selected"]]
-    section.tables.append((walk.title, table.rename(columns=lambda name: name.replace("_", " "))))
+    section.tables.append((walk.title, table))
     if len(table) > 1:
         for what in ["objective", "error"] if solved else ["error"]:
             caption = f"{what.capitalize()} by number of features"
@@ -316,10 +313,7 @@ def _what_ifs(done: Findings) -> Section:
     section, answer = Section("what-ifs", TITLES["what_ifs"]), done.necessity
     if answer is not None:
         section.sentences.append(answer.sentence)
-        costs = answer.table()[["role", "price_least", "price_most", "price_share"]]
-        costs["price_share"] = costs["price_share"].map(_share)
-        costs.columns = ["role", "cost, at least", "cost, at most", "share of the objective, at least"]
-        section.tables.append(("What leaving out each feature costs in the objective", costs))
+        section.tables.append(("What leaving out each feature costs in the objective", answer.short()))
     if done.prices is not None:
         section.sentences += [with_keywords(price.sentence, done.found.parameters) for price in done.prices]
     return section

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from fsmodels.checks import choice
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.selection.report import as_json, percent
+from fsmodels.selection.report import as_json, number, percent
 from fsmodels.selection.selection import Selection
 from fsmodels.text import listed
-from solvers import html
+from solvers import SolutionStatus, html
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 RULES = ("one-se", "best")  # by held-out errors
 
 SIZES = ("max_features", "budget")  # parameters of a grid that are numbers of features
-SHOWN = 48  # characters of a list of features
+SHOWN = 200  # characters of a list of features
+TITLES = {  # of the columns of ``short``, in its order
+    "objective": "Objective", "upper": "Least known", "gap": "Gap", "status": "Status", "n_selected": "Features",
+    "training_error": "Training error", "validation_error": "Validation error", "cv_error": "Held-out error",
+    "cv_se": "Standard error", "fsp_objective": "FSP objective", "fs_objective": "FS objective",
+    "refit_training_error": "Refit, training error", "refit_validation_error": "Refit, validation error",
+    "seconds": "s", "selected": "Selected",
+}  # fmt: skip
 KNEE = 2.0  # ratio of the mean decreases of the objective per feature before and after a knee
 INSTEAD = 'Choose by held-out errors, folds=5 and choose("one-se"), or give more values.'
 
@@ -237,16 +244,17 @@ class SelectionPath(pd.DataFrame):
         return html.paragraph(self.title) + html.frame(self.short())
 
     def short(self) -> pd.DataFrame:
-        """Return a frame that fits on a page."""
-        frame = self.table()
+        """Return the points as text: ``Status`` if not all are optimal, ``Least known`` if another point is better."""
+        full = self.table()
+        left_out = {"upper"} if (full["upper"] == full["objective"]).all() else set()
+        left_out |= {"status"} if (full["status"] == SolutionStatus.OPTIMAL.value).all() else set()
+        frame = full[[name for name in TITLES if name in full and name not in left_out]].copy()
+        for name in ("objective", "upper", "fsp_objective", "fs_objective"):
+            if name in frame:
+                frame[name] = [number(x) if pd.notna(x) else "" for x in pd.to_numeric(frame[name])]
+        for name in [name for name in frame if name == "gap" or "error" in str(name) or name == "cv_se"]:
+            frame[name] = ["" if pd.isna(share) else percent(share) for share in frame[name]]
         lists = [", ".join(names) for names in frame["selected"]]
         frame["selected"] = [text if len(text) <= SHOWN else f"{text[:SHOWN]}..." for text in lists]
-        frame = frame.drop(columns=["bound", "upper"] if (frame["upper"] == frame["objective"]).all() else "bound")
-        order = ["objective", *(name for name in ("lower", "upper") if name in frame), "gap"]
-        frame = frame[order + [name for name in frame if name not in order]]
-        wide = {name: pd.to_numeric(frame[name]).map("{:.6g}".format) for name in order if name != "gap"}
-        return frame.assign(
-            **wide,
-            gap=["" if pd.isna(gap) else percent(gap) for gap in frame["gap"]],
-            seconds=frame["seconds"].round(2),
-        )
+        frame["seconds"] = frame["seconds"].map("{:.2f}".format)
+        return frame.loc[:, (frame != "").any()].rename(columns=TITLES)

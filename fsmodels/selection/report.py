@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fsmodels.datasets.dataset import Dataset
 
 INTERNAL = ("tee", "callback", "memory")  # options of a solve that do not change the result
+LARGEST_DISTANCE = 0.2  # from a bound, as a share of it, that is stated as a percentage
 MERGED = 30  # labels named in a report; the JSON file has all
 
 
@@ -128,15 +129,15 @@ def as_json(value: Any) -> Any:
 
 
 class BaseAnswer:
-    """Base class of answers: text, HTML and JSON from ``sentence``, ``_shown`` and ``_content``."""
+    """Base class of answers: text, HTML and JSON from ``sentence``, ``short`` and ``_content``."""
 
     @property
     def sentence(self) -> str:
         """The answer in a few sentences."""
         raise NotImplementedError
 
-    def _shown(self) -> pd.DataFrame | None:
-        """Return the table that follows the sentence; None for an answer without a table."""
+    def short(self) -> pd.DataFrame | None:
+        """Return the table that follows the sentence, with rounded numbers as text; None for an answer without one."""
         return None
 
     def _content(self) -> dict[str, Any]:
@@ -152,11 +153,11 @@ class BaseAnswer:
         return self.sentence
 
     def __repr__(self) -> str:
-        table = self._shown()
+        table = self.short()
         return str(self) if table is None else f"{self}\n{table.to_string()}"
 
     def _repr_html_(self) -> str:
-        table = self._shown()
+        table = self.short()
         return paragraph(str(self)) + ("" if table is None else frame(table))
 
 
@@ -193,8 +194,20 @@ def headline(found: Outcome) -> str:
     if found.chosen_by:
         stopped += f", chosen by {found.chosen_by} error"
     if found.gap is not None and found.bound is not None:
-        what += f", proven within {percent(found.gap)} of the best (bound {number(found.bound)})"
+        what += f"; {distance(found.objective, found.bound)}"
     return f"{stopped}: {what}."
+
+
+def distance(objective: float | None, bound: float) -> str:
+    """Return the distance of an objective from its proven bound as a clause without a period.
+
+    The best objective is at least the bound, so the objective is at most (objective - bound) / |bound| above the best.
+    A share of more than ``LARGEST_DISTANCE`` would sound precise, so the bound itself is stated.
+    """
+    if objective is not None and objective - bound <= LARGEST_DISTANCE * abs(bound):
+        share = percent((objective - bound) / abs(bound)) if objective > bound else "0%"
+        return f"proven within {share} of the best (bound {number(bound)})"
+    return f"the proven bound is {number(bound)}: no selection has a smaller objective than that"
 
 
 def number(x: float | None, digits: int = 6) -> str:
@@ -207,6 +220,18 @@ def percent(x: float | None) -> str:
     if x is None:
         return "none"
     return f"{100 * x:.1f}%" if x >= 0.1 else f"{100 * x:.2g}%" if x > 5e-7 else "0%"
+
+
+def interval(low: float, high: float, digits: int = 6) -> str:
+    """Return the proven interval of an optimum as text, or one number if both ends are equal to these digits."""
+    if math.isinf(low) and low > 0:
+        return "none"
+    if not math.isfinite(low):
+        return f"{number(high, digits)} (no bound is proven)" if math.isfinite(high) else "no known value"
+    if not math.isfinite(high):
+        return f"at least {number(low, digits)}"
+    ends = number(low, digits), number(high, digits)
+    return ends[1] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
 
 def boundary_note(count: int | None) -> str:

@@ -81,10 +81,10 @@ class SavedSelection(FittedSelection):
         return Request.from_dict(self.content, self.data, data).build().model
 
     def __repr__(self) -> str:
-        gap = "" if self.gap is None else f", proven within {report.percent(self.gap)} of the best"
+        proof = "" if self.bound is None else f"; {report.distance(self.objective, self.bound)}"
         return (
             f"{self.name} on {self.data.name}: {len(self.selected)} of {self.data.n_features} features, objective "
-            f"{report.number(self.objective)}{gap} ({self.status})\n{self.table().to_string()}"
+            f"{report.number(self.objective)}{proof} ({self.status})\n{self.table().to_string()}"
         )
 
 
