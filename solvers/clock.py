@@ -55,6 +55,10 @@ class Clock:
         """Seconds that are left, at least 0; None without a limit."""
         return None if self.limit is None else max(0.0, self.limit - self.elapsed)
 
+    def extended(self) -> Clock:
+        """Return a clock with 0.5 s or a tenth more, for a last step that improves the point of a stopped run."""
+        return self if self.limit is None else Clock(self.limit + max(0.5, 0.1 * self.limit), self._start)
+
     def left_of(self, share: float) -> float | None:
         """Return the seconds left until a share of the limit has passed; None without a limit."""
         return None if self.limit is None else max(0.0, share * self.limit - self.elapsed)

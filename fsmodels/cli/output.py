@@ -64,7 +64,7 @@ def _as_table(frame: pd.DataFrame) -> Table:
     for title in map(str, frame):
         cells = list(frame[title])
         if all(NUMBER.match(cell) for cell in cells):
-            width = max(map(len, [*title.split(), *cells]))
+            width = max(map(len, [*title.split(), *cells, "Objective"]))
             table.add_column(textwrap.fill(title, width), justify="right", no_wrap=True)
         else:
             table.add_column(title, overflow="fold")

@@ -30,6 +30,9 @@ def run(args: SimpleNamespace) -> None:
     if args.command in ("verify", "report"):
         (_verify if args.command == "verify" else _report)(args)
         return
+    for text in args.rows if args.command == "price" else ():
+        if not set(text) & set("<>="):
+            raise ParameterError(f'--row "{text}" has no relation: to price a row of the model, write --only {text}.')
     task = request.read(args)
     task.announce()
     answer = _price(task) if args.command == "price" else _answered(task)
@@ -59,9 +62,6 @@ def _answered(task: Task) -> Any:
 
 
 def _price(task: Task) -> Any:
-    for text in task.args.rows:
-        if not set(text) & set("<>="):
-            raise ParameterError(f'--row "{text}" has no relation: to price a row of the model, write --only {text}.')
     options = dict(task.given)
     limit = options.pop("time_limit", None)
     ready = Request.of(task.data, task.args.model, **options).build()

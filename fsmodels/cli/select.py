@@ -29,6 +29,7 @@ from solvers import SolutionStatus, StopReason, interrupt, progress
 from solvers.facts import facts_of
 
 COMPARED = "fsp_objective"  # the objective that --certify compares with its bound
+STALLED = 1e-3  # a smaller share of the distance to the objective is no progress of a bound
 CONCEPTS = 20  # instances shown
 CLOSERS = ("branch-and-cut", "cutting-plane")  # default drivers that close a gap faster than other solvers
 
@@ -198,6 +199,18 @@ def _error_lines(error: CrossValidated | HeldOut) -> list[str]:
     return ["", error.sentence, "", table.to_string(float_format=lambda x: f"{x:.4f}")]
 
 
+def _more_time(found: Selection, limit: float) -> str:
+    """Return the proposal of a longer run, or why it will not help: the bound has stopped."""
+    table = found.result.iterations
+    early = table[table["Time"] <= 0.5 * found.seconds]["Bound"].dropna() if len(table) else table
+    if len(early) and found.bound is not None and found.objective is not None:
+        before = early.iloc[-1]
+        if found.bound - before <= STALLED * (found.objective - before):
+            weaker = ", and a smaller -C gives a stronger bound" if found.parameters.get("C") is not None else ""
+            return f"not more time: the bound did not rise in the second half of the run{weaker}"
+    return f"--time-limit {5 * limit:g}: more time"
+
+
 def next_steps(found: Selection, args: SimpleNamespace) -> list[str]:
     """Return proposals for the next run: a heading, and options with reasons, depending on how the run ended.
 
@@ -216,7 +229,7 @@ def next_steps(found: Selection, args: SimpleNamespace) -> list[str]:
         if own in CLOSERS and args.solver and found.result.solver != own and left:
             steps.append(f"no --solver: the model's own driver, {own}, proves more in the same time")
         if limit and found.stop_reason is StopReason.TIME_LIMIT:
-            steps.append(f"--time-limit {5 * limit:g}: more time")
+            steps.append(_more_time(found, limit))
     k, price = found.parameters.get("max_features"), found.parameters.get("penalty")
     if k is not None and k < found.data.n_features:
         steps.append(f"--max-features {k + 1}: one more feature")

@@ -163,8 +163,8 @@ class NearOptimal(ProvenAnswer, Sequence[NearModel]):
         return pd.DataFrame(
             {
                 "Objective": [number(x) for x in table["objective"]],
-                "Above the best": [about(x) for x in table["above"]],
-                "Features": table["features"],
+                "Above best": [about(x) for x in table["above"]],
+                "Features": [names or "none" for names in table["features"]],
             },
             index=table.index.rename("Model"),
         )

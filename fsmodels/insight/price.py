@@ -132,7 +132,7 @@ class Prices(BaseAnswer, Sequence[Price]):
         if len(self) == 1 and self[0].along:
             limits = [limit for limit, _ in self[0].along]
             low, high = ([getattr(at, what) for _, at in self[0].along] for what in ("bound", "objective"))
-            ax.fillinterval(limits, low, high, step="post", alpha=0.3)
+            ax.fill_between(limits, low, high, step="post", alpha=0.3)
             ax.step(limits, high, where="post", marker="o")
             ax.set_xlabel(f'limit of "{clipped(self[0].row)}"')
             ax.set_ylabel("objective")

@@ -299,7 +299,7 @@ def _path(done: Findings) -> Section:
     section, walk = Section("path", TITLES["path"]), done.path
     if walk is None:
         return section
-    table = walk.short()
+    table = walk.short().drop(columns="Seconds")
     solved = walk["objective"].notna().any()
     section.tables.append((walk.title, table))
     if len(table) > 1:

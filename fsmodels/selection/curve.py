@@ -29,7 +29,7 @@ TITLES = {  # of the columns of ``short``, in its order
     "training_error": "Training error", "validation_error": "Validation error", "cv_error": "Held-out error",
     "cv_se": "Standard error", "fsp_objective": "FSP objective", "fs_objective": "FS objective",
     "refit_training_error": "Refit, training error", "refit_validation_error": "Refit, validation error",
-    "seconds": "s", "selected": "Selected",
+    "seconds": "Seconds", "selected": "Selected",
 }  # fmt: skip
 KNEE = 2.0  # ratio of the mean decreases of the objective per feature before and after a knee
 INSTEAD = 'Choose by held-out errors, folds=5 and choose("one-se"), or give more values.'
@@ -257,4 +257,5 @@ class SelectionPath(pd.DataFrame):
         lists = [", ".join(names) for names in frame["selected"]]
         frame["selected"] = [text if len(text) <= SHOWN else f"{text[:SHOWN]}..." for text in lists]
         frame["seconds"] = frame["seconds"].map("{:.2f}".format)
-        return frame.loc[:, (frame != "").any()].rename(columns=TITLES)
+        used = (frame != "").any() | (frame.columns == "selected")
+        return frame.loc[:, used].rename(columns=TITLES)

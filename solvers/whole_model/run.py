@@ -80,7 +80,7 @@ class WholeModelRun:
             with interrupt.finishing():
                 _round(self.visible.reading)
                 self.visible.bring_back()
-                polished = polish(self.reading, self.visible, self.split, self.spec, self.clock)
+                polished = polish(self.reading, self.visible, self.split, self.spec, self.clock.extended())
             if polished.cut is None:
                 return replace(answer, bound=None) if polished.failed else answer, polished.doubt
             if not polished.cut:  # there is no other choice
@@ -402,7 +402,7 @@ _CONVERGED = {
 def _sentence(spec: SolverSpec, answer: Answer, gap: float | None) -> str:
     """Return the outcome in a sentence."""
     if answer.stop_reason in _STOPPED:
-        proven = "" if gap is None else f", with an objective proven within {gap:.1%}"
+        proven = "" if gap is None else f", with a gap of {gap:.1%}"
         nothing = "" if answer.has_point else f", without a point ({answer.message})"
         return f"{spec.name} {_STOPPED[answer.stop_reason]}{proven}{nothing}."
     if answer.stop_reason is StopReason.SOLVER_ERROR:

@@ -82,7 +82,7 @@ def text(told):
         told = re.sub(r"(?s)<(style|script|svg)\b.*?</\1>|<[^>]+>", " ", told)
     for line in told.splitlines() or [""]:
         in_table = line.startswith(" Iter ") or (in_table and line.strip() != "")
-        if found := re.search(r" *\b(seconds|s/fold)$| *\b(seconds|s/fold) (?= )", line):
+        if found := re.search(r" *\b(seconds|s/fold)$| *\b(seconds|s/fold) (?= )", line, re.IGNORECASE):
             span = found.span()
         span = span if line.strip() else None
         line = line[: span[0]] + line[span[1] :] if span else line

@@ -310,7 +310,7 @@ def test_an_uninstalled_solver_says_how_to_get_it(folder, capsys, monkeypatch):
 def test_words_that_are_no_command_are_exit_code_2(words, capsys):
     code, _, err = run(capsys, *words)
     assert code == 2
-    assert "Usage: fsmodels" in err
+    assert "Usage: fsmodels" in err or (err.count("\n") == 1 and "--help" in err)
 
 
 def test_a_near_miss_of_an_option_names_the_option(capsys):
@@ -366,7 +366,7 @@ def test_a_limit_with_an_incumbent_is_exit_code_0_with_gap_and_next_steps(capsys
     code, out, _ = run(capsys, *words, "--solver-option", "iteration_limit=3")
     assert code == 0
     assert "Stopped at the iteration limit: " in out
-    assert "proven within" in " ".join(out.split())
+    assert "the proven bound is" in " ".join(out.split())
     assert "own driver, branch-and-cut, proves more" in out
     assert "More time" not in out
 

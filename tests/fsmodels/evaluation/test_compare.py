@@ -120,7 +120,7 @@ def test_a_model_that_fails_is_a_row_with_its_reason(data):
     assert "max_features=9 is above the 5 features" in frame.loc["none", "reason"]
     assert "none has no result on 3 folds: max_features=9" in found.sentence
     assert frame.loc["three", "n_selected"] == 3.0
-    assert found.short()["folds"].to_list() == ["3", "3", "0"]
+    assert found.short()["Folds"].to_list() == ["3", "3", "0"]
 
 
 def test_an_unforeseen_failure_is_a_row_too_and_is_made_again(data, monkeypatch, tmp_path):

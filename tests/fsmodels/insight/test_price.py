@@ -56,7 +56,7 @@ def test_the_model_is_left_as_it_was_with_the_values_of_all_rows():
     assert pyo.value(model.sigma["sgpt"]) + pyo.value(model.sigma["sgot"]) <= 1
     assert pyo.value(model.objective) == pytest.approx(prices[0].kept.objective, rel=1e-6)
     assert prices.table().index.tolist() == ["apart", "cardinality"]
-    assert prices[0].binding
+    assert prices[0].slack == 0
     assert prices.plot() is not None
 
 
@@ -66,7 +66,7 @@ def test_a_row_that_leaves_nothing_has_no_finite_price():
     price = fs.price_of(model, "both")[0]
     assert price.least == float("inf")
     assert "no selection is possible" in price.sentence
-    assert price.binding is False
+    assert price.slack is None
 
 
 def test_rows_that_cannot_be_asked_are_refused():

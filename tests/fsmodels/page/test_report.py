@@ -13,7 +13,7 @@ import pytest
 import fsmodels as fs
 from fsmodels.page.report import legible, values_hash
 from fsmodels.selection import report
-from fsmodels.selection.report import percent
+from fsmodels.selection.report import number, percent
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -235,7 +235,7 @@ def test_a_stopped_search_says_how_far_it_may_be_from_the_best():
     page = fs.report(data, max_features=8, cv=0, max_path=0, what_ifs=0, iteration_limit=1)
     words = Reader(page.html).words
     assert page.found.gap > 1e-3
-    assert f"proven within {percent(page.found.gap)} of the best" in words
+    assert f"the proven bound is {number(page.found.bound)}" in words
     assert "Stopped at the iteration limit" in words
     assert "proven optimal" not in words
     assert "cv = 0" in words
@@ -264,7 +264,7 @@ def test_a_rule_of_thumb_is_held_against_the_best(made):
     assert certified.objective == pytest.approx(own, rel=1e-6)
     assert certified.bound <= exact.objective + 1e-6
     assert certified.sentence in words
-    assert "fsp objective" in words
+    assert "FSP objective" in words
 
 
 def test_weights_of_samples_are_told(made):

@@ -5,6 +5,7 @@ import pyomo.environ as pyo
 import pytest
 
 import fsmodels as fs
+from solvers import StopReason
 from solvers.errors import SolverFailure
 from solvers.interfaces.registry import SOLVERS
 from solvers.interfaces.runner import Runner
@@ -116,3 +117,10 @@ def test_what_a_solver_calls_infeasible_is_not_where_the_trivial_point_satisfies
         result = fs.solve(model, solver)
         assert result.status in (fs.SolutionStatus.FEASIBLE, fs.SolutionStatus.OPTIMAL), solver
         assert pyo.value(model.w["x2"]) >= 0.08
+
+
+def test_the_weights_of_a_stopped_solver_are_those_of_its_selection():
+    found = fs.select(fs.load_dataset("sonar"), max_features=6, solver="scip", time_limit=1)
+    assert found.stop_reason is StopReason.TIME_LIMIT
+    best = fs.fsp.value(found.data, found.selected, C=1.0)
+    assert found.objective == pytest.approx(best, rel=1e-6)
