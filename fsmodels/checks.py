@@ -12,6 +12,7 @@ which this module does not check.
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 import numbers
 from collections.abc import Callable
@@ -28,6 +29,19 @@ SMALLEST = 1e-30
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def import_extra(module: str, extra: str) -> Any:
+    """Import a module of this package that needs an extra of the installation.
+
+    Raises ParameterError: a package of the extra is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise ParameterError(
+            f'This needs the package {error.name}, which is not installed: pip install "fsmodels[{extra}]".'
+        ) from error
 
 
 def number(value: Any) -> float:

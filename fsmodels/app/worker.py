@@ -1,6 +1,6 @@
 """The thread that answers the requests of a panel; requests and events are plain values for JSON.
 
-A request has ``do`` (one of ``ACTIONS``, "hello" or "stop"), ``id`` (repeated by its events) and ``question``::
+A request has ``do`` (one of ``ACTIONS``, or "stop"), ``id`` (repeated by its events) and ``question``::
 
     {"do": "select", "id": 3, "question": {"model": "fsp-m", "max_features": 5, "C": 1.0, "penalty": None,
                                            "force_in": [], "force_out": ["age"], "rows": ["ca + cp <= 1"]}}
@@ -24,6 +24,7 @@ from fsmodels.insight.explore import Session, explore
 from fsmodels.page.report import report
 from fsmodels.selection.catalogue import MODELS
 from fsmodels.selection.report import as_json, headline, number
+from fsmodels.selection.request import is_default
 from fsmodels.selection.selection import Selection
 from fsmodels.text import as_names, listed
 from solvers import interrupt, show
@@ -68,7 +69,8 @@ class PanelWorker:
     ) -> None:
         self.data, self.emit, self.load = data, emit, load
         self.first = _first_question(data, model, given)
-        self.others = {name: value for name, value in given.items() if name not in (*NUMBERS, *ROWS)}
+        own = (*NUMBERS, *ROWS)
+        self.others = {name: v for name, v in given.items() if name not in own and not is_default(name, v)}
         self.sessions = {} if session is None else {model: session}
         self.history: list[Event] = []
         self._changed = threading.Condition()
@@ -80,9 +82,6 @@ class PanelWorker:
 
     def submit(self, request: Mapping[str, Any]) -> None:
         """Accept a request and return at once; may be called from any thread."""
-        if request.get("do") == "hello":
-            self.emit(self._welcome())
-            return
         with self._changed:
             self._cancel.set()
             self._next = None if request.get("do") == "stop" else dict(request)
@@ -96,7 +95,8 @@ class PanelWorker:
             self._changed.notify()
         self._thread.join()
 
-    def _welcome(self) -> Event:
+    def welcome(self) -> Event:
+        """Return the event for a new page: the data, the models, the last question and the history."""
         models = [
             {"name": name, "penalty": penalty, "uses": [key for key in NUMBERS if _uses(name, key)]}
             for name, penalty in EXPLORED.items()
@@ -202,12 +202,14 @@ class PanelWorker:
 
 
 def _first_question(data: Dataset, model: str, given: Mapping[str, Any]) -> Event:
-    penalty = given.get("penalty")
+    penalty, size = given.get("penalty"), given.get("max_features")
+    if size is None and MODELS[model].parameters.get("max_features"):  # required
+        size = min(FIRST_SIZE, data.n_features)
     rows = given.get("rows") or []
     return {
         "model": model,
-        "max_features": given.get("max_features", min(FIRST_SIZE, data.n_features)),
-        "C": given.get("C", 1.0),
+        "max_features": size,
+        "C": given.get("C") or 1.0,
         "penalty": penalty if isinstance(penalty, int | float) else EXPLORED.get(model),
         "force_in": as_names(given.get("force_in") or [], "force_in"),
         "force_out": as_names(given.get("force_out") or [], "force_out"),
@@ -221,8 +223,8 @@ def _uses(model: str, key: str) -> bool:
 
 def _short(found: Selection) -> str:
     if not found.has_solution:
-        return f"{found.name}: {found.status.value}"
-    return f"{found.name}: {len(found.selected)} features, objective {number(found.objective)}, {found.status.value}"
+        return found.status.value
+    return f"{len(found.selected)} features, objective {number(found.objective)}, {found.status.value}"
 
 
 def _features(found: Selection) -> list[list[Any]]:
@@ -249,7 +251,8 @@ def _table(action: str, result: Any) -> list[list[str]]:
         lines = [[number(model.objective), ", ".join(model.features)] for model in result]
         return [["objective", "features"], *lines]
     if action == "necessity":
-        return [["feature", "role"], *([role.feature, role.role] for role in result.roles)]
+        roles = {role.role: listed(result.features(role.role)) for role in result.roles}
+        return [["role", "features"], *([role, names] for role, names in sorted(roles.items()))]
     columns = [result.runs[name] for name in ("fold", "error", "selected")]
     lines = [[str(fold), f"{100 * error:.1f}%", listed(names)] for fold, error, names in zip(*columns, strict=True)]
     return [["fold", "error", "features"], *lines]

@@ -464,6 +464,21 @@ def report() -> None:
 
 @_command(
     params=[
+        Option("--no-browser", "print the address and do not open the browser"),
+        *(option for option in _solve(each="solve") if option.name not in ("json", "force", "quiet")),
+    ],
+    fixed={"json": None, "force": False, "quiet": False},
+)
+def app() -> None:
+    """Explore selections in the browser.
+
+    Change the size, the rows and the features, and see the proven answer. Needs pip install "fsmodels[app]".
+    Example: fsmodels app wdbc --max-features 5
+    """
+
+
+@_command(
+    params=[
         Option("--features A,B,..", "the selection", required=True),
         Option("--within X", "decide whether it is within X of the best (5%, 0.05), and stop", type=share),
         *_solve(),

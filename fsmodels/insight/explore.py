@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
 
+from fsmodels.checks import import_extra
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.evaluation.cross_validate import CrossValidated, cross_validate
@@ -270,6 +271,13 @@ class Session:
         call = ["found = fs.select(", "    data,", f'    "{self.task.spec.name}",', *given, ")", "print(found)"]
         lines = ["import fsmodels as fs", "", *([f"data = {load}"] if load else []), *call]
         return "\n".join(lines)
+
+    def panel(self, load: str = "") -> Any:
+        """Return the explorer, a widget for Jupyter that continues this session.
+
+        ``load``: as for ``to_python``. Raises ParameterError: ``pip install "fsmodels[app]"`` is needed.
+        """
+        return import_extra("fsmodels.app.widget", "app").ExplorerWidget(self, load)
 
     def _check_no_functions(self, verb: str) -> None:
         if self._own:

@@ -17,8 +17,7 @@ class Panel:
     def __init__(self, name, model="fsp-m", given=None):
         self.events, self.count = queue.Queue(), 0
         self.worker = PanelWorker(fs.load_dataset(name), model, given or {}, self.take, f'fs.load_dataset("{name}")')
-        self.worker.submit({"do": "hello"})
-        self.question = self.events.get()["question"]
+        self.question = self.worker.welcome()["question"]
 
     def take(self, event):
         json.dumps(event, allow_nan=False)
@@ -129,8 +128,8 @@ def test_further_questions_use_the_rows_of_the_question(cleveland):
     assert near["text"] == expected.sentence
     assert len(near["table"]) == 1 + len(expected)
     needed = cleveland.ask_more("necessity", **rows)
-    roles = fs.necessity(fs.load_dataset("cleveland"), max_features=5, **rows).roles
-    assert needed["table"][1:] == [[role.feature, role.role] for role in roles]
+    roles = fs.necessity(fs.load_dataset("cleveland"), max_features=5, **rows)
+    assert ["in every", ", ".join(roles.features("in every"))] in needed["table"]
     tested = cleveland.ask_more("cross_validate", **rows)
     assert tested["text"] == fs.cross_validate(fs.load_dataset("cleveland"), max_features=5, C=1.0, **rows).sentence
 
