@@ -26,6 +26,7 @@ def few(monkeypatch, tmp_path):
         each.cache_clear()
 
 
+@pytest.mark.slow
 def test_a_run_writes_what_the_page_needs_and_is_not_repeated(few, tmp_path):
     task = multivariate_tasks.task
     wanted = [

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import fsmodels as fs
-from fsmodels import cli
+from commands import run
 from fsmodels.cli.commands import TIME_LIMIT
 from fsmodels.models.fsp.oracle import SvmOracle
 from solvers.interfaces.runner import Runner
@@ -46,13 +46,6 @@ LIMITED = ["--budget", "costs.csv:7", "--requires", "age:site 2", "--excludes", 
 def no_progress_lines(monkeypatch):
     """Write no progress lines, which a busy machine adds to standard error after 10 s."""
     monkeypatch.setattr(StatusLine.__init__, "__defaults__", (math.inf, time.perf_counter))
-
-
-def run(capsys, *words):
-    """Exit code, standard output and standard error of a command."""
-    code = cli.main([str(word) for word in words])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def allowed(support):

@@ -5,22 +5,17 @@ import pickle
 import pytest
 
 import fsmodels as fs
-from fsmodels.cli import main
+from commands import run
 from fsmodels.selection.rows import keywords_by_row, with_keywords
 
 BUPA = ["bupa", "--max-features", 1, "--force-in", "mcv", "--force-in", "sgot", "--quiet"]
-
-
-def said(capsys, *words):
-    code = main([str(word) for word in words])
-    return code, *capsys.readouterr()
 
 
 @pytest.mark.parametrize(
     "command", [["select", "--model", "fsp-m"], ["near-optimal"], ["necessity"], ["path", "-C", "1,2"]]
 )
 def test_rows_that_clash_are_named_in_the_words_of_select(capsys, command):
-    code, _, err = said(capsys, command[0], *BUPA, *command[1:])
+    code, _, err = run(capsys, command[0], *BUPA, *command[1:])
     assert code in (2, 3)
     assert "max_features=1" in err
     assert 'force_in=["mcv"]' in err
@@ -37,7 +32,7 @@ def test_rows_that_clash_are_named_in_the_words_of_select(capsys, command):
     ],
 )
 def test_each_kind_of_row_is_named_in_the_words_of_select(capsys, words, asked):
-    _, _, err = said(capsys, "select", "bupa", "--model", "fsp-m", "--max-features", 2, "--quiet", *words)
+    _, _, err = run(capsys, "select", "bupa", "--model", "fsp-m", "--max-features", 2, "--quiet", *words)
     assert asked in err
 
 
@@ -59,7 +54,7 @@ def test_rows_are_told_in_the_words_of_select():
 
 def test_prices_are_shown_in_the_words_of_select_and_written_by_name(capsys, tmp_path):
     file = tmp_path / "p.json"
-    code, out, _ = said(capsys, "price", "bupa", "--max-features", 2, "--force-in", "mcv", "--json", file)
+    code, out, _ = run(capsys, "price", "bupa", "--max-features", 2, "--force-in", "mcv", "--json", file)
     assert code == 0
     assert "force_in=['mcv'] costs" in out
     assert "cardinality" not in out
@@ -67,7 +62,7 @@ def test_prices_are_shown_in_the_words_of_select_and_written_by_name(capsys, tmp
 
 
 def test_an_error_of_a_parameter_names_its_option(capsys):
-    code, _, err = said(capsys, "select", "bupa", "--model", "fsp-m", "--max-features", 2, "--threads", 0)
+    code, _, err = run(capsys, "select", "bupa", "--model", "fsp-m", "--max-features", 2, "--threads", 0)
     assert code == 2
     assert err.endswith("Option: --threads.\n")
     with pytest.raises(fs.OptionError) as refusal:
@@ -78,7 +73,7 @@ def test_an_error_of_a_parameter_names_its_option(capsys):
 
 def test_an_unknown_option_lists_what_can_be_typed(capsys):
     words = ["select", "bupa", "--model", "fsp-m", "--max-features", 2, "--quiet", "--solver-option", "foo=1"]
-    _, _, err = said(capsys, *words)
+    _, _, err = run(capsys, *words)
     assert "iteration_limit" in err
     assert "In Python also: callback" in err
     with pytest.raises(fs.OptionError, match=r"In Python also: callback, .*memory"):
@@ -114,7 +109,7 @@ def test_an_edited_model_is_told_where_it_is_solved(ask):
 
 
 def test_a_curve_without_a_knee_leaves_the_path(capsys):
-    code, out, err = said(capsys, "path", "bupa", "--max-features", "1:4", "--choose", "knee")
+    code, out, err = run(capsys, "path", "bupa", "--max-features", "1:4", "--choose", "knee")
     assert code == 0
     assert "4 points by max_features" in out
     assert "folds=5" in err

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import fsmodels as fs
-from fsmodels.cli import main
+from commands import run
 from fsmodels.page import stages
 
 
@@ -31,15 +31,9 @@ DATA = ["p.csv", "--target", "group", "--positive", "ill", "--drop", "id"]
 QUICK = ["--max-features", "2", "--cv", "2", "--max-path", "3"]
 
 
-def said(capsys, *words):
-    code = main([str(word) for word in words])
-    out = capsys.readouterr()
-    return code, out.out, out.err
-
-
 def test_the_page_tells_data_files_and_the_command(folder, capsys):
     words = ["report", *DATA, *QUICK, "--budget", "costs.csv:2", "--html", "NAME.html", "--json", "r.json"]
-    code, out, _ = said(capsys, *words)
+    code, out, _ = run(capsys, *words)
     page = (folder / "NAME.html").read_text("utf-8")
     assert code == 0
     assert "fsmodels " + shlex.join(words[:1]) in page
@@ -56,7 +50,7 @@ def test_the_page_tells_data_files_and_the_command(folder, capsys):
 
 
 def test_quiet_is_one_line(folder, capsys):
-    code, out, err = said(capsys, "report", *DATA, *QUICK, "--html", "x.html", "--quiet")
+    code, out, err = run(capsys, "report", *DATA, *QUICK, "--html", "x.html", "--quiet")
     assert (code, out.count("\n"), err) == (0, 1, "")
 
 
@@ -76,14 +70,14 @@ def test_quiet_is_one_line(folder, capsys):
 )
 def test_what_cannot_be_done_is_refused_before_it_begins(folder, capsys, words, message):
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
-    code, _, err = said(capsys, "report", *DATA, "--max-features", "2", *words)
+    code, _, err = run(capsys, "report", *DATA, "--max-features", "2", *words)
     assert (code, err.count("\n")) == (2, 1)
     assert message in err
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
 
 
 def test_groups_are_no_place_for_a_json_file_either(folder, capsys):
-    code, _, err = said(capsys, "select", *DATA, "--model", "fsp-m", "--max-features", "2", "--json", "groups.csv",
+    code, _, err = run(capsys, "select", *DATA, "--model", "fsp-m", "--max-features", "2", "--json", "groups.csv",
                         "--at-most-of-group", "groups.csv:1")  # fmt: skip
     assert code == 2
     assert "groups.csv" in err
@@ -91,7 +85,7 @@ def test_groups_are_no_place_for_a_json_file_either(folder, capsys):
 
 def test_no_selection_leaves_the_page_that_was_there(folder, capsys):
     (folder / "x.html").write_text("old")
-    code, _, err = said(capsys, "report", *DATA, *QUICK, "--force-in", "a", "--force-in", "b", "--force-in", "c",
+    code, _, err = run(capsys, "report", *DATA, *QUICK, "--force-in", "a", "--force-in", "b", "--force-in", "c",
                         "--html", "x.html", "--json", "x.json")  # fmt: skip
     assert code == 3
     assert "No page was written" in err
@@ -105,7 +99,7 @@ def test_ctrl_c_writes_what_is_done(folder, capsys, monkeypatch, part):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(stages, part, press)
-    code, out, _ = said(capsys, "report", *DATA, *QUICK, "--html", "x.html")
+    code, out, _ = run(capsys, "report", *DATA, *QUICK, "--html", "x.html")
     page = (folder / "x.html").read_text("utf-8")
     assert code == 0
     assert "This report was stopped before it was complete." in page
@@ -118,7 +112,7 @@ def test_a_part_that_fails_is_said_and_the_rest_is_there(folder, capsys, monkeyp
         raise fs.SolverError("It broke <here>.")
 
     monkeypatch.setattr(stages, "_errors", fail)
-    code, _, _ = said(capsys, "report", *DATA, *QUICK, "--html", "x.html")
+    code, _, _ = run(capsys, "report", *DATA, *QUICK, "--html", "x.html")
     page = (folder / "x.html").read_text("utf-8")
     assert code == 0
     assert "It broke &lt;here&gt;." in page
@@ -126,12 +120,12 @@ def test_a_part_that_fails_is_said_and_the_rest_is_there(folder, capsys, monkeyp
 
 
 def test_bags_and_sparse_files_have_pages(folder, capsys):
-    code, _, err = said(capsys, "report", "musk1_bags", "--bags", "bag_id", "--model", "one-norm-svm", "-C", "1",
+    code, _, err = run(capsys, "report", "musk1_bags", "--bags", "bag_id", "--model", "one-norm-svm", "-C", "1",
                       "--cv", "2", "--what-if", "0", "--html", "b.html")  # fmt: skip
     assert code == 0, err
     assert "Instances of the selected features" in (folder / "b.html").read_text("utf-8")
     rows = [f"{(-1) ** k} 1:{k % 5 + 1} 2:{(k * 7) % 3} {3 + k % 4}:1\n" for k in range(30)]
     (folder / "s.svm").write_text("".join(rows))
-    code, _, err = said(capsys, "report", "s.svm", *QUICK, "--html", "s.html")
+    code, _, err = run(capsys, "report", "s.svm", *QUICK, "--html", "s.html")
     assert code == 0, err
     assert '<th scope="row">x' in (folder / "s.html").read_text("utf-8")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import fsmodels as fs
-from fsmodels.cli import main
+from commands import run
 from fsmodels.cli.commands import parse
 
 
@@ -25,15 +25,9 @@ def folder(tmp_path, monkeypatch):
 DATA = ["p.csv", "--target", "group", "--positive", "ill"]
 
 
-def said(capsys, *words):
-    code = main([str(word) for word in words])
-    out = capsys.readouterr()
-    return code, out.out, out.err
-
-
 def test_a_path_is_that_of_python(folder, capsys):
     words = ["--max-features", "1:3", "-C", "0.1,1", "--folds", 3, "--seed", 2, "--choose", "one-se"]
-    code, out, _ = said(capsys, "path", *DATA, *words, "--json", "a.json", "--picture", "NAME.pdf")
+    code, out, _ = run(capsys, "path", *DATA, *words, "--json", "a.json", "--picture", "NAME.pdf")
     data = fs.Dataset.from_csv("p.csv", "group", "ill")
     path = fs.path(data, max_features=[1, 2, 3], C=[0.1, 1.0], folds=3, seed=2)
     found = json.loads((folder / "a.json").read_text())
@@ -50,7 +44,7 @@ def test_a_path_is_that_of_python(folder, capsys):
 
 def test_a_path_over_the_penalty_with_side_constraints(folder, capsys):
     words = ["--model", "fsp-lambda", "--penalty", "0.1,1", "--force-in", "d", "--sign", "a:-", "--quiet"]
-    code, out, _ = said(capsys, "path", *DATA, *words, "--json", "a.json")
+    code, out, _ = run(capsys, "path", *DATA, *words, "--json", "a.json")
     found = json.loads((folder / "a.json").read_text())
     assert (code, out.count("\n")) == (0, 1)
     assert all("d" in row["selected"] for row in found["points"])
@@ -58,7 +52,7 @@ def test_a_path_over_the_penalty_with_side_constraints(folder, capsys):
 
 
 def test_the_knee_needs_no_folds(folder, capsys):
-    code, out, _ = said(capsys, "path", *DATA, "--max-features", "1,2,4", "--choose", "knee", "--quiet")
+    code, out, _ = run(capsys, "path", *DATA, "--max-features", "1,2,4", "--choose", "knee", "--quiet")
     data = fs.Dataset.from_csv("p.csv", "group", "ill")
     assert code == 0
     assert out.rstrip().endswith(", ".join(fs.path(data, max_features=[1, 2, 4]).knee().selected))
@@ -66,14 +60,14 @@ def test_the_knee_needs_no_folds(folder, capsys):
 
 def test_a_path_without_a_solution_ends_with_3(folder, capsys):
     words = ["--max-features", "1,2", "--force-in", "a", "--force-out", "a"]
-    code, _, err = said(capsys, "path", *DATA, *words, "--json", "a.json")
+    code, _, err = run(capsys, "path", *DATA, *words, "--json", "a.json")
     assert code == 3
     assert "no point has a solution" in err
 
 
 def test_stability_is_that_of_python(folder, capsys):
     words = ["--max-features", 2, "--bootstraps", 4, "--seed", 3, "--n-jobs", 2]
-    code, out, _ = said(capsys, "stability", *DATA, *words, "--json", "s.json", "--picture", "NAME.pdf")
+    code, out, _ = run(capsys, "stability", *DATA, *words, "--json", "s.json", "--picture", "NAME.pdf")
     found = json.loads((folder / "s.json").read_text())
     stable = fs.stability(fs.Dataset.from_csv("p.csv", "group", "ill"), max_features=2, bootstraps=4, seed=3)
     assert code == 0
@@ -83,13 +77,13 @@ def test_stability_is_that_of_python(folder, capsys):
     assert found["sentence"] in out
     assert (folder / "NAME.pdf").read_bytes()[:4] == b"%PDF"
     assert len(found["runs"]) == 4
-    code, out, _ = said(capsys, "stability", *DATA, "--max-features", 2, "--folds", 3, "--quiet")
+    code, out, _ = run(capsys, "stability", *DATA, "--max-features", 2, "--folds", 3, "--quiet")
     assert (code, out.count("\n")) == (0, 1)
 
 
 def test_labels_of_new_samples(folder, capsys):
-    assert said(capsys, "select", *DATA, "--model", "fsp-m", "--max-features", 2, "--quiet", "--json", "x.json")[0] == 0
-    code, out, err = said(capsys, "predict", "x.json", "p.csv", "--target", "group")
+    assert run(capsys, "select", *DATA, "--model", "fsp-m", "--max-features", 2, "--quiet", "--json", "x.json")[0] == 0
+    code, out, err = run(capsys, "predict", "x.json", "p.csv", "--target", "group")
     data = fs.Dataset.from_csv("p.csv", "group", "ill")
     found = fs.select(data, max_features=2)
     (folder / "out.csv").write_text(out)
@@ -102,35 +96,35 @@ def test_labels_of_new_samples(folder, capsys):
     assert f"({wrong} of 40 samples)" in err
     few = pd.read_csv("p.csv")[list(found.selected)]
     few.to_csv("few.csv", index=False)
-    assert said(capsys, "predict", "x.json", "few.csv", "--out", "y.csv")[:2] == (0, "")
+    assert run(capsys, "predict", "x.json", "few.csv", "--out", "y.csv")[:2] == (0, "")
     assert (folder / "y.csv").read_text() == out
 
 
 def test_predictions_carry_the_columns_that_name_the_rows(folder, capsys):
-    assert said(capsys, "select", *DATA, "--model", "fsp-m", "--max-features", 2, "--quiet", "--json", "x.json")[0] == 0
+    assert run(capsys, "select", *DATA, "--model", "fsp-m", "--max-features", 2, "--quiet", "--json", "x.json")[0] == 0
     frame = pd.read_csv("p.csv").assign(patient=[f"0{k:02d}" for k in range(40)], **{"ward, bed": "7, b"})
     frame.to_csv("named.csv", index=False)
     plain, named = ("predict", "x.json", "p.csv"), ("predict", "x.json", "named.csv", "--id", "patient")
-    (folder / "plain.csv").write_text(said(capsys, *plain)[1])
-    code, out, _ = said(capsys, *named, "--id", "ward, bed")
+    (folder / "plain.csv").write_text(run(capsys, *plain)[1])
+    code, out, _ = run(capsys, *named, "--id", "ward, bed")
     (folder / "out.csv").write_text(out)
     rows = pd.read_csv("out.csv", dtype=str)
     assert code == 0
     assert rows.columns.tolist() == ["patient", "ward, bed", "label", "score"]
     assert rows["patient"].tolist() == frame["patient"].tolist()
     assert rows["label"].tolist() == pd.read_csv("plain.csv")["label"].tolist()
-    code, _, err = said(capsys, *named[:-1], "patent")
+    code, _, err = run(capsys, *named[:-1], "patent")
     assert (code, 'There is no column "patent"' in err) == (2, True)
-    code, _, err = said(capsys, *named, "--id", "patient")
+    code, _, err = run(capsys, *named, "--id", "patient")
     assert (code, "leave it out" in err) == (2, True)
 
 
 def test_numbers_as_labels_are_compared_as_numbers(folder, capsys):
-    assert said(capsys, "select", "bupa", "--model", "rfe", "--max-features", 2, "--quiet", "--json", "x.json")[0] == 0
+    assert run(capsys, "select", "bupa", "--model", "rfe", "--max-features", 2, "--quiet", "--json", "x.json")[0] == 0
     data = fs.load_dataset("bupa")
     frame = pd.DataFrame(data.X, columns=data.features).assign(target=data.y)  # 1.0 and -1.0
     frame.to_csv("new.csv", index=False)
-    _, _, err = said(capsys, "predict", "x.json", "new.csv", "--target", "target")
+    _, _, err = run(capsys, "predict", "x.json", "new.csv", "--target", "target")
     wrong = round(fs.select(data, "rfe", max_features=2).training_error * len(data))
     assert f"({wrong} of {len(data)} samples)" in err
 
@@ -160,17 +154,17 @@ def test_numbers_as_labels_are_compared_as_numbers(folder, capsys):
     ],
 )
 def test_bad_words_are_refused(folder, capsys, words, code, message):
-    ended, _, err = said(capsys, *words)
+    ended, _, err = run(capsys, *words)
     assert (ended, message in err) == (code, True), err
 
 
 def test_samples_that_do_not_fit_are_refused(folder, capsys):
-    said(capsys, "select", *DATA, "--model", "fsp-m", "--max-features", 1, "--quiet", "--json", "x.json")
+    run(capsys, "select", *DATA, "--model", "fsp-m", "--max-features", 1, "--quiet", "--json", "x.json")
     name = fs.load_selection("x.json").selected[0]
     pd.read_csv("p.csv").drop(columns=name).to_csv("less.csv", index=False)
-    assert f"lacks columns ({name})" in said(capsys, "predict", "x.json", "less.csv")[2]
-    assert 'no column "y"' in said(capsys, "predict", "x.json", "p.csv", "--target", "y")[2]
-    assert "cannot be written" in said(capsys, "predict", "x.json", "p.csv", "--out", "no/y.csv")[2]
+    assert f"lacks columns ({name})" in run(capsys, "predict", "x.json", "less.csv")[2]
+    assert 'no column "y"' in run(capsys, "predict", "x.json", "p.csv", "--target", "y")[2]
+    assert "cannot be written" in run(capsys, "predict", "x.json", "p.csv", "--out", "no/y.csv")[2]
 
 
 def test_the_time_limit_is_of_each_run(folder, capsys, monkeypatch):
@@ -181,7 +175,7 @@ def test_the_time_limit_is_of_each_run(folder, capsys, monkeypatch):
     monkeypatch.setattr(
         clock.Clock, "of_run", classmethod(lambda c, limit: limits.append(of_run(c, limit)) or limits[-1])
     )
-    assert said(capsys, "path", *DATA, "--max-features", "1:3", "--time-limit", "20", "--quiet")[0] == 0
+    assert run(capsys, "path", *DATA, "--max-features", "1:3", "--time-limit", "20", "--quiet")[0] == 0
     starts = {one._start for one in limits if one.limit == 20}
     assert len(starts) >= 3
 

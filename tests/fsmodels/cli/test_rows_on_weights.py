@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import fsmodels as fs
-from fsmodels import cli
+from commands import run
 
 NAMES = ("dose", "ratio: a/b", "age", "k=1", "site 2", "weight", "height")
 
@@ -26,13 +26,6 @@ def folder(tmp_path, monkeypatch):
 
 
 SELECT = ["select", "patients.csv", "--target", "group", "--positive", "ill", "--scale", "none"]
-
-
-def run(capsys, *words):
-    """Exit code, standard output and standard error of a command."""
-    code = cli.main([str(word) for word in words])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_signs_groups_and_fairness(folder, capsys):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import fsmodels as fs
-from fsmodels import cli
+from commands import run
 from fsmodels.errors import DataError, ParameterError
 
 
@@ -25,13 +25,6 @@ def folder(tmp_path, monkeypatch):
 
 
 WORDS = ["patients.csv", "--target", "group", "--positive", "ill", "--max-features", 2]
-
-
-def run(capsys, *words):
-    """Exit code, standard output and standard error of a command."""
-    code = cli.main([str(word) for word in words])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def data_of(frame):

@@ -45,17 +45,3 @@ def test_a_user_row_of_that_name_is_obeyed():
     assert held.selected != free.selected
     assert held.objective > free.objective
     assert solvers.solve(model, "scip").objective == pytest.approx(held.objective, rel=1e-3)
-
-
-@pytest.mark.parametrize("taken", [False, True])
-def test_facts_survive_a_clone_and_belong_to_it(taken):
-    model = fs.concave.fsb(DATA, penalty=0.1)
-    if taken:
-        del model.structure
-        model.structure = pyo.Param(initialize=3)
-    copy = model.clone()
-    facts = facts_of(copy)
-    assert type(facts) is type(facts_of(model))
-    assert facts is not facts_of(model)
-    assert all(v.model() is copy for block in facts.blocks for v in block.variables[0].values())
-    assert solvers.solve(copy, starts=1).objective == pytest.approx(solvers.solve(model, starts=1).objective)

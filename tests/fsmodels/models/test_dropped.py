@@ -31,9 +31,15 @@ def test_an_edit_of_the_subproblem_is_named_with_the_oracle_that_it_takes_away(d
     "edit",
     [
         lambda m: m.add_component("mine", pyo.Constraint(expr=m.b <= 0.1)),
+        lambda m: m.add_component("mine", pyo.Constraint(expr=(-0.05, m.w["a"] - m.w["b"] + m.b, 0.1))),
+        lambda m: m.add_component("mine", pyo.Constraint(expr=m.w["a"] <= 0.1 * m.sigma["b"])),
         lambda m: m.margin[3].deactivate(),
         lambda m: m.w["a"].setub(0.3),
+        lambda m: m.w["a"].setlb(0.05),
+        lambda m: m.w["a"].fix(0.1),
+        lambda m: m.b.fix(0.2),
         lambda m: m.objective.set_value(m.objective.expr + 0.2 * m.w["a"] ** 2),
+        lambda m: m.objective.set_value(m.objective.expr + 0.1 * m.w["a"] + 0.3 * m.xi[2]),
     ],
 )
 def test_an_edit_that_the_oracle_takes_is_not_said_to_cost_it(driver, edit, build):
