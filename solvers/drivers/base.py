@@ -475,16 +475,25 @@ class Driver:
             self._contradiction = (objective or 0.0, bound or 0.0)
 
     def offer(
-        self, objective: float, variables: Sequence[Any], load: Callable[[], None], score: float | None = None
+        self,
+        objective: float,
+        variables: Sequence[Any],
+        load: Callable[[], None],
+        score: float | None = None,
+        *,
+        latest: bool = False,
     ) -> bool:
-        """Offer the values of the model as incumbent; return True for the best so far, by ``score`` if given."""
+        """Offer the values of the model as incumbent; return True for the best so far, by ``score`` if given.
+
+        ``latest``: the point replaces the incumbent, also if its objective is larger.
+        """
         key = (0.0 if score is None else score, objective)
         if self.best is None or objective < self.best:
             self.best = objective
             self._check_contradiction(objective, self.bound)
             if self.bound is not None:
                 self.bound = min(self.bound, objective)
-        if self._kept is not None and key >= self._kept:
+        if self._kept is not None and key >= self._kept and not latest:
             return False
         better = self._kept is None or score is None or key[0] < self._kept[0]
         values = [(v, v.value) for v in variables]

@@ -292,8 +292,7 @@ class Alternating(Driver):
         better = run.objective is None or objective < run.objective
         if better:
             run.objective = objective
-        score = -float(len(self.trace.rows)) if self._rules.keeps_last else None
-        if self.offer(objective, self.partition.space, lambda: None, score):
+        if self.offer(objective, self.partition.space, lambda: None, latest=self._rules.keeps_last):
             self._holder = run
         return better
 

@@ -339,8 +339,7 @@ class OracleDescent(Driver):
         self._point = x.copy()
         if returns:
             put_back(zip(self.variables, x.tolist(), strict=True))
-            score = -float(len(self.trace.rows)) if self.facts.keeps_last else None
-            self.offer(value, self.variables, lambda: None, score)
+            self.offer(value, self.variables, lambda: None, latest=self.facts.keeps_last)
         self.record(step, value, cuts=0, support=self.facts.support(x))
 
     def start_value(self) -> float | None:

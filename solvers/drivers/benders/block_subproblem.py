@@ -28,7 +28,7 @@ from solvers.lp.pyomo import linear_program
 from solvers.model.classes import needs
 from solvers.options import SolverObject
 from solvers.result import StopReason
-from solvers.values import bounds_of, fixed, give_values, put_back
+from solvers.values import bounds_of, fixed, give_values, put_back, values_of
 
 APART = 1e-9  # distance from feasibility, in units of the complicating variables, that counts as 0
 NEAR = 1e-8  # tolerance of the rows at such a point
@@ -70,6 +70,16 @@ class BlockSubproblem:
             self.rows = with_linking_rows(
                 self.rows, np.array([v.is_binary() and not v.fixed for v in first], dtype=bool)
             )
+        self._lp = self._new_lp(curves, (low, up), solver, options)
+
+    def _new_lp(
+        self, curves: Curves, bounds: tuple[np.ndarray, np.ndarray], solver: str | SolverObject | None,
+        options: SolveOptions,
+    ) -> BlockLP:  # fmt: skip
+        """Return the linear programs of the blocks, over tangents if blocks are curved; set the runner of the solver.
+
+        ``bounds``: of the complicating variables.
+        """
         spec = self._spec(solver, curved=bool(curves.curves))
         linear = not curves.curves and not spec.local
         if options.own and curves.curves and solver is None:
@@ -80,14 +90,10 @@ class BlockSubproblem:
         self.runner = Runner(spec, options if linear or solver is not None else SolveOptions())
         own = SolveOptions(threads=1, tee=options.tee, own=options.own) if linear else SolveOptions(threads=1)
         make = partial(linear_program, (solver or "highs") if linear else "highs", options=own, tolerance=FINEST)
-        self._lp: BlockLP
-        if curves.curves or spec.local:
-            start = np.array([v.value if v.value is not None else 0.0 for v in self.variables], dtype=float)
-            find_optimum = partial(self._optimum, self._whole())
-            at_once = solver is not None
-            self._lp = CurvedLP(self.rows, make, (low, up), curves.curves, start, find_optimum, at_once=at_once)
-        else:
-            self._lp = BlockLP(self.rows, make, (low, up))
+        if linear:
+            return BlockLP(self.rows, make, bounds)
+        start, find_optimum = values_of(self.variables), partial(self._optimum, self._whole())
+        return CurvedLP(self.rows, make, bounds, curves.curves, start, find_optimum, at_once=solver is not None)
 
     def _spec(self, solver: str | SolverObject | None, *, curved: bool) -> SolverSpec:
         """Return the entry of the named solver; by default the LP solver, or that of the class of curved blocks."""

@@ -120,6 +120,35 @@ def is_declared(structure: Structure, component: Any) -> bool:
     return id(component) in own
 
 
+class _Stated:
+    """The rows and terms of a builder, by id; empty for a structure that a user declared.
+
+    ``rows``, ``coupling``: with their expressions. ``choices``: the disjunctions of the coupling. ``written``: the rows
+    of their transformations. ``terms``: of the objective, if ``intact``: none of its named expressions was changed.
+    """
+
+    def __init__(self, structure: Structure, objective: Any) -> None:
+        built, built_coupling = structure.built, structure.built_coupling
+        self.rows = built.stated_by_rows() if built else {}
+        self.coupling = built_coupling.stated_by_rows() if built_coupling else {}
+        self.choices = [d for c in structure.coupling or () if c.ctype is Disjunction for d in c.values()]
+        self.written = {id(row) for d in self.choices for row in _written(d)} if built else set()
+        atoms = built.same_named() if built else []
+        self.intact = built is not None and len(atoms) == len(structure.terms)
+        self.terms = {id(t) for t in structure.built_terms} if self.intact else set()
+        self.objective = list(terms(objective.expr, atoms))
+        self.alive: set[int] = set()  # rows that are unchanged and active
+
+    def kind(self, row: Any) -> str:
+        """Return "subproblem", "coupling" or "written" for a row of the builder, and "" for other and changed rows."""
+        key = id(row)
+        if key in self.rows and row.expr is self.rows[key]:
+            return "subproblem"
+        if key in self.written:  # equivalent to its disjunction, which the switches cover
+            return "written"
+        return "coupling" if key in self.coupling and row.expr is self.coupling[key] else ""
+
+
 def split(model: Any, structure: Structure) -> SplitModel:
     """Split the active rows and objective terms of a model.
 
@@ -128,66 +157,71 @@ def split(model: Any, structure: Structure) -> SplitModel:
     """
     model = read(model)
     objective = single_objective(model)
-    built, built_coupling = structure.built, structure.built_coupling
-    known = built.stated_by_rows() if built else {}
-    known_coupling = built_coupling.stated_by_rows() if built_coupling else {}
-    choices = [d for c in structure.coupling or () if c.ctype is Disjunction for d in c.values()]
-    written = {id(row) for d in choices for row in _written(d)} if built else set()
-    stated = known | known_coupling
-    walked = {
-        id(row): list(variables(row.body))
-        for row in model.rows
-        if id(row) not in written and not (id(row) in stated and row.expr is stated[id(row)])
-    }
-    atoms = built.same_named() if built else []
-    intact = built is not None and len(atoms) == len(structure.terms)
-    own = {id(t) for t in structure.built_terms} if intact else set()
-    found = [(t, [] if id(t) in own else list(variables(t))) for t in terms(objective.expr, atoms)]
-    added = [*walked.values(), *(held for _, held in found)] if built else []
-    if not built and model.written is not None:  # its binaries belong to no part yet
+    stated = _Stated(structure, objective)
+    walked = {id(row): list(variables(row.body)) for row in model.rows if not stated.kind(row)}
+    of_terms = [(t, [] if id(t) in stated.terms else list(variables(t))) for t in stated.objective]
+    added = [*walked.values(), *(held for _, held in of_terms)] if structure.built else []
+    if not structure.built and model.written is not None:  # its binaries belong to no part yet
         added = [walked[id(row)] for row in model.written.rows]
     structure = widened(structure, added)
+    parts = SplitModel(structure, 1.0 if objective.sense == pyo.minimize else -1.0)
+    parts.links = _links([d for d in stated.choices if d.active])
+    links = [(row, list(variables(row.body))) for row in parts.links.disjunction.values()]
+    of_master = [
+        structure.complicating,
+        *_split_rows(parts, model, stated, walked),
+        *_split_terms(parts, stated, of_terms),
+        *(held for _, held in links),
+    ]
+    _add_edits(parts, model, stated, objective)
+    parts.master_rows += [row for row, _ in links]
+    parts.master_variables = list({id(v): v for held in of_master for v in held}.values())
+    return parts
+
+
+def _split_rows(parts: SplitModel, model: ModelReading, stated: _Stated, walked: dict[int, list[Any]]) -> list[Any]:
+    """Add the rows to the parts, and return the variables of each row of the master.
+
+    ``walked``: the variables of the rows that the builder has not stated.
+    """
+    structure, of_master = parts.structure, []
     inside = {id(v) for v in structure.variables()}
     complicating = {id(v) for v in structure.complicating}
-    parts = SplitModel(structure, 1.0 if objective.sense == pyo.minimize else -1.0)
-    of_master = [structure.complicating]  # variables of its rows and terms
     coupling = {id(c) for c in structure.coupling or ()}
-    alive = set()
-
     for row in model.rows:
-        key = id(row)
-        if key in known and row.expr is known[key]:
-            alive.add(key)
-            parts.subproblem_rows.append(row)
+        kind = stated.kind(row)
+        if kind == "written":
             continue
-        if key in written:  # equivalent to its disjunction, which the switches cover
+        if kind:
+            stated.alive.add(id(row))
+            (parts.subproblem_rows if kind == "subproblem" else parts.coupling_rows).append(row)
             continue
-        if key in known_coupling and row.expr is known_coupling[key]:
-            alive.add(key)
-            parts.coupling_rows.append(row)
-            continue
-        held = walked[key]
-        kind = {id(v) in inside for v in held}
+        held = walked[id(row)]
         outside = {id(v) for v in held} - inside
-        if True in kind:
-            parts.held[key] = held
-        if kind == {True}:
-            parts.subproblem_rows.append(row)
-            parts.edits.append(f'row "{row.name}"')
-        elif True not in kind:
+        if all(id(v) not in inside for v in held):
             parts.master_rows.append(row)
             of_master.append(held)
+            continue
+        parts.held[id(row)] = held
+        if not outside:
+            parts.subproblem_rows.append(row)
+            parts.edits.append(f'row "{row.name}"')
         elif outside <= complicating and (structure.coupling is None or id(row.parent_component()) in coupling):
             parts.coupling_rows.append(row)
-        elif outside <= complicating and built and is_linear(row.body):
+        elif outside <= complicating and structure.built and is_linear(row.body):
             (parts.linking_rows if structure.switches else parts.coupling_rows).append(row)
             parts.edits.append(f'row "{row.name}"')
         else:
             parts.mixed.append(f'Row "{row.name}"')
+    return of_master
 
-    for term, held in found:
+
+def _split_terms(parts: SplitModel, stated: _Stated, of_terms: list[tuple[Any, list[Any]]]) -> list[Any]:
+    """Add the terms with their variables to the parts, and return the variables of each term of the master."""
+    inside, of_master = {id(v) for v in parts.structure.variables()}, []
+    for term, held in of_terms:
         kind = {id(v) in inside for v in held}
-        if id(term) in own or kind == {True}:
+        if id(term) in stated.terms or kind == {True}:
             parts.held[id(term)] = held
             parts.subproblem_terms.append(term)
         elif True not in kind:
@@ -195,22 +229,24 @@ def split(model: Any, structure: Structure) -> SplitModel:
             of_master.append(held)
         else:
             parts.mixed.append(f"Objective term {term}")
+    return of_master
 
-    if built and built_coupling:
-        coupling_edits, set_edits = _coupling_edits(built_coupling, choices, alive), _set_edits(model, structure)
-        parts.coupling_edits = [*coupling_edits, *set_edits]
-        parts.edits += [*_edits(built, alive), *parts.coupling_edits]
-        same = intact and objective.sense == built.sense
-        there = alive.issuperset(map(id, built.rows)) and not parts.coupling_edits
-        parts.restricted = same and there and own <= set(map(id, parts.subproblem_terms)) and built.narrowed()
-        if not (same and sorted(map(id, parts.subproblem_terms)) == sorted(own)):
-            parts.edits.append("objective")
-    parts.links = _links([d for d in choices if d.active])
-    for row in parts.links.disjunction.values():
-        parts.master_rows.append(row)
-        of_master.append(list(variables(row.body)))
-    parts.master_variables = list({id(v): v for held in of_master for v in held}.values())
-    return parts
+
+def _add_edits(parts: SplitModel, model: ModelReading, stated: _Stated, objective: Any) -> None:
+    """Add the names of the edits of a builder's subproblem and coupling to the parts."""
+    structure = parts.structure
+    built, built_coupling = structure.built, structure.built_coupling
+    if not built or not built_coupling:
+        return
+    coupling_edits = _coupling_edits(built_coupling, stated.choices, stated.alive)
+    parts.coupling_edits = [*coupling_edits, *_set_edits(model, structure)]
+    parts.edits += [*_edits(built, stated.alive), *parts.coupling_edits]
+    same = stated.intact and objective.sense == built.sense
+    there = stated.alive.issuperset(map(id, built.rows)) and not parts.coupling_edits
+    now = {id(term) for term in parts.subproblem_terms}
+    parts.restricted = same and there and stated.terms <= now and built.narrowed()
+    if not (same and sorted(map(id, parts.subproblem_terms)) == sorted(stated.terms)):
+        parts.edits.append("objective")
 
 
 def _edits(built: AsBuilt, alive: set[int]) -> Iterator[str]:

@@ -41,6 +41,11 @@ class Tree:
         """Record the bound of a pruned part of the tree."""
         self.left_out = min(self.left_out, bound)
 
+    def start_slice(self, nodes: Iterable[Node]) -> None:
+        """Add open nodes of another tree, and forget the bounds of pruned nodes, which were reported."""
+        self.left_out = np.inf
+        self.give(nodes)
+
     def add(self, bound: float) -> None:
         """Add a node without a parent."""
         heapq.heappush(self._heap, Node(bound, self._made))
@@ -120,9 +125,13 @@ class PseudoCosts:
         """Sums and counts, which can be added to those of another tree."""
         return np.stack([self._sum, self._count])
 
-    @totals.setter
-    def totals(self, totals: np.ndarray) -> None:
+    def load(self, totals: np.ndarray) -> None:
+        """Replace the sums and counts."""
         self._sum, self._count = totals[0].copy(), totals[1].copy()
+
+    def add(self, totals: np.ndarray) -> None:
+        """Add the sums and counts of another tree."""
+        self.load(self.totals + totals)
 
     def choose(self, point: np.ndarray, candidates: np.ndarray) -> int:
         """Return the candidate with the largest product of expected gains, that of the upper branch to the power UP.

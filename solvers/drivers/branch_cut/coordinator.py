@@ -176,11 +176,8 @@ class Coordinator:
             part.nodes = []
         self.tree.leave_out(report.left_out)
         self.tree.give(report.nodes)
-        incumbents.least = min(incumbents.least, report.least)
-        incumbents.solved += report.solved
-        incumbents.searched += report.searched
-        search.nodes += report.visited
-        search.costs.totals = search.costs.totals + report.costs
+        incumbents.merge(report.least, report.solved, report.searched)
+        search.merge(report.visited, report.costs)
         for what, seconds in report.seconds.items():
             self.seconds[what] += seconds
         self._most = max(self._most, 2 * report.visited)

@@ -174,6 +174,21 @@ class IncumbentSearch:
         self.solved = 0
         self._level, self.searched = 1, 0  # of the exchanges during the tree search: width, and subproblems
 
+    def start_slice(self, lower: np.ndarray, upper: np.ndarray, solved: int, searched: int) -> None:
+        """Set the bounds of the master's variables and the counts of all workers, for one slice of a worker."""
+        self.lp.lower, self.lp.upper = lower, upper
+        self.least, self.solved, self.searched = np.inf, solved, searched
+
+    def merge(self, least: float, solved: int, searched: int) -> None:
+        """Add the least bound and the counts of a worker."""
+        self.least = min(self.least, least)
+        self.solved += solved
+        self.searched += searched
+
+    def count_solved(self) -> None:
+        """Count a subproblem that was solved elsewhere."""
+        self.solved += 1
+
     @property
     def cutoff(self) -> float:
         """Bound from which a node contains no objective that is better by more than the gap, and no near choice."""

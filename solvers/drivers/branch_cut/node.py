@@ -50,7 +50,7 @@ class NodeBounds:
             answer = self._relaxation(
                 self.lp.linear, lower, upper, accuracy=accuracy, enough=enough, time_limit=driver.clock.left
             )
-        self.incumbents.solved += 1
+        self.incumbents.count_solved()
         if answer is not None:
             self.incumbents.pool.add(answer.cut)
         return answer
@@ -114,6 +114,11 @@ class NodeSearch:
         self._leaves = Leaves(incumbents, bounds)
         self.nodes = 0
         self.centre = np.zeros(0)
+
+    def merge(self, visited: int, costs: np.ndarray) -> None:
+        """Add the number of processed nodes and the pseudo-costs of a worker."""
+        self.nodes += visited
+        self.costs.add(costs)
 
     def step(self) -> bool:
         """Process or prune the next open node; return True if there was one."""

@@ -150,11 +150,10 @@ class Worker:
         self._most = search.nodes + part.limit
         self._best = min(self._best, part.best)
         self.seconds = dict.fromkeys(self.seconds, 0.0)
-        before, tree.left_out, incumbents.least = search.nodes, np.inf, np.inf
-        incumbents.lp.lower, incumbents.lp.upper = part.lower, part.upper
-        incumbents.solved, incumbents.searched = part.solved, part.searched
-        search.costs.totals = part.costs
-        tree.give(part.nodes)
+        before = search.nodes
+        incumbents.start_slice(part.lower, part.upper, part.solved, part.searched)
+        search.costs.load(part.costs)
+        tree.start_slice(part.nodes)
         try:
             if part.searches and part.choice is not None:
                 incumbents.adopt(part.choice)

@@ -35,7 +35,6 @@ from solvers.facts.separable import Cuts
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.lp.highs import LpAnswer
 from solvers.lp.mixed import MixedAnswer, MixedProgram, mixed_solver
-from solvers.model.classes import has_integers
 from solvers.model.conflict import clashing_rows
 from solvers.model.linear import power_of_two
 from solvers.result import BELOW_TOLERANCES, ROUNDING, SolutionStatus, StopReason, relative_gap
@@ -53,19 +52,9 @@ class MixedCuttingPlane(CuttingPlane):
     title = "convex rows and objectives, with integers too, over linear programs (Kelley's cutting planes)"
 
     def prepare(self) -> None:
-        """Split the model, and find the columns of its integers."""
-        self.has_integers = has_integers(self.reading)
-        if self.has_integers:
-            c = self.config
-            self._spec = mixed_solver(c.master_solver, c.lp_solver)
-            c.master_solver = c.master_solver or self._spec.name
-            self._solver_options = master_solver_options(c, self._spec)
+        """Split the model, find the columns of its integers, and choose the solver of the mixed-integer programs."""
         super().prepare()
-        if self.has_integers:
-            self._prepare_integers()
-
-    def _prepare_integers(self) -> None:
-        variables, lift = self.parts.variables, self.lp.lift
+        variables, lift, c = self.parts.variables, self.lp.lift, self.config
         self._at = np.array([k for k, v in enumerate(variables) if not v.is_continuous() and not v.fixed], dtype=int)
         for k in self._at.tolist():
             here = slice(lift.indptr[k], lift.indptr[k + 1])
@@ -76,6 +65,10 @@ class MixedCuttingPlane(CuttingPlane):
                 )
         self._columns = lift.indices[lift.indptr[self._at]]
         self._binary = bool(all(variables[k].is_binary() for k in self._at))
+        if len(self._at):
+            self._spec = mixed_solver(c.master_solver, c.lp_solver)
+            c.master_solver = c.master_solver or self._spec.name
+            self._solver_options = master_solver_options(c, self._spec)
         self._cheap = self._idle_candidates()
         self._step = "relaxation"
         self._values = list[float]()  # of the LPs of step 0
@@ -87,7 +80,7 @@ class MixedCuttingPlane(CuttingPlane):
 
     def loop(self) -> End:
         """Run the algorithm; the numbers in comments are its steps."""
-        if not self.has_integers:
+        if not len(self._at):
             return super().loop()
         self._start()
         if (ended := self._cut(self._step, enough=self._slow)) is not None:  # 0
@@ -126,7 +119,7 @@ class MixedCuttingPlane(CuttingPlane):
 
     def _take_bound(self, answer: LpAnswer) -> None:
         """Raise the bound of the model, or of the choice if the integers are fixed, by that of an LP."""
-        if not self.has_integers or self._step == "relaxation":
+        if self._step == "relaxation":
             super()._take_bound(answer)
         else:
             self._proved = max(self._proved, self.lp.bound(answer))
@@ -211,8 +204,6 @@ class MixedCuttingPlane(CuttingPlane):
 
     def _admissible(self, x: np.ndarray) -> np.ndarray | None:
         """Return the point with rounded integers, at 0 if they are not needed; None if they are not integral."""
-        if not self.has_integers:
-            return x
         whole = np.round(x[self._at])
         if np.any(np.abs(x[self._at] - whole) > ROUNDING):
             return None
@@ -262,6 +253,6 @@ class MixedCuttingPlane(CuttingPlane):
     def why_infeasible(self) -> str:
         """Return a sentence with linear rows without a common integer solution, else that of the continuous model."""
         rows, reason = self.parts.linear.rows, ""
-        if self.has_integers and rows:
+        if len(self._at) and rows:
             reason = clashing_rows(rows, self.parts.variables, Runner(self._spec, SolveOptions()), otherwise="")
         return reason or super().why_infeasible()
