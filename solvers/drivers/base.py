@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import pyomo.environ as pyo
 
 from solvers import interrupt, progress
 from solvers.clock import Clock
-from solvers.drivers.trace import Trace, state_of_run
+from solvers.drivers.trace import RunState, Trace
 from solvers.drivers.unbounded import point_exists, verified
 from solvers.errors import OptionError, SolverFailure
 from solvers.facts.base import (
@@ -44,8 +42,6 @@ from solvers.result import (
     SolutionStatus,
     StopReason,
     Verdict,
-    contradicts,
-    is_closed,
     verdict,
 )
 from solvers.values import kept, put_back, put_on_bounds
@@ -94,7 +90,7 @@ def configure(config: type[Config], options: dict[str, Any], name: str) -> Any:
     return filled
 
 
-class Driver:
+class Driver(RunState):
     """A decomposition algorithm over one model; a subclass implements ``prepare`` and ``loop``.
 
     Drivers minimise: the objective of a model that maximises is negated.
@@ -105,10 +101,9 @@ class Driver:
     options_type: ClassVar[type[Config]]
     facts_type: ClassVar[type[Facts] | tuple[()]] = ()  # facts that can replace rows of the model
     writes_logic: ClassVar[bool] = False  # whether logic is written as rows in ``self.reading``
-    config: Config
-    sign: float  # -1 for a model that maximises
 
     def __init__(self, model: pyo.ConcreteModel, /, **options: Any) -> None:
+        super().__init__()
         self.model, self.options = model, options
         self.reading = ModelReading(model)
         self.config = configure(self.options_type, options, self.name)
@@ -123,19 +118,12 @@ class Driver:
         if self.writes_logic and (written := written_rows(self.reading, self.sees)) is not None:
             self.reading = ModelReading(model, written)
         refuse_unseen(self.reading, self.name, self._supports, remedy)
-        self.best: float | None = None  # least objective so far
-        self.bound: float | None = None
-        self._kept: tuple[float, float] | None = None  # (validation error, objective) of the point that is loaded
-        self._load: Callable[[], None] = lambda: None
-        self._contradiction: tuple[float, float] | None = None  # an objective and a bound that contradict each other
         self.at_start = False  # whether the incumbent is the point on the model before the run
         self.stop = StopReason.CONVERGED  # the reason why ``rounds`` ended
         self.message = ""
         self.details: dict[str, Any] = {}
         self.dropped = UnusedFacts()
         self.assumed: list[str] = []  # rows and terms that are assumed to be convex: no bound is proven
-        self.seconds = {"prepare": 0.0, "master": 0.0, "subproblem": 0.0}
-        self._busy: tuple[str, float] | None = None  # the current step, and its start
         self.late = False  # whether the time limit was reached during ``prepare``
         self.sign = 1.0 if single_objective(self.reading).sense == pyo.minimize else -1.0
         try:
@@ -214,16 +202,6 @@ class Driver:
                 self.add_message(reason)
             with interrupt.finishing(), progress.doing("reading the answer"):
                 return self._result(stop, status)
-
-    def progress_text(self) -> list[str]:
-        """Return the state of the run as text; another thread may call it at any time."""
-        return state_of_run(
-            self._signed(self.best), self._signed(self.bound), self.sign, self.work_text(), self._busy, self.clock
-        )
-
-    def work_text(self) -> list[str]:
-        """Return the amount of work so far as text; another thread may call it at any time."""
-        return [f"{len(self.trace.rows)} rounds"] if self.trace.rows else []
 
     def add_message(self, sentence: str) -> None:
         """Append a sentence to the message of the result."""
@@ -430,20 +408,6 @@ class Driver:
         message = f"No objective is {side} {bound:.9g} {names} {outcome.message} {self.message}"
         return Verdict(status, None, " ".join(message.split()))
 
-    def _signed(self, x: float | None) -> float | None:
-        return None if x is None else self.sign * x
-
-    @contextmanager
-    def timing(self, what: str) -> Iterator[None]:
-        """Add the time of a block of code to that of a step: "prepare", "master" or "subproblem"."""
-        start = self.clock.elapsed
-        self._busy = what, start
-        try:
-            yield
-        finally:
-            self._busy = None
-            self.seconds[what] += self.clock.elapsed - start
-
     def rounds(self, limit: float | None = None, done: Callable[[], int] | None = None) -> Iterator[int]:
         """Yield the numbers of the rounds of a loop, from 0, until the run must stop; ``stop`` is the reason.
 
@@ -458,76 +422,6 @@ class Driver:
             yield k
             k += 1
         self.stop = stop
-
-    def raise_bound(self, bound: float | None, *, of_rest: bool = False) -> None:
-        """Raise the lower bound; record a contradiction if it exceeds the incumbent by more than rounding.
-
-        ``of_rest``: the bound holds only for points that the incumbent has not excluded, and may exceed the incumbent.
-        """
-        if bound is not None and math.isfinite(bound) and (self.bound is None or bound > self.bound):
-            if not of_rest:
-                self._check_contradiction(self.best, bound)
-            self.bound = bound if self.best is None else min(bound, self.best)
-
-    def _check_contradiction(self, objective: float | None, bound: float | None) -> None:
-        """Record the first objective and bound that contradict each other."""
-        if self._contradiction is None and contradicts(objective, bound, self.config.gap, resolution=self.resolution):
-            self._contradiction = (objective or 0.0, bound or 0.0)
-
-    def offer(
-        self,
-        objective: float,
-        variables: Sequence[Any],
-        load: Callable[[], None],
-        score: float | None = None,
-        *,
-        latest: bool = False,
-    ) -> bool:
-        """Offer the values of the model as incumbent; return True for the best so far, by ``score`` if given.
-
-        ``latest``: the point replaces the incumbent, also if its objective is larger.
-        """
-        key = (0.0 if score is None else score, objective)
-        if self.best is None or objective < self.best:
-            self.best = objective
-            self._check_contradiction(objective, self.bound)
-            if self.bound is not None:
-                self.bound = min(self.bound, objective)
-        if self._kept is not None and key >= self._kept and not latest:
-            return False
-        better = self._kept is None or score is None or key[0] < self._kept[0]
-        values = [(v, v.value) for v in variables]
-
-        def restore() -> None:
-            put_back(values)
-            load()
-
-        self._kept, self._load = key, restore
-        return better
-
-    def forget(self) -> None:
-        """Discard the incumbent and the bound, for a model without an optimum."""
-        self.best, self.bound, self._kept, self._contradiction = None, None, None, None
-        self._load = lambda: None
-
-    def set_aside(self) -> None:
-        """Discard the incumbent; the bound stays."""
-        self.best, self._kept, self._load = None, None, lambda: None
-
-    def record(self, step: str, objective: float | None, *, cuts: int, support: int | None) -> None:
-        """Add a row to the iteration table, in the sense of the model's objective."""
-        self.trace.row(
-            step,
-            objective=self._signed(objective),
-            bound=self._signed(self.bound),
-            incumbent=self._signed(self.best),
-            cuts=cuts,
-            support=support,
-        )
-
-    def closed(self, gap: float) -> bool:
-        """Return whether the relative gap is at most ``gap``."""
-        return is_closed(self.best, self.bound, gap, self.resolution)
 
     def stopped(self) -> StopReason | None:
         """Return the reason to stop now, or None."""

@@ -1,21 +1,17 @@
-"""Adapters of the solvers: detection, construction, and corrections of their Pyomo interfaces.
+"""Adapters of the solvers: construction, and corrections of their Pyomo interfaces.
 
 The table of solvers refers to these functions and classes. Each correction is based on a measurement (Pyomo 6.10.1,
-highspy 1.15.1, pyscipopt 6.3, cyipopt 1.7.0 with Ipopt 3.11.9, glpsol 5.0, cbc 2.10.8).
+highspy 1.15.1, pyscipopt 6.3, cyipopt 1.7.0 with Ipopt 3.11.9, glpsol 5.0).
 """
 
 from __future__ import annotations
 
-import importlib.metadata
-import importlib.util
+import importlib
 import logging
 import math
-import re
-import shutil
-import subprocess
 import threading
 import time
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, wraps
@@ -24,9 +20,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 import pyomo.environ as pyo
-from pyomo.common.fileutils import Executable, Library
 from pyomo.common.numeric_types import native_numeric_types
-from pyomo.common.tee import capture_output
 from pyomo.common.timing import HierarchicalTimer
 from pyomo.contrib.solver.common.factory import SolverFactory as SolverFactoryV2
 from pyomo.contrib.solver.solvers.gurobi.gurobi_persistent import GurobiPersistent
@@ -41,119 +35,9 @@ from pyomo.solvers.plugins.solvers.GLPK import GLPKSHELL
 from solvers import interrupt
 from solvers.clock import Clock
 from solvers.errors import OptionError
-from solvers.shared_state import search_path_only
+from solvers.interfaces.installation import scip_options
 
-_INVALID_OPTION = -12  # Ipopt's return code
-_QUIET: dict[str, Container[Any]] = {"print_level": range(6), "print_options_documentation": ["no"]}
 _CONSTANT_ROW = 1e-8  # allowed violation of a row without free variables: the tolerance of Ipopt
-
-
-for registry in (Executable, Library):
-    registry._manager._find = search_path_only(registry._manager._find)
-
-
-def package(module: str, distribution: str) -> Callable[[], str | None]:
-    """Return a function that returns the version of a Python package, or None.
-
-    Another distribution may provide the module, as cyipopt-wheels provides cyipopt. A module without metadata has the
-    version "unknown".
-    """
-
-    def version() -> str | None:
-        if importlib.util.find_spec(module) is None:
-            return None
-        try:
-            return importlib.metadata.version(distribution)
-        except importlib.metadata.PackageNotFoundError:
-            others = importlib.metadata.packages_distributions().get(module, [])
-            return importlib.metadata.version(others[0]) if others else "unknown"
-
-    return version
-
-
-def executable(command: str, flag: str, pattern: str) -> Callable[[], str | None]:
-    """Return a function that returns the version of a program on the PATH, or None."""
-
-    def version() -> str | None:
-        text = _output(command, flag)
-        if text is None:
-            return None
-        found = re.search(pattern, text, re.MULTILINE)
-        return found.group(1) if found else "unknown"
-
-    return version
-
-
-def _output(command: str, flag: str) -> str | None:
-    """Return the output of a program on the PATH, or None. It runs once per process."""
-    path = shutil.which(command)
-    return None if path is None else _output_of(path, flag)
-
-
-@cache
-def _output_of(path: str, flag: str) -> str | None:
-    try:
-        done = subprocess.run([path, flag], capture_output=True, text=True, timeout=10, stdin=subprocess.DEVNULL)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout + done.stderr
-
-
-def cyipopt_version() -> str | None:
-    """Return the version of cyipopt, or None if the package or the ASL library that it needs is missing."""
-    version = package("cyipopt", "cyipopt")()
-    if version is None:
-        return None
-    from pyomo.contrib.pynumero.asl import AmplInterface
-
-    return version if AmplInterface.available() else None
-
-
-class _Square:
-    """Problem min x**2 in the form of cyipopt, for the check of options."""
-
-    def objective(self, x: Any) -> float:
-        return float(x[0] ** 2)
-
-    def gradient(self, x: Any) -> Any:
-        return 2 * x
-
-    def constraints(self, x: Any) -> list[float]:
-        return []
-
-    def jacobian(self, x: Any) -> list[float]:
-        return []
-
-    def hessianstructure(self) -> tuple[list[int], list[int]]:
-        return [0], [0]
-
-    def hessian(self, x: Any, multipliers: Any, factor: float) -> list[float]:
-        return [2 * factor]
-
-
-def cyipopt_accepts(name: str, value: Any) -> Any:
-    """Return the value of an option in the type of Ipopt: an integer becomes a float for a real option.
-
-    The exceptions of cyipopt name neither the rejected option nor the reason. Ipopt prints them, for an unusable linear
-    solver only during the solve. Therefore the option is tested on a problem of one variable. cyipopt holds the GIL:
-    if Ipopt prints more than Pyomo's pipe holds between two calls, both wait forever.
-    """
-    import cyipopt
-
-    if value not in _QUIET.get(name, [value]):
-        raise ValueError("Ipopt would print too much and block: set output_file and file_print_level instead.")
-
-    for attempt in [value, float(value)] if type(value) is int else [value]:
-        with capture_output(capture_fd=True) as output:
-            problem = cyipopt.Problem(n=1, m=0, problem_obj=_Square(), lb=[-1], ub=[1], cl=[], cu=[])
-            try:
-                problem.add_option(name, attempt)
-            except TypeError:
-                continue
-            if problem.solve([0.5])[1]["status"] != _INVALID_OPTION:
-                return attempt
-    text = output.getvalue().split("Exception message:")[-1].strip() or "not accepted"
-    raise ValueError(" ".join(text.split("\n\nEXIT")[0].split()))
 
 
 def modern(name: str) -> Callable[[], Any]:
@@ -317,54 +201,6 @@ class Glpk(GLPKSHELL):
             if text in log:
                 results.solver.termination_condition = condition
                 return
-
-
-@cache
-def scip_options() -> list[str]:
-    """Return SCIP's parameters."""
-    import pyscipopt
-
-    return list(pyscipopt.Model().getParams())
-
-
-@cache
-def highs_options() -> list[str]:
-    """Return HiGHS' options."""
-    from solvers.interfaces.highs import quiet_highs
-
-    highs = quiet_highs()
-    with NamedTemporaryFile("r", suffix=".opt") as file:
-        highs.writeOptions(file.name)
-        return [line.split("=")[0].strip() for line in file if "=" in line and not line.startswith("#")]
-
-
-@cache
-def gurobi_options() -> list[str]:
-    """Return Gurobi's parameters."""
-    import gurobipy
-
-    return [name for name in dir(gurobipy.GRB.Param) if not name.startswith("_")]
-
-
-@cache
-def ipopt_options() -> list[str]:
-    """Return the options of the Ipopt family that can be set on a command line."""
-    from pyomo.contrib.solver.solvers.ipopt import ipopt_command_line_options
-
-    return sorted(ipopt_command_line_options)
-
-
-def cbc_options() -> list[str]:
-    """Return all spellings of cbc's commands: ``ratio(Gap)`` can be shortened to any prefix from ``ratio`` on."""
-    spellings = []
-    for stem, rest in re.findall(r"([A-Za-z]\w*)(?:\((\w+)\))?", _output("cbc", "-?") or ""):
-        spellings += [stem + rest[:k] for k in range(len(rest) + 1)]
-    return sorted({s.lower() for s in spellings})
-
-
-def glpk_options() -> list[str]:
-    """Return glpsol's long options."""
-    return re.findall(r"--(\w+)", _output("glpsol", "--help") or "")
 
 
 @dataclass

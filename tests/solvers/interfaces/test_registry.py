@@ -11,7 +11,7 @@ import solvers
 from solvers import SolutionStatus, SolverError
 from solvers.clarabel.interface import Clarabel, LegacyClarabel
 from solvers.drivers.catalogue import DRIVERS
-from solvers.interfaces import adapters
+from solvers.interfaces import installation
 from solvers.interfaces.registry import SOLVERS, find, names, recognise, require
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Runner, SolveOptions
@@ -256,6 +256,6 @@ def test_a_module_of_another_distribution_has_that_version(tmp_path, monkeypatch
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: mine-wheels\nVersion: 1.2\n")
     (folder / "top_level.txt").write_text("mine\n")
     monkeypatch.syspath_prepend(tmp_path)
-    assert adapters.package("mine", "mine")() == "1.2"
-    assert adapters.package("bare", "bare")() == "unknown"
-    assert adapters.package("no_such_module", "no_such_module")() is None
+    assert installation.package("mine", "mine")() == "1.2"
+    assert installation.package("bare", "bare")() == "unknown"
+    assert installation.package("no_such_module", "no_such_module")() is None
