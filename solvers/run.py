@@ -28,7 +28,7 @@ from solvers.model.duals import dual_suffix
 from solvers.model.finite import refuse_nonfinite
 from solvers.model.function import is_convex
 from solvers.model.rewriting import unseen
-from solvers.reading import ModelReading, read
+from solvers.model_cache import ModelCache, cached
 from solvers.result import Result
 from solvers.shared_state import put_off
 from solvers.values import fixed, put_back
@@ -143,11 +143,11 @@ def _solve_once(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) 
     clock = Clock.of_run(options.get("time_limit"))
     logs = bool(options.get("tee"))  # a log replaces the status line
     with put_off(), watching.paused(logs), watching.doing("whole model", left=lambda: clock.left):
-        reading = ModelReading(model)
-        refuse_nonfinite(reading)
+        cache = ModelCache(model)
+        refuse_nonfinite(cache)
         if solver is None:
-            return solve_by_class(reading, options)
-        return solve_whole(reading, find(solver, DRIVERS) if isinstance(solver, str) else recognise(solver), options)
+            return solve_by_class(cache, options)
+        return solve_whole(cache, find(solver, DRIVERS) if isinstance(solver, str) else recognise(solver), options)
 
 
 def _solve_by_driver(model: pyo.ConcreteModel, driver: type[Driver], options: dict[str, Any]) -> Result:
@@ -230,11 +230,11 @@ def _takes(name: str, model: Any) -> bool:
 
 def _classes(model: Any) -> list[C]:
     """Return the capabilities for the whole model; a solver needs one of them."""
-    reading = read(model)
-    hidden = unseen(reading)
+    cache = cached(model)
+    hidden = unseen(cache)
     if hidden:
         return [C.SOS, C.NLP] if hidden == ["Complementarity"] else [C.SOS]
-    needed = needs(reading)
-    if needed == [C.QP] and not all(is_convex(o.expr, float(o.sense)) for o in reading.objectives):
+    needed = needs(cache)
+    if needed == [C.QP] and not all(is_convex(o.expr, float(o.sense)) for o in cache.objectives):
         return [C.NONCONVEX, C.NLP]
     return needed

@@ -31,8 +31,8 @@ from solvers.model.expressions import variables
 from solvers.model.finite import refuse_nonfinite
 from solvers.model.function import is_linear
 from solvers.model.rewriting import refuse_unseen, written_rows
+from solvers.model_cache import ModelCache
 from solvers.options import TABLE, Config, check_limits, check_types, listed
-from solvers.reading import ModelReading
 from solvers.result import (
     AT_START,
     BELOW_TOLERANCES,
@@ -100,12 +100,12 @@ class Driver(RunState):
     title: ClassVar[str]
     options_type: ClassVar[type[Config]]
     facts_type: ClassVar[type[Facts] | tuple[()]] = ()  # facts that can replace rows of the model
-    writes_logic: ClassVar[bool] = False  # whether logic is written as rows in ``self.reading``
+    writes_logic: ClassVar[bool] = False  # whether logic is written as rows in ``self.cache``
 
     def __init__(self, model: pyo.ConcreteModel, /, **options: Any) -> None:
         super().__init__()
         self.model, self.options = model, options
-        self.reading = ModelReading(model)
+        self.cache = ModelCache(model)
         self.config = configure(self.options_type, options, self.name)
         self._check_passed_options()
         facts = facts_of(model)
@@ -113,11 +113,11 @@ class Driver(RunState):
             need = "needs facts of another kind" if self.facts_type else "solves whole models"
             facts.check_stated(f'"{self.name}" {need}')
         self.clock = Clock.of_run(self.config.time_limit)
-        refuse_nonfinite(self.reading)
+        refuse_nonfinite(self.cache)
         remedy = "" if facts is None or not facts.implicit else f"{facts.remedy} to edit it"
-        if self.writes_logic and (written := written_rows(self.reading, self.sees)) is not None:
-            self.reading = ModelReading(model, written)
-        refuse_unseen(self.reading, self.name, self._supports, remedy)
+        if self.writes_logic and (written := written_rows(self.cache, self.sees)) is not None:
+            self.cache = ModelCache(model, written)
+        refuse_unseen(self.cache, self.name, self._supports, remedy)
         self.at_start = False  # whether the incumbent is the point on the model before the run
         self.stop = StopReason.CONVERGED  # the reason why ``rounds`` ended
         self.message = ""
@@ -125,13 +125,13 @@ class Driver(RunState):
         self.dropped = UnusedFacts()
         self.assumed: list[str] = []  # rows and terms that are assumed to be convex: no bound is proven
         self.late = False  # whether the time limit was reached during ``prepare``
-        self.sign = 1.0 if single_objective(self.reading).sense == pyo.minimize else -1.0
+        self.sign = 1.0 if single_objective(self.cache).sense == pyo.minimize else -1.0
         try:
             with self.timing("prepare"):
                 self.prepare()
         except OutOfTime:
             self.late = True
-        self.resolution = resolution_of(self.reading)
+        self.resolution = resolution_of(self.cache)
 
     def _check_passed_options(self) -> None:
         """Check that options of the run can be passed to the solvers inside. Raises OptionError."""
@@ -164,7 +164,7 @@ class Driver(RunState):
         return False
 
     def _supports(self, component: Any) -> bool:
-        written = self.reading.written
+        written = self.cache.written
         return self.sees(component) or (written is not None and any(component is c for c in written.components))
 
     def prepare(self) -> None:
@@ -210,8 +210,8 @@ class Driver(RunState):
     def _run_loop(self) -> End:
         """Run the loop, then restore the values of the model."""
         c = self.config
-        self.reading = ModelReading(self.model, self.reading.written)  # the model may have been edited since
-        before = [(v, v.value) for v in self.reading.variables]
+        self.cache = ModelCache(self.model, self.cache.written)  # the model may have been edited since
+        before = [(v, v.value) for v in self.cache.variables]
         if (stale := dual_suffix(self.model)) is not None:
             stale.clear()
         minimize = self.sign > 0
@@ -258,7 +258,7 @@ class Driver(RunState):
             details["validation_error"] = self._kept[0]
             details["best_objective"] = self._signed(self.best)  # to which the bound refers
         message = self._message(stop, status, outcome, objective)
-        self.dropped.check(self.reading)
+        self.dropped.check(self.cache)
         return Result(
             status=outcome.status,
             stop_reason=stop,
@@ -280,15 +280,15 @@ class Driver(RunState):
         self._load()
         if self._kept is None:
             return None, 0.0
-        if self.reading.written is not None:
-            self.reading.written.bring_back()
+        if self.cache.written is not None:
+            self.cache.written.bring_back()
         objective = self._kept[1]
-        if put_on_bounds(self.reading.variables) and (facts is None or not facts.implicit):
+        if put_on_bounds(self.cache.variables) and (facts is None or not facts.implicit):
             objective = self._objective_value()
-        error = worst_violation(self.reading)
+        error = worst_violation(self.cache)
         if error > ROUNDING and self.certificate is not None:  # a point of a named solver
-            self.certificate.repair_point(self.reading, has_point=True)
-            objective, error = self._objective_value(), worst_violation(self.reading)
+            self.certificate.repair_point(self.cache, has_point=True)
+            objective, error = self._objective_value(), worst_violation(self.cache)
         return objective, max(error, facts_violation(self.model))
 
     @property
@@ -301,12 +301,12 @@ class Driver(RunState):
         """Return a bound, or the better bound that the certificate proves with multipliers of the model's rows."""
         if self.certificate is None:
             return bound
-        proven = self.certificate.bound_with(self.reading, duals, self._signed(bound), minimize=self.sign > 0)
+        proven = self.certificate.bound_with(self.cache, duals, self._signed(bound), minimize=self.sign > 0)
         return self._signed(proven)
 
     def _objective_value(self) -> float:
         """Return the objective, to be minimised, at the values of the model."""
-        return self.sign * float(pyo.value(single_objective(self.reading)))
+        return self.sign * float(pyo.value(single_objective(self.cache)))
 
     def _checked_claim(
         self, status: SolutionStatus | None, objective: float | None, facts: Facts | None
@@ -319,7 +319,7 @@ class Driver(RunState):
             self.message = reason or self.message or ENDLESS
         if status is not SolutionStatus.INFEASIBLE or objective is not None or self.assumed:
             return status
-        if (facts is None or not facts.implicit) and point_exists(self.reading, self.clock.left):
+        if (facts is None or not facts.implicit) and point_exists(self.cache, self.clock.left):
             self.bound, self.message = None, f"{REFUTED} Solve the model whole, or scale its columns."
             return SolutionStatus.NO_SOLUTION
         return status
@@ -349,7 +349,7 @@ class Driver(RunState):
 
     def start_value(self) -> float | None:
         """Return the objective, to be minimised, at the values of the model; None if they are infeasible."""
-        return feasible_value(self.reading)
+        return feasible_value(self.cache)
 
     def _offer_start(self) -> bool:
         """Offer the point on the model before the run; return whether it is better than the incumbent.
@@ -359,11 +359,11 @@ class Driver(RunState):
         if self._kept is None or getattr(self.config, "validation", None) or self.closed(self.config.gap):
             return False
         score, objective = self._kept
-        with kept(self.reading.variables):
+        with kept(self.cache.variables):
             value = self.start_value()
             if value is None or value >= objective - TOLERANCE * abs(objective):
                 return False
-            self.offer(value, self.reading.variables, lambda: None, score)
+            self.offer(value, self.cache.variables, lambda: None, score)
         self.at_start = True
         self.record("start", value, cuts=0, support=None)
         return True
@@ -371,15 +371,15 @@ class Driver(RunState):
     def _offer_trivial(self) -> None:
         """Offer the trivial point of the builder if the run has found no point."""
         certificate = self.certificate
-        if certificate is None or certificate.repair_point(self.reading, has_point=False) is None:
+        if certificate is None or certificate.repair_point(self.cache, has_point=False) is None:
             return
-        self.offer(self._objective_value(), self.reading.variables, lambda: None)
+        self.offer(self._objective_value(), self.cache.variables, lambda: None)
         self.record("trivial", self.best, cuts=0, support=None)
         self.raise_bound(self.bound_with_data(self.bound, {}))
 
     def _bound_at_hand(self) -> float | None:
         """Return a bound that needs no solve, or None."""
-        return None if self.certificate is None else self._signed(self.certificate.at_hand(self.reading))
+        return None if self.certificate is None else self._signed(self.certificate.at_hand(self.cache))
 
     def _verdict(self, objective: float | None, claim: SolutionStatus | None, error: float) -> Verdict:
         """Return the verdict on the incumbent."""
@@ -395,7 +395,7 @@ class Driver(RunState):
         """Return what is proven without the assumption of convexity: no bound, and infeasibility by linear rows."""
         names = f"if convex, as assumed: {', '.join(self.assumed)}."
         if outcome.status is SolutionStatus.INFEASIBLE:
-            linear = [row for row in self.reading.rows if is_linear(row.body)]
+            linear = [row for row in self.cache.rows if is_linear(row.body)]
             held = list({id(v): v for row in linear for v in variables(row.body)}.values())
             if reason := clashing_rows(linear, held, otherwise=""):
                 return Verdict(outcome.status, None, reason)

@@ -48,8 +48,8 @@ from solvers.model.duals import dual_suffix
 from solvers.model.function import curved_variables
 from solvers.model.linear import hand_over
 from solvers.model.rewriting import visible
+from solvers.model_cache import cached
 from solvers.options import SolverObject
-from solvers.reading import read
 from solvers.result import FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason
 from solvers.values import bounds_of, plain_domains, put_back, value_or_none
 
@@ -110,16 +110,16 @@ class MultiStart(Driver):
         self.spec = _local(c.sub_solver)
         if facts_of(model) is not None:  # the model of a builder may be large
             self.check_time(hand_over(model, self.spec.seconds_per_term))
-        self.visible = visible(self.reading, self.spec)
-        reading = self.visible.reading
-        refuse_integers(reading, self.name, C.MINLP)
-        needed = needs(reading)
+        self.visible = visible(self.cache, self.spec)
+        cache = self.visible.cache
+        refuse_integers(cache, self.name, C.MINLP)
+        needed = needs(cache)
         self.linear = needed == [C.LP]
         if not self.linear and not any(n in self.spec.capabilities for n in needed):
             require(c.sub_solver, needed[0])
-        free = {id(v): v for v in used_variables(reading) if not v.fixed}
+        free = {id(v): v for v in used_variables(cache) if not v.fixed}
         self.variables = list(free.values())
-        bodies = [] if self.linear else [single_objective(reading).expr, *(row.body for row in reading.rows)]
+        bodies = [] if self.linear else [single_objective(cache).expr, *(row.body for row in cache.rows)]
         self.drawn = list({id(v): v for body in bodies for v in curved_variables(body)}.values())
         copied = [v for v, copy in self.visible.pairs if id(copy) in free]
         self._own = copied if self.visible.pairs else self.variables  # the user's, whose values are the incumbent
@@ -198,15 +198,15 @@ class MultiStart(Driver):
 
     def _answer(self) -> Answer:
         """Solve what the solver sees from its values, in the units of its change of variables."""
-        reading = self.visible.reading
+        cache = self.visible.cache
         facts = facts_of(self.visible.model)  # those of a clone refer to its variables
         if not self.variables:
-            status = SolutionStatus.OPTIMAL if violation(reading) <= FEASIBLE else SolutionStatus.INFEASIBLE
+            status = SolutionStatus.OPTIMAL if violation(cache) <= FEASIBLE else SolutionStatus.INFEASIBLE
             return Answer(StopReason.CONVERGED, status, status is SolutionStatus.OPTIMAL, None, "")
         view = None if facts is None or facts.change is None else Changed(self.visible.model, facts.change)
-        reading = reading if view is None else read(view.model)
-        with plain_domains(reading.variables, continuous=True):
-            answer = self._runner.solve(reading.model, time_limit=self.clock.left)
+        cache = cache if view is None else cached(view.model)
+        with plain_domains(cache.variables, continuous=True):
+            answer = self._runner.solve(cache.model, time_limit=self.clock.left)
         if view is None:
             return answer
         if answer.has_point:
@@ -223,7 +223,7 @@ class MultiStart(Driver):
         self.visible.bring_back()
         run.violation, value = self._violation_and_value()
         if run.violation <= FEASIBLE and self.certificate is not None:
-            self.certificate.repair_point(self.reading, has_point=True)
+            self.certificate.repair_point(self.cache, has_point=True)
             run.violation, value = self._violation_and_value()
         if run.violation > HOPELESS:
             run.failure = f"the point of {solver} violates the rows by {run.violation:.1e}"
@@ -251,16 +251,16 @@ class MultiStart(Driver):
     def _violation_and_value(self) -> tuple[float, float]:
         """Return violation and objective at the model's values; infinite and nan where a function is undefined."""
         try:
-            worst = worst_violation(self.reading)
-            worst = max(worst, violation(self.visible.reading)) if self.visible.pairs else worst
+            worst = worst_violation(self.cache)
+            worst = max(worst, violation(self.visible.cache)) if self.visible.pairs else worst
         except (ArithmeticError, TypeError, ValueError):  # 1/0; a complex power; log of a negative number
             worst = math.inf
-        value = value_or_none(single_objective(self.reading).expr)
+        value = value_or_none(single_objective(self.cache).expr)
         return worst, math.nan if value is None else value
 
     def why_infeasible(self) -> str:
         """Return a sentence with rows that have no common solution, if the model is linear."""
-        return clashing_rows(self.reading.rows, [*used_variables(self.reading)]) if self.linear else self.message
+        return clashing_rows(self.cache.rows, [*used_variables(self.cache)]) if self.linear else self.message
 
     def _feasible_objective(self, run: LocalStart) -> float | None:
         """Return the objective of a start if its point satisfies the rows."""

@@ -26,7 +26,7 @@ from solvers.interfaces.registry import default_solver, find
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.model.classes import has_integers, needs, violation
 from solvers.model.rewriting import visible
-from solvers.reading import ModelReading, read
+from solvers.model_cache import ModelCache, cached
 from solvers.result import FEASIBLE, SolutionStatus
 from solvers.values import give_values, kept
 
@@ -37,31 +37,31 @@ ZERO = 1e-9  # share of the sum of the absolute terms that counts as 0 along a r
 def verified(model: Any, time_limit: float | None) -> tuple[SolutionStatus, str]:
     """Return UNBOUNDED, or INFEASIBLE or NO_SOLUTION with the reason; the values of the model stay."""
     try:
-        reading = read(visible(model, find("scip")).model)
-        with kept(reading.variables):
-            return _verified(reading, time_limit)
+        cache = cached(visible(model, find("scip")).model)
+        with kept(cache.variables):
+            return _verified(cache, time_limit)
     except (ModelError, SolverError) as error:
         return SolutionStatus.NO_SOLUTION, f"A solver reports an unbounded objective, which was not verified: {error}"
 
 
-def _verified(reading: ModelReading, time_limit: float | None) -> tuple[SolutionStatus, str]:
-    answer = _any_point(reading, time_limit)
+def _verified(cache: ModelCache, time_limit: float | None) -> tuple[SolutionStatus, str]:
+    answer = _any_point(cache, time_limit)
     if answer.status is SolutionStatus.INFEASIBLE:
         return SolutionStatus.INFEASIBLE, "No point satisfies the model's rows, bounds and integers."
     reason = "A solver reports an unbounded objective, but no feasible point was found from which it decreases."
-    give_values(reading.variables)
-    if (reading.rows and not answer.has_point) or violation(reading) > FEASIBLE:
+    give_values(cache.variables)
+    if (cache.rows and not answer.has_point) or violation(cache) > FEASIBLE:
         return SolutionStatus.NO_SOLUTION, reason
-    if any(_is_descent_ray(reading, ray) for ray in _candidates(reading, time_limit)):
+    if any(_is_descent_ray(cache, ray) for ray in _candidates(cache, time_limit)):
         return SolutionStatus.UNBOUNDED, ""
     reason = "A solver reports an unbounded objective, but no ray was found along which it decreases."
     return SolutionStatus.NO_SOLUTION, f"{reason} Bound the variables of the objective."
 
 
-def _any_point(reading: ModelReading, time_limit: float | None) -> Answer:
+def _any_point(cache: ModelCache, time_limit: float | None) -> Answer:
     """Solve without the objective, and leave the point on the model."""
-    facts = facts_of(reading.model)  # with the units that suit the tolerances of a solver
-    view = Changed(reading.model, Change([]) if facts is None or facts.change is None else facts.change)
+    facts = facts_of(cache.model)  # with the units that suit the tolerances of a solver
+    view = Changed(cache.model, Change([]) if facts is None or facts.change is None else facts.change)
     view.model.objective.set_value(0.0)
     runner = Runner(default_solver(needs(view.model)), SolveOptions())
     answer = runner.solve(view.model, time_limit=time_limit, integer=has_integers(view.model))
@@ -74,35 +74,35 @@ def point_exists(model: Any, time_limit: float | None) -> bool:
     """Return whether a solver finds a feasible point within seconds; the values of the model stay."""
     limit = SECONDS if time_limit is None else min(SECONDS, time_limit)
     try:
-        reading = read(visible(model, find("scip")).model)
-        with kept(reading.variables):
-            found = _any_point(reading, limit).has_point
-            give_values(reading.variables)
-            return found and violation(reading) <= FEASIBLE
+        cache = cached(visible(model, find("scip")).model)
+        with kept(cache.variables):
+            found = _any_point(cache, limit).has_point
+            give_values(cache.variables)
+            return found and violation(cache) <= FEASIBLE
     except (ModelError, SolverError):
         return False
 
 
-def may_fall(reading: ModelReading, time_limit: float | None) -> bool:
+def may_fall(cache: ModelCache, time_limit: float | None) -> bool:
     """Return whether the model without its ordered sets has a ray along which the objective decreases."""
-    ray = _ray(reading, time_limit)
+    ray = _ray(cache, time_limit)
     return ray is not None and float(pyo.value(ray[0].falls)) < -FEASIBLE
 
 
-def _ray(reading: ModelReading, time_limit: float | None) -> tuple[pyo.ConcreteModel, dict[int, int]] | None:
+def _ray(cache: ModelCache, time_limit: float | None) -> tuple[pyo.ConcreteModel, dict[int, int]] | None:
     """Return the solved linear program of a ray and the positions of its variables; None without a solution."""
-    program, places = _ray_program(reading)
+    program, places = _ray_program(cache)
     answer = Runner(find("highs"), SolveOptions()).solve(program, time_limit=time_limit)
     return (program, places) if answer.has_point else None
 
 
-def _ray_program(reading: ModelReading) -> tuple[pyo.ConcreteModel, dict[int, int]]:
+def _ray_program(cache: ModelCache) -> tuple[pyo.ConcreteModel, dict[int, int]]:
     """Return the linear program of a ray, and the positions of its variables ``d`` by the id of the model's.
 
     Q d = 0 for quadratic parts, and d = 0 for variables of other nonlinear parts.
     """
-    model, objective = pyo.ConcreteModel(name="ray"), reading.objectives[0]
-    free = {id(v): (k, v) for k, v in enumerate(reading.variables) if not v.fixed}
+    model, objective = pyo.ConcreteModel(name="ray"), cache.objectives[0]
+    free = {id(v): (k, v) for k, v in enumerate(cache.variables) if not v.fixed}
     model.d = pyo.Var([k for k, _ in free.values()], bounds=(-1, 1), initialize=0.0)
     for k, v in free.values():
         if v.lb is not None:
@@ -125,7 +125,7 @@ def _ray_program(reading: ModelReading) -> tuple[pyo.ConcreteModel, dict[int, in
         terms = zip(repn.linear_coefs, repn.linear_vars, strict=True)
         return pyo.quicksum(c / size * model.d[free[id(v)][0]] for c, v in terms)
 
-    for row in reading.rows:
+    for row in cache.rows:
         move = along(row.body)
         if not isinstance(move, int | float):
             model.rows.add((0 if row.has_lb() else None, move, 0 if row.has_ub() else None))
@@ -133,32 +133,32 @@ def _ray_program(reading: ModelReading) -> tuple[pyo.ConcreteModel, dict[int, in
     return model, {key: k for key, (k, _) in free.items()}
 
 
-def _candidates(reading: ModelReading, time_limit: float | None) -> Iterator[dict[int, float]]:
+def _candidates(cache: ModelCache, time_limit: float | None) -> Iterator[dict[int, float]]:
     """Yield directions, by the id of the variable."""
-    if (ray := _ray(reading, time_limit)) is not None:
+    if (ray := _ray(cache, time_limit)) is not None:
         program, places = ray
         found = {key: program.d[k].value or 0.0 for key, k in places.items()}
         yield {key: x for key, x in found.items() if abs(x) > ZERO}
-    repn = generate_standard_repn(reading.objectives[0].expr, quadratic=True)
+    repn = generate_standard_repn(cache.objectives[0].expr, quadratic=True)
     for v in {id(v): v for pair in repn.quadratic_vars for v in pair}.values():
         yield {id(v): 1.0}
         yield {id(v): -1.0}
 
 
-def _is_descent_ray(reading: ModelReading, ray: dict[int, float]) -> bool:
+def _is_descent_ray(cache: ModelCache, ray: dict[int, float]) -> bool:
     """Return whether the objective decreases along a ray from the model's values and all rows are satisfied."""
-    for v in reading.variables:
+    for v in cache.variables:
         step = ray.get(id(v), 0.0)
         if (step > 0.0 and v.ub is not None) or (step < 0.0 and v.lb is not None):
             return False
-    for ordered in reading.stated(pyo.SOSConstraint):
+    for ordered in cache.stated(pyo.SOSConstraint):
         if any(id(v) in ray and abs(v.value) <= ZERO for v in ordered.get_variables()):
             return False
-    for row in reading.rows:
+    for row in cache.rows:
         moves = _along(row.body, ray)
         if moves is None or (row.has_ub() and max(moves) > 0.0) or (row.has_lb() and min(moves) < 0.0):
             return False
-    objective = reading.objectives[0]
+    objective = cache.objectives[0]
     moves = _along(objective.expr, ray)
     if moves is None:
         return False

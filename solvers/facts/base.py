@@ -23,7 +23,7 @@ from solvers.model.classes import single_objective, violation
 from solvers.model.expressions import largest_coefficient
 from solvers.model.linear import known_of
 from solvers.model.rewriting import Attached, unseen
-from solvers.reading import ModelReading, read
+from solvers.model_cache import ModelCache, cached
 from solvers.result import FEASIBLE, ROUNDING
 from solvers.values import INSIDE, may_be_zero, value_or_none
 
@@ -187,12 +187,12 @@ def facts_violation(model: Any) -> float:
 
 def worst_violation(model: Any) -> float:
     """Return the largest violation at the values of the model, in its units and in those of its change of variables."""
-    reading = read(model)
-    facts = facts_of(reading.model)
+    cache = cached(model)
+    facts = facts_of(cache.model)
     if facts is not None and facts.certificate is not None:
-        return facts.certificate.violation(reading)
-    worst = violation(reading)
-    return worst if facts is None or facts.change is None else max(worst, facts.change.violation(reading.rows))
+        return facts.certificate.violation(cache)
+    worst = violation(cache)
+    return worst if facts is None or facts.change is None else max(worst, facts.change.violation(cache.rows))
 
 
 def feasible_value(model: Any) -> float | None:
@@ -200,17 +200,17 @@ def feasible_value(model: Any) -> float | None:
 
     If the model has a certificate, the values are first repaired: a violation within tolerances may gain much.
     """
-    reading, facts = read(model), facts_of(read(model).model)
-    value = value_or_none(single_objective(reading).expr)
-    if value is None or unseen(reading) or (facts is not None and facts.implicit):
+    cache, facts = cached(model), facts_of(cached(model).model)
+    value = value_or_none(single_objective(cache).expr)
+    if value is None or unseen(cache) or (facts is not None and facts.implicit):
         return None
-    if worst_violation(reading) > FEASIBLE:
+    if worst_violation(cache) > FEASIBLE:
         return None
     if facts is not None and facts.certificate is not None:
-        facts.certificate.repair_point(reading, has_point=True)
-    if max(worst_violation(reading), facts_violation(reading.model)) > ROUNDING:
+        facts.certificate.repair_point(cache, has_point=True)
+    if max(worst_violation(cache), facts_violation(cache.model)) > ROUNDING:
         return None
-    objective = single_objective(reading)
+    objective = single_objective(cache)
     value = float(pyo.value(objective)) * (1.0 if objective.sense == pyo.minimize else -1.0)
     return value if math.isfinite(value) else None
 
@@ -220,7 +220,7 @@ def resolution_of(model: Any) -> float:
 
     Solvers satisfy rows to 1e-9 at best, so an optimum of 0 is returned as 1e-9 times a coefficient.
     """
-    model = read(model)
+    model = cached(model)
     facts = facts_of(model.model)
     if facts is not None and facts.resolution is not None:
         return facts.resolution(model.model)
@@ -245,7 +245,7 @@ class UnusedFacts:
             more = f" and {len(named) - 1} more" if len(named) > 1 else ""
             (self.quiet if quiet else self.found).setdefault(what, f"{named[0]}{more}")
 
-    def check(self, model: ModelReading) -> None:
+    def check(self, model: ModelCache) -> None:
         """Add the facts that no run on the model uses."""
         facts = facts_of(model.model)
         certificate = None if facts is None else facts.certificate

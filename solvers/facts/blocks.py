@@ -25,7 +25,7 @@ from solvers.facts.base import Facts
 from solvers.facts.snapshot import AsBuilt, data_of
 from solvers.model.expressions import variables
 from solvers.model.function import is_linear
-from solvers.reading import read
+from solvers.model_cache import cached
 from solvers.values import bounds_of
 
 FloatArray = NDArray[np.float64]
@@ -276,7 +276,7 @@ class OracleBlocks(Facts):
     def added(self, model: Any) -> list[Any]:
         """Return the active rows that were added to those of the builder."""
         assert self.built is not None
-        return self.built.added(read(model).rows)
+        return self.built.added(cached(model).rows)
 
     def on_point(self, model: Any) -> list[Any]:
         """Return the added rows with a variable of the point."""

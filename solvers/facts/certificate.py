@@ -22,7 +22,7 @@ from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.classes import rows_violation, violation
 from solvers.model.expressions import largest_coefficient, variables
-from solvers.reading import ModelReading, read
+from solvers.model_cache import ModelCache, cached
 from solvers.result import FEASIBLE, ROUNDING, TOLERANCE, SolutionStatus
 from solvers.values import INSIDE, fixed, put_back
 
@@ -64,11 +64,11 @@ class Certificate:
 
     def violation(self, model: Any) -> float:
         """Return the largest violation; added rows are measured in the units of the change of variables too."""
-        reading = read(model)
-        worst = violation(reading)
+        cache = cached(model)
+        worst = violation(cache)
         if self.change is None or self.built is None:
             return worst
-        return max(worst, self.change.violation(self.built.added(reading.rows)))
+        return max(worst, self.change.violation(self.built.added(cache.rows)))
 
     def row_data(self) -> list[Any]:
         """Return the data of the rows in order."""
@@ -81,9 +81,9 @@ class Certificate:
     def at_hand(self, model: Any) -> float | None:
         """Return a bound without a solve, in the sense of the model; None if there is none, or after an edit."""
         assert self.built is not None
-        reading = read(model)
-        model = reading.model
-        if (self.bound is None and self.least is None) or not self.built.restricted(reading):
+        cache = cached(model)
+        model = cache.model
+        if (self.bound is None and self.least is None) or not self.built.restricted(cache):
             return None
         return self.bound(model, None) if self.bound is not None else self.least(model)  # type: ignore[misc]
 
@@ -95,26 +95,26 @@ class Certificate:
         If the trivial point violates rows on the integers, such as a required feature, other integers are chosen.
         """
         assert self.built is not None
-        reading = read(model)
-        model = reading.model
+        cache = cached(model)
+        model = cache.model
         put = self.repair if has_point else self.trivial
         if put is None:
-            return self.violation(reading)
-        if self.built.untouched(reading):
+            return self.violation(cache)
+        if self.built.untouched(cache):
             put(model)
             if has_point and self.trivial_if_better:
-                self._better_trivial(reading)
+                self._better_trivial(cache)
             return 0.0
         if has_point:
-            return self.repair_within(reading, reading)
-        before = [(v, v.value) for v in reading.data(pyo.Var)]
+            return self.repair_within(cache, cache)
+        before = [(v, v.value) for v in cache.data(pyo.Var)]
         put(model)
         _as_fixed(before)
-        left = self.violation(reading)
+        left = self.violation(cache)
         if left > FEASIBLE and self.repair is not None and _choose_integers(model):
             self.repair(model)  # the same point with integers that the rows of the user allow
             _as_fixed(before)
-            left = self.violation(reading)
+            left = self.violation(cache)
         if left <= FEASIBLE:
             return left
         put_back(before)
@@ -128,13 +128,13 @@ class Certificate:
           weight of 1e-7 with its binary at 0. Values that satisfy the rows as built exactly, and violate those of the
           user no more, are then better at any cost. Not used if rows as built were removed.
         """
-        reading, part = read(model), read(part)
-        tempting = tempting and self.built is not None and self.built.has_rows(reading)
+        cache, part = cached(model), cached(part)
+        tempting = tempting and self.built is not None and self.built.has_rows(cache)
         error, cost = self.violation(part), _cost(part)
         if self.repair is None:
             return error
-        before, built = [(v, v.value) for v in reading.data(pyo.Var)], self._of_built(part)
-        left = self._repaired(reading, part, before)
+        before, built = [(v, v.value) for v in cache.data(pyo.Var)], self._of_built(part)
+        left = self._repaired(cache, part, before)
         exact = left <= ROUNDING < error or (left <= error and self._of_built(part) <= ROUNDING < built)
         # the largest gain of the old values by their violation, in each of the variables
         gain = TOLERANCE * abs(cost) + error * len(before) * largest_coefficient(part.data(pyo.Objective)[0].expr)
@@ -145,24 +145,24 @@ class Certificate:
         put_back(before)
         return error
 
-    def _of_built(self, part: ModelReading) -> float:
+    def _of_built(self, part: ModelCache) -> float:
         """Return the violation of the rows as built."""
         assert self.built is not None
         own = {id(row) for row in self.built.rows}
         return rows_violation(part, [row for row in part.rows if id(row) in own])
 
-    def _repaired(self, reading: ModelReading, part: ModelReading, before: list[tuple[Any, Any]]) -> float:
+    def _repaired(self, cache: ModelCache, part: ModelCache, before: list[tuple[Any, Any]]) -> float:
         """Apply each repair, with new and with present offsets; return the remaining violation.
 
         The cheapest of the points that satisfy the rows is kept.
         """
         assert self.repair is not None
         found = []
-        own = [] if self.offsets is None else [v for v in self.offsets(reading.model) if v.value is not None]
+        own = [] if self.offsets is None else [v for v in self.offsets(cache.model) if v.value is not None]
         for put, held in product((self.repair, *self.others), ([], own) if own else ([],)):
             put_back(before)
             with fixed([(v, v.value) for v in held]):
-                put(reading.model)
+                put(cache.model)
             _as_fixed(before)
             left = self.violation(part)
             found.append((left > FEASIBLE, _cost(part), left, [(v, v.value) for v, _ in before]))
@@ -170,7 +170,7 @@ class Certificate:
         put_back(values)
         return left
 
-    def _better_trivial(self, model: ModelReading) -> None:
+    def _better_trivial(self, model: ModelCache) -> None:
         """Set the trivial point of a model as built if it costs less than the present one."""
         cost, before = _cost(model), [(v, v.value) for v in model.data(pyo.Var)]
         self.trivial(model.model)
@@ -185,13 +185,13 @@ class Certificate:
         The reported bound is used if no row has multipliers, or if the user has changed the model.
         """
         assert self.built is not None
-        reading = read(model)
-        if self.bound is None or not self.built.restricted(reading):
+        cache = cached(model)
+        if self.bound is None or not self.built.restricted(cache):
             return reported
         rows = self.row_data()
         known = bool(rows) and all(row in duals for row in rows)
-        proven = self.bound(reading.model, np.array([duals[row] for row in rows]) if known else None)
-        if reported is None or (rows and self.built.untouched(reading)):
+        proven = self.bound(cache.model, np.array([duals[row] for row in rows]) if known else None)
+        if reported is None or (rows and self.built.untouched(cache)):
             return proven
         return max(reported, proven) if minimize else min(reported, proven)
 
@@ -202,7 +202,7 @@ def _as_fixed(before: list[tuple[Any, Any]]) -> None:
             v.set_value(value, skip_validation=True)
 
 
-def _cost(model: ModelReading) -> float:
+def _cost(model: ModelCache) -> float:
     objective = model.data(pyo.Objective)[0]
     return float(pyo.value(objective)) * (1.0 if objective.sense == pyo.minimize else -1.0)
 

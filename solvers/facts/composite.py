@@ -22,7 +22,7 @@ from solvers.facts.base import Facts
 from solvers.facts.snapshot import AsBuilt
 from solvers.model.expressions import variables
 from solvers.model.function import is_linear
-from solvers.reading import ModelReading, read
+from solvers.model_cache import ModelCache, cached
 
 
 @dataclass(frozen=True)
@@ -77,15 +77,15 @@ class CompositeRisk(Facts):
     def edits(self, model: Any) -> list[str]:
         """Return the edits that the driver does not support: all except rows on the shares."""
         assert self.built is not None
-        reading = read(model)
+        cache = cached(model)
         if self.shares is None:
-            found = [*self.built.additions(reading), *self.built.loosened(reading)]
-            return [*found, *self.built.variable_edits(self._active(reading))]
-        mine, whole = set(map(id, self.own)), self._rows(reading)
+            found = [*self.built.additions(cache), *self.built.loosened(cache)]
+            return [*found, *self.built.variable_edits(self._active(cache))]
+        mine, whole = set(map(id, self.own)), self._rows(cache)
         seen = {f'row "{row.name}" was added' for row in whole}
-        found = [edit for edit in self.built.additions(reading) if edit not in seen]
-        found += self.built.loosened(reading)
-        held = (v for v in self._active(reading) if id(v.parent_component()) in mine)
+        found = [edit for edit in self.built.additions(cache) if edit not in seen]
+        found += self.built.loosened(cache)
+        held = (v for v in self._active(cache) if id(v.parent_component()) in mine)
         found += self.built.variable_edits(held)
         for v in self.shares.values():
             if not v.fixed and not v.is_continuous():
@@ -96,8 +96,8 @@ class CompositeRisk(Facts):
         """Return the restrictions of the shares in addition to the budget; None if there are none."""
         if self.shares is None or self.column is None:
             return None
-        reading = read(model)
-        rows = self._rows(reading)
+        cache = cached(model)
+        rows = self._rows(cache)
         held = {id(v): v for row in rows for v in variables(row.body)}
         boxed = [v for v in self.shares.values() if v.fixed or v.bounds not in ((None, None), (0, 1))]
         ours = {id(v): v for v in [*boxed, *(v for v in held.values() if v.parent_component() is self.shares)]}
@@ -106,7 +106,7 @@ class CompositeRisk(Facts):
         others = [v for key, v in held.items() if key not in ours]
         return Restriction(rows, [(self.column(v.index()), v) for v in ours.values()], others)
 
-    def _rows(self, reading: ModelReading) -> list[Any]:
+    def _rows(self, cache: ModelCache) -> list[Any]:
         """Return the added rows that are linear in shares and new continuous variables."""
         assert self.built is not None
         mine = set(map(id, self.own))
@@ -114,11 +114,11 @@ class CompositeRisk(Facts):
         def fits(v: Any) -> bool:
             return id(v.parent_component()) not in mine and (v.fixed or v.is_continuous())
 
-        added = self.built.added(reading.rows)
+        added = self.built.added(cache.rows)
         return [row for row in added if all(map(fits, variables(row.body))) and is_linear(row.body)]
 
-    def _active(self, reading: ModelReading) -> list[Any]:
-        return list(reading.model.component_data_objects(pyo.Var, active=True))
+    def _active(self, cache: ModelCache) -> list[Any]:
+        return list(cache.model.component_data_objects(pyo.Var, active=True))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from scipy import sparse
 from solvers.facts.base import Facts
 from solvers.facts.snapshot import AsBuilt, data_of
 from solvers.model.expressions import variables
-from solvers.reading import read
+from solvers.model_cache import cached
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Separable(Facts):
             return []
         relaxed = [v for v in data_of(self.discrete) if not v.is_integer() and not v.fixed]
         found = [f'"{v.name}" is no longer integer' for v in relaxed[:1]]
-        return [*built.lost(read(model)), *built.variable_edits(built.variables), *found]
+        return [*built.lost(cached(model)), *built.variable_edits(built.variables), *found]
 
 
 def _first(expression: Any, inside: set[int]) -> str:

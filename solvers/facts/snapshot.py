@@ -10,7 +10,7 @@ import pyomo.environ as pyo
 
 from solvers.model.classes import single_objective
 from solvers.model.rewriting import UNSEEN
-from solvers.reading import ModelReading, read
+from solvers.model_cache import ModelCache, cached
 from solvers.values import same, state
 
 DOMAIN = 2  # its place in a variable's state
@@ -49,7 +49,7 @@ class AsBuilt:
         names: bool = False,
     ) -> AsBuilt:
         """Take the snapshot of all active components, or of the given ones of each kind."""
-        model = read(model)
+        model = cached(model)
         objective = single_objective(model)
         rows = model.data(pyo.Constraint) if rows is None else list(rows)
         variables = model.data(pyo.Var) if variables is None else list(variables)
@@ -72,7 +72,7 @@ class AsBuilt:
 
     def untouched(self, model: Any) -> bool:
         """Return True if nothing in the model was added or changed except values of parameters."""
-        model, kinds = read(model), ([pyo.Constraint], [pyo.Var], [pyo.Expression], UNSEEN)
+        model, kinds = cached(model), ([pyo.Constraint], [pyo.Var], [pyo.Expression], UNSEEN)
         counts = [len(model.data(*kind)) for kind in kinds]
         as_built = [len(parts) for parts in (self.rows, self.variables, self.named, self.others)]
         return not self.changed_variables() and counts == as_built and self.restricted(model)
@@ -83,7 +83,7 @@ class AsBuilt:
 
     def loosened(self, model: Any) -> Iterator[str]:
         """Yield the edits that may make other points feasible or change their objective."""
-        model = read(model)
+        model = cached(model)
         objectives = model.data(pyo.Objective)
         if len(objectives) != 1 or objectives[0] is not self.objective:
             yield f'the objective "{self.objective.name}" is not the only one'
@@ -99,9 +99,9 @@ class AsBuilt:
 
     def has_rows(self, model: Any) -> bool:
         """Return True if all rows and other components as built are in the model, unchanged."""
-        return next(self.lost(read(model)), None) is None
+        return next(self.lost(cached(model)), None) is None
 
-    def lost(self, model: ModelReading) -> Iterator[str]:
+    def lost(self, model: ModelCache) -> Iterator[str]:
         """Yield the rows and other components that are no longer active in the model, and the changed rows, as text."""
         now = {id(part) for part in (*model.data(pyo.Constraint), *model.data(*UNSEEN))}
         names = self.names or [""] * len(self.rows)
@@ -137,7 +137,7 @@ class AsBuilt:
     def changed_sets(self, model: Any) -> list[Any]:
         """Return the ordered sets that were removed from the model or changed."""
         sets = [(c, before) for c, before in zip(self.others, self.members, strict=True) if before is not None]
-        now = {id(s) for s in read(model).data(pyo.SOSConstraint)} if sets else set()
+        now = {id(s) for s in cached(model).data(pyo.SOSConstraint)} if sets else set()
         return [s for s, before in sets if id(s) not in now or not _same_set(_members(s), before)]
 
     def added(self, rows: Iterable[Any]) -> list[Any]:
@@ -147,7 +147,7 @@ class AsBuilt:
 
     def additions(self, model: Any) -> Iterator[str]:
         """Yield the added rows and the edits of the objective as text."""
-        model = read(model)
+        model = cached(model)
         yield from (f'row "{row.name}" was added' for row in self.added(model.rows))
         objectives = model.objectives
         if not any(o is self.objective for o in objectives):

@@ -26,7 +26,7 @@ from solvers.facts.snapshot import AsBuilt, data_of
 from solvers.model.expressions import holds, terms
 from solvers.model.function import Curve
 from solvers.model.linear import LinearRows
-from solvers.reading import read
+from solvers.model_cache import cached
 
 TINY = 1e-8  # HiGHS drops coefficients below 1e-9
 FAINT = 1e-3  # share of the coefficients: a tree with tolerance 1e-6 may miss a cut with a smaller value at its point
@@ -316,8 +316,8 @@ def stages_of(model: Any) -> tuple[list[Any], list[list[Any]]] | None:
     ModelError
         If a stage is not a whole number of at least 0, or is assigned to a component other than variables and blocks.
     """
-    reading = read(model)
-    suffixes = [c for c in reading.components if c.ctype is pyo.Suffix and c.local_name == "stage"]
+    cache = cached(model)
+    suffixes = [c for c in cache.components if c.ctype is pyo.Suffix and c.local_name == "stage"]
     if not suffixes:
         return None
     given: dict[int, int] = {}
@@ -329,7 +329,7 @@ def stages_of(model: Any) -> tuple[list[Any], list[list[Any]]] | None:
     rest = {id(suffix.parent_block()): int(suffix[None]) for suffix in suffixes if None in suffix}
     around: dict[int, int | None] = {}  # component -> the nearest stage
     by_stage: dict[int, list[Any]] = {}
-    for v in reading.variables:
+    for v in cache.variables:
         component = v.parent_component()
         if id(component) not in around:
             chain = list(_containers(component))

@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 from pyomo.repn import generate_standard_repn
 
 from solvers.errors import ModelError
-from solvers.reading import ModelReading
+from solvers.model_cache import ModelCache
 from solvers.result import FEASIBLE, ROUNDING, SolutionStatus
 from solvers.values import bounds_of, kept, value_or_none
 
@@ -20,21 +20,21 @@ SMALL, LARGE = 1e-4, 1e7  # range of coefficients for which a reported infeasibi
 CURVED = 1e-4  # violation of a nonlinear row, relative to its terms, within the tolerance of a cone
 
 
-def doubtful(reading: ModelReading) -> bool:
+def doubtful(cache: ModelCache) -> bool:
     """Return True if a row is nonlinear, or has a coefficient near a solver's tolerance or its inverse.
 
     A model with ordered sets is not checked, because the elastic program does not contain them.
     """
-    if reading.stated(pyo.SOSConstraint):
+    if cache.stated(pyo.SOSConstraint):
         return False
-    for row in reading.rows:
+    for row in cache.rows:
         repn = generate_standard_repn(row.body)
         if not repn.is_linear() or any(not SMALL <= abs(c) <= LARGE for c in repn.linear_coefs if c):
             return True
     return False
 
 
-def surely_infeasible(reading: ModelReading, solved: Callable[[Any], SolutionStatus], *, interior: bool) -> bool:
+def surely_infeasible(cache: ModelCache, solved: Callable[[Any], SolutionStatus], *, interior: bool) -> bool:
     """Return True if the elastic program confirms a reported infeasibility, or does not contradict that of a search.
 
     Certificates of infeasibility hold to tolerances only, which are absolute or relative to the size of the iterates.
@@ -45,20 +45,20 @@ def surely_infeasible(reading: ModelReading, solved: Callable[[Any], SolutionSta
     - ``interior``: the report is that of an interior-point method. It is confirmed only if the least sum of slacks
       exceeds the rounding error. The report of a search holds unless a point of the elastic program satisfies the rows.
     """
-    may_clash = any(low > high for low, high in map(bounds_of, reading.variables))  # although all rows have slacks
-    with kept(reading.variables):
+    may_clash = any(low > high for low, high in map(bounds_of, cache.variables))  # although all rows have slacks
+    with kept(cache.variables):
         try:
-            elastic = _elastic(reading)
+            elastic = _elastic(cache)
             status = solved(elastic)
         except ModelError:
-            may_clash, elastic = True, _elastic(reading, curved=False)
+            may_clash, elastic = True, _elastic(cache, curved=False)
             status = solved(elastic)
         if status not in (SolutionStatus.OPTIMAL, SolutionStatus.FEASIBLE):
             return (status is SolutionStatus.INFEASIBLE and may_clash) or not interior
         if not interior:
-            _remove_small_squares([row for row in reading.rows if _is_violated(row)])
-            return any(map(_is_violated, reading.rows))
-        size = max((abs(v.value or 0.0) for v in reading.variables), default=0.0)
+            _remove_small_squares([row for row in cache.rows if _is_violated(row)])
+            return any(map(_is_violated, cache.rows))
+        size = max((abs(v.value or 0.0) for v in cache.variables), default=0.0)
         slacks = float(pyo.value(elastic.slacks))
         return status is SolutionStatus.OPTIMAL and slacks > FEASIBLE * max(1.0, size)
 
@@ -93,10 +93,10 @@ def _remove_small_squares(rows: list[Any]) -> None:
                 v.set_value(0.0, skip_validation=True)
 
 
-def _elastic(reading: ModelReading, *, curved: bool = True) -> pyo.ConcreteModel:
+def _elastic(cache: ModelCache, *, curved: bool = True) -> pyo.ConcreteModel:
     """Return the elastic program; with ``curved`` nonlinear rows have slacks too."""
-    model, rows = pyo.ConcreteModel(name="elastic"), reading.rows
-    model.variables = pyo.Reference(dict(enumerate(reading.variables)), ctype=pyo.Var)
+    model, rows = pyo.ConcreteModel(name="elastic"), cache.rows
+    model.variables = pyo.Reference(dict(enumerate(cache.variables)), ctype=pyo.Var)
     model.up, model.down = (pyo.Var(range(len(rows)), domain=pyo.NonNegativeReals) for _ in range(2))
     for k, row in enumerate(rows):
         if not curved and not generate_standard_repn(row.body).is_linear():

@@ -35,7 +35,7 @@ from solvers.errors import Error, LicenceError, OptionError, SolverFailure, Unsu
 from solvers.interfaces.infeasibility import doubtful, surely_infeasible
 from solvers.interfaces.registry import SOLVERS, SolverSpec, check_options, names, refused_option
 from solvers.interfaces.registry import Capability as C
-from solvers.reading import ModelReading, read
+from solvers.model_cache import ModelCache, cached
 from solvers.result import SolutionStatus, StopReason
 from solvers.shared_state import Turn
 from solvers.values import put_back, put_on_bounds
@@ -149,21 +149,21 @@ class Runner:
         Raises OptionError if the solver rejects an option, SolverFailure with the message of the solver if it fails,
         and LicenceError if gurobi has no licence for this model.
         """
-        reading = read(model)
+        cache = cached(model)
         limits = [t for t in (time_limit, self.options.time_limit) if t is not None]
         end = time.perf_counter() + min(limits) if limits else None
-        answer = self._attempt(reading, end, integer, duals, self.spec.required_options)
+        answer = self._attempt(cache, end, integer, duals, self.spec.required_options)
         if answer.undecided and self.spec.certificate_options:
-            answer = self._attempt(reading, end, integer, duals, self._certifying)
+            answer = self._attempt(cache, end, integer, duals, self._certifying)
         no_point = not answer.has_point and answer.stop_reason in (StopReason.CONVERGED, StopReason.SOLVER_ERROR)
         if self.spec.untrusted and (integer or not self.spec.in_table) and no_point:  # although no limit was reached
             message = f"reports {answer.message} without a proof: {self.spec.untrusted}"
             answer = replace(answer, status=SolutionStatus.NO_SOLUTION, message=message, undecided=True)
         if answer.status is SolutionStatus.UNBOUNDED and self.spec.interior:
-            again = self._attempt(reading, end, integer, duals, self._certifying)
+            again = self._attempt(cache, end, integer, duals, self._certifying)
             answer = again if again.status is SolutionStatus.OPTIMAL else answer
-        if answer.status is SolutionStatus.INFEASIBLE and (self.spec.interior or doubtful(reading)):
-            answer = self._checked(reading, end, answer, integer, duals)
+        if answer.status is SolutionStatus.INFEASIBLE and (self.spec.interior or doubtful(cache)):
+            answer = self._checked(cache, end, answer, integer, duals)
         return self.without_proof(answer) if integer and self.spec.untrusted else answer
 
     @property
@@ -172,18 +172,18 @@ class Runner:
         return {**self.spec.required_options, **self.spec.certificate_options}
 
     def _checked(
-        self, reading: ModelReading, end: float | None, answer: Answer, integer: bool, duals: Sequence[Any]
+        self, cache: ModelCache, end: float | None, answer: Answer, integer: bool, duals: Sequence[Any]
     ) -> Answer:
         """Check a reported infeasibility by the elastic program, and solve again if that contradicts it."""
         interior = self.spec.interior
         by = end if interior else min(time.perf_counter() + SECONDS, math.inf if end is None else end)
 
         def solved(model: Any) -> SolutionStatus:
-            return self._attempt(read(model), by, integer, (), self.spec.required_options).status
+            return self._attempt(cached(model), by, integer, (), self.spec.required_options).status
 
-        if surely_infeasible(reading, solved, interior=interior):
+        if surely_infeasible(cache, solved, interior=interior):
             return answer
-        again = self._attempt(reading, end, integer, duals, self._certifying)
+        again = self._attempt(cache, end, integer, duals, self._certifying)
         if again.has_point:
             return again
         message = "reports the model as infeasible, but a solve with slacks in the rows found a feasible point"
@@ -202,20 +202,20 @@ class Runner:
         return replace(answer, status=status[answer.status], bound=None, message=message)
 
     def _attempt(
-        self, reading: ModelReading, end: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
+        self, cache: ModelCache, end: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
     ) -> Answer:
         limit = None if end is None else end - time.perf_counter()
         if limit is not None and limit <= 0:
             return Answer(StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION, False, None, "no time left")
         run = self._run_modern if isinstance(self.solver, SolverBase) else self._run_classic
         run = self._run_appsi if isinstance(self.solver, Appsi) else run
-        held = [(v, v.value) for v in reading.variables if v.fixed]
+        held = [(v, v.value) for v in cache.variables if v.fixed]
         try:
             with _turn.lock if self.spec.serialised else nullcontext():
-                self._hand_over(reading.model)
+                self._hand_over(cache.model)
                 limit = None if end is None else max(0.0, end - time.perf_counter())
-                with self.spec.context(self.solver, reading.model, self.options, limit, integer) as attempt:
-                    native = run(reading, attempt.limit, integer, rows, extra)
+                with self.spec.context(self.solver, cache.model, self.options, limit, integer) as attempt:
+                    native = run(cache, attempt.limit, integer, rows, extra)
         except KeyboardInterrupt:
             return Answer(StopReason.INTERRUPTED, SolutionStatus.NO_SOLUTION, False, None, "interrupted")
         except subprocess.TimeoutExpired:  # a program that overran its limit was killed
@@ -226,14 +226,14 @@ class Runner:
             _held.pop(self.solver, None)
             raise self._explained(error) from error
         self._ran = True
-        infinite = native.has_point and any(not math.isfinite(v.value or 0.0) for v in reading.variables)
+        infinite = native.has_point and any(not math.isfinite(v.value or 0.0) for v in cache.variables)
         if infinite:  # from Gurobi on an unbounded model
             native.has_point = False
         if native.has_point:
             put_back(held)  # scip and gurobi return a fixed value of 1e-10 as 0
-            put_on_bounds(reading.variables)
+            put_on_bounds(cache.variables)
         late = end is not None and time.perf_counter() >= end
-        answer = self._answer(native, late=late, pressed=attempt.pressed.is_set(), integer=integer, reading=reading)
+        answer = self._answer(native, late=late, pressed=attempt.pressed.is_set(), integer=integer, cache=cache)
         if infinite:
             return replace(answer, bound=None, message="returns a point with infinite values", undecided=True)
         return answer
@@ -270,7 +270,7 @@ class Runner:
         return self._own_options(extra, threads=o.threads, seed=o.seed, gap=o.gap if integer else None)
 
     def _run_modern(
-        self, reading: ModelReading, limit: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
+        self, cache: ModelCache, limit: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
     ) -> _Native:
         o = self.options
         arguments: dict[str, Any] = {"time_limit": limit, "tee": o.tee}
@@ -284,7 +284,7 @@ class Runner:
         wrapped = isinstance(self.solver, LegacySolverWrapper)
         solve = super(LegacySolverWrapper, self.solver).solve if wrapped else self.solver.solve  # type: ignore[misc]
         native = solve(
-            reading.model,
+            cache.model,
             load_solutions=False,
             raise_exception_on_nonoptimal_result=False,
             solver_options=self._own_options(extra, seed=o.seed),
@@ -309,9 +309,9 @@ class Runner:
         return _Native(condition, has_point, native.objective_bound, multipliers, log)
 
     def _run_classic(
-        self, reading: ModelReading, limit: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
+        self, cache: ModelCache, limit: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
     ) -> _Native:
-        model, options = reading.model, self._old_options(extra, integer=integer)
+        model, options = cache.model, self._old_options(extra, integer=integer)
         arguments: dict[str, Any] = {"tee": self.options.tee}
         if limit is not None and "time_limit" in self.spec.common_options:
             options[self.spec.common_options["time_limit"]] = self.spec.seconds(limit)
@@ -322,7 +322,7 @@ class Runner:
             model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
         try:
             native = self.solver.solve(model, load_solutions=False, options=options, **arguments)
-            condition, minimize = native.solver.termination_condition, reading.objectives[0].sense == pyo.minimize
+            condition, minimize = native.solver.termination_condition, cache.objectives[0].sense == pyo.minimize
             if self.spec.local and condition is Legacy.infeasible:
                 condition = Termination.locallyInfeasible
             claimed = MEANING.get(condition, _UNCLEAR)[1]
@@ -338,7 +338,7 @@ class Runner:
         return _Native(condition, has_point, bound, multipliers)
 
     def _run_appsi(
-        self, reading: ModelReading, limit: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
+        self, cache: ModelCache, limit: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
     ) -> _Native:
         """Run an interface of APPSI without the wrapper for the first generation.
 
@@ -352,7 +352,7 @@ class Runner:
             solver.config.stream_solver, solver.config.load_solution = self.options.tee, False
             solver.config.time_limit = None if limit is None else self.spec.seconds(limit)
             LegacyAppsi.options.fset(solver, {**own, **self._old_options(extra, integer=integer)})
-            native = solve(reading.model)
+            native = solve(cache.model)
         finally:
             solver.config = config
             LegacyAppsi.options.fset(solver, own)
@@ -381,7 +381,7 @@ class Runner:
             solver.set_instance(model)
         _held[solver] = ref(self), model
 
-    def _answer(self, native: _Native, *, late: bool, pressed: bool, integer: bool, reading: ModelReading) -> Answer:
+    def _answer(self, native: _Native, *, late: bool, pressed: bool, integer: bool, cache: ModelCache) -> Answer:
         """Return the answer for the status that the interface reports, with its bound if that is valid."""
         spec = self.spec
         stop, status = MEANING.get(native.condition, _UNCLEAR)
@@ -393,7 +393,7 @@ class Runner:
         if spec.proves_optimum:
             bound = None
             if status is SolutionStatus.OPTIMAL and native.has_point:
-                bound = pyo.value(reading.objectives[0], exception=False)  # None if a variable has no value
+                bound = pyo.value(cache.objectives[0], exception=False)  # None if a variable has no value
         if bound is not None and not abs(bound) < _HUGE:
             bound = None
         if stop is StopReason.SOLVER_ERROR:  # the bound of a failed run cannot be verified
@@ -407,7 +407,7 @@ class Runner:
         has_point = native.has_point and status in _POINT
         message = _EXPLAINED.get(native.condition, str(getattr(native.condition, "name", native.condition)))
         undecided = native.condition in _UNDECIDED
-        flipped = self.spec.flip_duals and reading.objectives[0].sense == pyo.minimize
+        flipped = self.spec.flip_duals and cache.objectives[0].sense == pyo.minimize
         duals = {row: -x for row, x in native.duals.items()} if flipped else native.duals
         return Answer(stop, status, has_point, bound, message, duals, undecided)
 

@@ -16,7 +16,7 @@ from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
 from solvers.model.expressions import variables
 from solvers.model.linear import KnownRows, bodies_of, known_of
-from solvers.reading import read
+from solvers.model_cache import cached
 from solvers.values import value_or_none
 from solvers.walker import is_conic
 
@@ -29,7 +29,7 @@ def needs(model: Any) -> list[C]:
     Convexity is not tested here, except that a quadratic row with two sides is not convex. A convex solver rejects any
     other nonconvex row by name.
     """
-    model = read(model)
+    model = cached(model)
     integer = has_integers(model)
     degree = max([0, *(_degree(o.expr) for o in model.objectives)])
     row_degree = max([0, *(_row_degree(row) for row in model.rows)])
@@ -46,7 +46,7 @@ def needs(model: Any) -> list[C]:
 
 def has_integers(model: Any) -> bool:
     """Return True if an active row or the objective contains a free integer variable."""
-    model = read(model)
+    model = cached(model)
     integer = {id(v) for v in model.variables if not v.is_continuous() and not v.fixed}
     return bool(integer) and any(id(v) in integer for v in used_variables(model))
 
@@ -56,7 +56,7 @@ def refuse_integers(model: Any, who: str, capability: C) -> None:
 
     ``who``: name of the solver. ``capability``: of solvers of the whole model, which the message lists.
     """
-    model = read(model)
+    model = cached(model)
     if has_integers(model):
         first = next(v for v in used_variables(model) if not v.is_continuous() and not v.fixed)
         raise ModelError(
@@ -67,7 +67,7 @@ def refuse_integers(model: Any, who: str, capability: C) -> None:
 
 def used_variables(model: Any) -> Iterator[Any]:
     """Yield the variables of the objective and of active rows and sets, including fixed ones and repetitions."""
-    model = read(model)
+    model = cached(model)
     for objective in model.objectives:
         yield from variables(objective.expr)
     # Known row -> the rows of its matrix, the matrix, and their positions in it.
@@ -115,7 +115,7 @@ def violation(model: Any) -> float:
     constants, whose bounds and domain solvers do not check. Variables in no active row and not in the objective are
     ignored.
     """
-    model = read(model)
+    model = cached(model)
     known = bodies_of(model.model)
     worst = max((_row_violation(row, known) for row in model.rows), default=0.0)
     for disjunction in model.data(Disjunction):
@@ -140,7 +140,7 @@ def violation(model: Any) -> float:
 
 def rows_violation(model: Any, rows: Iterable[Any]) -> float:
     """Return the largest violation of some rows of a model, as in ``violation``."""
-    known = bodies_of(read(model).model)
+    known = bodies_of(cached(model).model)
     return max((_row_violation(row, known) for row in rows), default=0.0)
 
 
@@ -189,7 +189,7 @@ def _sos_violation(ordered: Any) -> float:
 
 def single_objective(model: Any) -> Any:
     """Return the one active objective. Raises ModelError if there is none, or more than one."""
-    objectives = read(model).objectives
+    objectives = cached(model).objectives
     if len(objectives) != 1:
         found = ", ".join(o.name for o in objectives)
         remedy = "Deactivate the others" if found else "Add model.cost = pyo.Objective(expr=...), or activate one"

@@ -19,7 +19,7 @@ from solvers.interfaces.spec import describe
 from solvers.model.classes import has_integers
 from solvers.model.expressions import variables
 from solvers.model.rewriting import Visible, unseen
-from solvers.reading import read
+from solvers.model_cache import cached
 from solvers.result import Result, SolutionStatus
 
 _CONVERGED = (SolutionStatus.OPTIMAL, SolutionStatus.STATIONARY)
@@ -50,11 +50,11 @@ class Multipliers:
     @classmethod
     def wanted(cls, model: Any, spec: SolverSpec, seen: Visible, needed: list[C]) -> Multipliers | None:
         """Return the requested multipliers, None without a suffix; ``needed``: class of the model of the solver."""
-        suffix = dual_suffix(read(model).model)
+        suffix = dual_suffix(cached(model).model)
         if suffix is None:
             return None
         why_not = why_no_duals(spec, seen, needed)
-        rows = [] if why_not else read(model).rows
+        rows = [] if why_not else cached(model).rows
         constant = [row for row in rows if is_constant(row)]
         left_out = set(map(id, constant))
         return cls(suffix, [row for row in rows if id(row) not in left_out], constant, why_not)
@@ -90,10 +90,10 @@ def why_no_duals(spec: SolverSpec, seen: Visible, needed: list[C]) -> str:
     """Return the reason why a solver returns no multipliers of the rows of the user, or ""."""
     if seen.pairs:
         return f"{' and '.join(seen.written)} was written as rows on a copy of the model, which has other multipliers"
-    if has_integers(seen.reading):
+    if has_integers(seen.cache):
         return "a model with integer variables has none"
-    if unseen(seen.reading):
-        return f"a model with {' and '.join(unseen(seen.reading))} has none"
+    if unseen(seen.cache):
+        return f"a model with {' and '.join(unseen(seen.cache))} has none"
     kind = C.LP_DUALS if C.LP in needed else C.QP_DUALS
     if kind in spec.capabilities:
         return ""

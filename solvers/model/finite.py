@@ -15,11 +15,11 @@ from pyomo.mpec import Complementarity
 from solvers.errors import ModelError
 from solvers.model.expressions import terms
 from solvers.model.linear import known_of
-from solvers.reading import ModelReading
+from solvers.model_cache import ModelCache
 from solvers.values import bounds_of
 
 
-def refuse_nonfinite(reading: ModelReading) -> None:
+def refuse_nonfinite(cache: ModelCache) -> None:
     """Reject coefficients, constants, sides, bounds and fixed values that are nan or infinite.
 
     An infinite side or bound is allowed if it restricts nothing, as in ``x <= inf``. Solvers read nan as 0, as infinity
@@ -30,11 +30,11 @@ def refuse_nonfinite(reading: ModelReading) -> None:
     ModelError
         If there is such a number, a division by 0, or a parameter without a value; the message names the component.
     """
-    for objective in reading.objectives:
+    for objective in cache.objectives:
         _refuse_terms(objective, objective.expr)
     # Rows that a builder has created from a finite matrix are not walked.
-    checked = {id(e) for k in known_of(reading.model) if np.isfinite(k.matrix.data).all() for e in k.expressions}
-    for row in reading.data(pyo.Constraint):
+    checked = {id(e) for k in known_of(cache.model) if np.isfinite(k.matrix.data).all() for e in k.expressions}
+    for row in cache.data(pyo.Constraint):
         try:
             _, body, _ = row.to_bounded_expression(evaluate_bounds=True)
         except (ValueError, ArithmeticError):  # from Pyomo: nan, or an infinite side that restricts the row
@@ -42,15 +42,15 @@ def refuse_nonfinite(reading: ModelReading) -> None:
             raise
         if id(row.expr) not in checked:
             _refuse_terms(row, body)
-    for condition in reading.data(Complementarity):
+    for condition in cache.data(Complementarity):
         for part in condition._args:
             if part is not None and (x := _nonfinite(part)) is not None and math.isnan(x):
                 raise ModelError(f"{_named(condition)} has the number {x}: use a finite number.")
-    for ordered in reading.data(pyo.SOSConstraint):
+    for ordered in cache.data(pyo.SOSConstraint):
         for v, weight in ordered.get_items():
             if not math.isfinite(_value(weight)):
                 raise ModelError(f'{_named(ordered)} has the weight {weight} of "{v.name}": use a finite number.')
-    for v in reading.variables:
+    for v in cache.variables:
         if v.fixed and v.value is not None and not math.isfinite(v.value):
             raise ModelError(f'Variable "{v.name}" is fixed at {v.value}: fix it at a finite number.')
         try:
@@ -96,10 +96,10 @@ def _nonfinite(expression: Any) -> float | None:
     return None
 
 
-def has_poles(reading: ModelReading) -> bool:
+def has_poles(cache: ModelCache) -> bool:
     """Return True if the objective or a row divides by a variable whose bounds allow 0."""
-    return any(map(_has_pole, (part.expr for part in reading.objectives))) or any(
-        _has_pole(row.body) for row in reading.rows if type(row.body) is not LinearExpression
+    return any(map(_has_pole, (part.expr for part in cache.objectives))) or any(
+        _has_pole(row.body) for row in cache.rows if type(row.body) is not LinearExpression
     )
 
 

@@ -29,7 +29,7 @@ from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import SolverSpec, either, names
 from solvers.interrupt import finishing
 from solvers.model.expressions import variables
-from solvers.reading import ModelReading, read
+from solvers.model_cache import ModelCache, cached
 from solvers.values import INSIDE
 
 # Components that some solvers ignore; only these can be written as rows.
@@ -43,17 +43,17 @@ _REMEDY = "Write it as rows with a transformation of Pyomo, or deactivate it"
 
 def unseen(model: Any) -> list[str]:
     """Return the kinds of active components that solvers ignore, but that can be written as rows."""
-    model = read(model)
+    model = cached(model)
     return [name for kind, name in UNSEEN.items() if model.data(kind)]
 
 
 def others(model: Any, sees: Callable[[Any], bool]) -> list[str]:
     """Return the names of components other than rows, objectives and variables for which ``sees`` is False."""
-    model = read(model)
+    model = cached(model)
     return [*unknown_components(model, sees), *_hidden(model, sees)]
 
 
-def unknown_components(model: ModelReading, sees: Callable[[Any], bool] = lambda component: False) -> list[str]:
+def unknown_components(model: ModelCache, sees: Callable[[Any], bool] = lambda component: False) -> list[str]:
     """Return the names of components that cannot be written as rows: arcs, derivatives, domains with gaps.
 
     These include disjuncts whose indicator is fixed at True if no active disjunction contains them, because solvers do
@@ -86,7 +86,7 @@ def refuse_unseen(model: Any, who: str, sees: Callable[[Any], bool], remedy: str
     - ``sees``: component -> True if the driver supports it.
     - ``remedy``: the alternative if the model does not state its rows.
     """
-    model = read(model)
+    model = cached(model)
     strange = unknown_components(model, sees)
     hidden = [] if strange else list(_hidden(model, sees))
     if not strange and not hidden:
@@ -101,7 +101,7 @@ def refuse_unseen(model: Any, who: str, sees: Callable[[Any], bool], remedy: str
     raise ModelError(f'"{who}" does not support {what} of the model: {remedy}.')
 
 
-def _hidden(model: ModelReading, sees: Callable[[Any], bool]) -> Iterator[str]:
+def _hidden(model: ModelCache, sees: Callable[[Any], bool]) -> Iterator[str]:
     for kind, name in UNSEEN.items():
         for c in model.components:
             if c.ctype is kind and any(d.active for d in c.values()) and not sees(c):
@@ -152,15 +152,15 @@ class Visible:
     logical: list[tuple[Any, Any]] = field(default_factory=list)
 
     @cached_property
-    def reading(self) -> ModelReading:
+    def cache(self) -> ModelCache:
         """The components of the model."""
-        return ModelReading(self.model)
+        return ModelCache(self.model)
 
     @classmethod
-    def of(cls, reading: ModelReading) -> Visible:
+    def of(cls, cache: ModelCache) -> Visible:
         """Return the model of the user itself."""
-        seen = cls(reading.model)
-        seen.reading = reading
+        seen = cls(cache.model)
+        seen.cache = cache
         return seen
 
     @classmethod
@@ -221,19 +221,19 @@ def visible(model: Any, spec: SolverSpec, sizes: Mapping[int, float] | None = No
     Raises ModelError if a component is of an unknown kind, or cannot be transformed, for example a disjunction of
     variables without bounds for its big-M.
     """
-    reading = read(model)
-    model = reading.model
-    strange = unknown_components(reading)
+    cache = cached(model)
+    model = cache.model
+    strange = unknown_components(cache)
     if strange:
         raise ModelError(f"No installed solver supports {', '.join(strange)}: transform or deactivate it.")
-    hidden = unseen(reading)
+    hidden = unseen(cache)
     if "SOSConstraint" in hidden:
         if C.SOS not in spec.capabilities:
             able = ", ".join(names(C.SOS)) or "none"
             raise ModelError(f"{spec.name} does not support SOS constraints. Installed solvers that do: {able}.")
         hidden.remove("SOSConstraint")
     if not hidden:
-        return Visible.of(reading)
+        return Visible.of(cache)
     answer = Visible.cloned(model, hidden)
     clone = answer.model
     if C.SOS in spec.capabilities:
@@ -295,17 +295,17 @@ class Written:
         self.copy.set_truth_values()
 
 
-def written_rows(reading: ModelReading, sees: Callable[[Any], bool]) -> Written | None:
+def written_rows(cache: ModelCache, sees: Callable[[Any], bool]) -> Written | None:
     """Return the rows for the logical components for which ``sees`` is False; None if there are none.
 
     Raises ModelError if one cannot be written, for example because a variable in a disjunction has no bound.
     """
-    logic = [c for c in reading.components if c.ctype in (pyo.LogicalConstraint, Disjunction)]
+    logic = [c for c in cache.components if c.ctype in (pyo.LogicalConstraint, Disjunction)]
     found = [c for c in logic if not sees(c) and any(d.active for d in c.values())]
     if not found:
         return None
-    _refuse_two_sides(reading)
-    seen = Visible.cloned(reading.model, [])
+    _refuse_two_sides(cache)
+    seen = Visible.cloned(cache.model, [])
     clone = seen.model
     for c in logic:
         if sees(c):
@@ -325,13 +325,13 @@ def written_rows(reading: ModelReading, sees: Callable[[Any], bool]) -> Written 
     return Written(list(holder.rows.values()), list(new.values()), found, seen, holder)
 
 
-def _refuse_two_sides(reading: ModelReading) -> None:
+def _refuse_two_sides(cache: ModelCache) -> None:
     """Raise ModelError for a row of a disjunct with two sides that is neither linear nor quadratic.
 
     One of its sides is not convex. The transformation would split it into two rows with one side each.
     """
-    outside = {id(row) for row in reading.stated(pyo.Constraint)}
-    for row in reading.data(pyo.Constraint):
+    outside = {id(row) for row in cache.stated(pyo.Constraint)}
+    for row in cache.data(pyo.Constraint):
         if id(row) not in outside and row.has_lb() and row.has_ub() and row.body.polynomial_degree() not in (0, 1, 2):
             raise ModelError(
                 f'Row "{row.name}" of a disjunct is nonlinear with two sides, which is not convex: solve the whole '

@@ -36,7 +36,7 @@ from solvers.interfaces.registry import SolverSpec, default_solver, find
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.model.classes import has_integers, needs, used_variables
 from solvers.model.rewriting import Visible, others, unseen
-from solvers.reading import ModelReading, read
+from solvers.model_cache import ModelCache, cached
 from solvers.result import FEASIBLE, SolutionStatus
 from solvers.values import fixed, may_be_zero, put_back, without_domains
 from solvers.whole_model.units import change_of
@@ -88,26 +88,24 @@ def always_on_cuts(parts: SplitModel | None) -> list[PolishResult]:
     return [PolishResult(cut=[(1.0, b)]) for b, v in free if not may_be_zero(v)]
 
 
-def polish(
-    reading: ModelReading, seen: Visible, parts: SplitModel | None, spec: SolverSpec, clock: Clock
-) -> PolishResult:
+def polish(cache: ModelCache, seen: Visible, parts: SplitModel | None, spec: SolverSpec, clock: Clock) -> PolishResult:
     """Solve the model again with the integer choice of its present values.
 
-    - ``reading``, ``seen``: the model of the user and that of the solver; both hold the values of the solver.
+    - ``cache``, ``seen``: the model of the user and that of the solver; both hold the values of the solver.
     - ``parts``: the decomposition of the model by its structure, if it has one.
     """
     if parts is None or not parts.structure.switches:
-        chosen = _free_integers(seen.reading)
+        chosen = _free_integers(seen.cache)
         whole = all(v.value == round(v.value) for v in chosen)
-        if whole and (spec.local or not chosen or worst_violation(seen.reading) <= FEASIBLE):
+        if whole and (spec.local or not chosen or worst_violation(seen.cache) <= FEASIBLE):
             return EXACT
         return _fractional(chosen) or _solve_rest(seen, chosen, [], spec, clock)
     chosen = [v for v in parts.structure.complicating if not v.fixed]
     if not all(v.is_integer() for v in chosen):  # a relaxation
         return EXACT
     polished = _fractional(chosen)
-    if polished is None and not (parts.mixed or others(reading, partial(is_declared, parts.structure))):
-        polished = _by_subproblem(reading, parts, clock)
+    if polished is None and not (parts.mixed or others(cache, partial(is_declared, parts.structure))):
+        polished = _by_subproblem(cache, parts, clock)
         if polished is EXACT:
             seen.send()
     if polished is None:
@@ -120,7 +118,7 @@ def _fractional(chosen: Sequence[Any]) -> PolishResult | None:
     return PolishResult(f"its integers are off by {off:.1e}") if off > WHOLE else None
 
 
-def _by_subproblem(reading: ModelReading, parts: SplitModel, clock: Clock) -> PolishResult | None:
+def _by_subproblem(cache: ModelCache, parts: SplitModel, clock: Clock) -> PolishResult | None:
     """Solve the subproblem only; return None if that is not sufficient."""
     structure = parts.structure
     point = np.array([round(v.value) for v in structure.complicating], dtype=float)
@@ -141,7 +139,7 @@ def _by_subproblem(reading: ModelReading, parts: SplitModel, clock: Clock) -> Po
         if not v.is_continuous() and not v.fixed:
             v.set_value(round(v.value), skip_validation=True)
     answer.load()
-    if worst_violation(reading) <= FEASIBLE:
+    if worst_violation(cache) <= FEASIBLE:
         return EXACT
     put_back(before)  # rounding has violated a row of the master
     return None
@@ -177,16 +175,16 @@ def _squared(row: Any) -> list[Any]:
 
 def _solve_rest(seen: Visible, chosen: list[Any], off: list[Any], spec: SolverSpec, clock: Clock) -> PolishResult:
     """Solve for all variables except those chosen and those off, with all rows of the model of the solver."""
-    before = [(v, v.value) for v in seen.reading.variables]
+    before = [(v, v.value) for v in seen.cache.variables]
     held = [(v, float(round(v.value))) for v in chosen] + [(v, 0.0) for v in off if not v.fixed]
     with fixed(held):
-        answer = _solve(seen.reading, spec, clock)
+        answer = _solve(seen.cache, spec, clock)
     if answer is not None and answer.has_point:
         put_back(held)
-        others = _free_integers(seen.reading)
+        others = _free_integers(seen.cache)
         if len(others) > len(chosen):  # these integers are inexact too
             return _solve_rest(seen, others, off, spec, clock)
-        if worst_violation(seen.reading) <= FEASIBLE:
+        if worst_violation(seen.cache) <= FEASIBLE:
             seen.bring_back()
             return EXACT
     put_back(before)
@@ -200,23 +198,23 @@ def _solve_rest(seen: Visible, chosen: list[Any], off: list[Any], spec: SolverSp
     )
 
 
-def _free_integers(reading: ModelReading) -> list[Any]:
-    return list({id(v): v for v in used_variables(reading) if not v.fixed and not v.is_continuous()}.values())
+def _free_integers(cache: ModelCache) -> list[Any]:
+    return list({id(v): v for v in used_variables(cache) if not v.fixed and not v.is_continuous()}.values())
 
 
-def _solve(reading: ModelReading, spec: SolverSpec, clock: Clock) -> Answer | None:
+def _solve(cache: ModelCache, spec: SolverSpec, clock: Clock) -> Answer | None:
     """Solve the rest by the most exact solver for its class, otherwise by the solver of the whole model.
 
     The units are those of the change of variables of the model; in others a column may be below tolerances.
     """
-    model = reading.model
-    needed, change = needs(reading), change_of(reading)
+    model = cache.model
+    needed, change = needs(cache), change_of(cache)
     view = None if change is None else Changed(model, change)
-    target = reading if view is None else read(view.model)
-    easy = [default_solver(needed)] if any(n & _EASY for n in needed) and not unseen(reading) else []
+    target = cache if view is None else cached(view.model)
+    easy = [default_solver(needed)] if any(n & _EASY for n in needed) and not unseen(cache) else []
     for candidate in [*easy, spec]:
-        integer = has_integers(reading)
-        hidden = [v for v in reading.variables if not v.is_continuous()]
+        integer = has_integers(cache)
+        hidden = [v for v in cache.variables if not v.is_continuous()]
         options = SolveOptions(own=dict(candidate.retry_options))
         try:
             with without_domains([] if integer else hidden):

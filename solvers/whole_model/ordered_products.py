@@ -23,14 +23,14 @@ from solvers.facts.base import facts_of
 from solvers.model.classes import single_objective
 from solvers.model.expressions import variables
 from solvers.model.rewriting import Visible
-from solvers.reading import read
+from solvers.model_cache import cached
 from solvers.values import bounds_of
 
 
 def products_as_sets(model: Any) -> Visible | None:
     """Return a linear model with ordered sets for a model with products as above in its objective; otherwise None."""
-    reading = read(model)
-    model, objective = reading.model, single_objective(reading)
+    cache = cached(model)
+    model, objective = cache.model, single_objective(cache)
     repn = generate_standard_repn(objective.expr, compute_values=True, quadratic=True)
     found = [_product(v, w, c) for (v, w), c in zip(repn.quadratic_vars, repn.quadratic_coefs, strict=True) if c]
     products = [p for p in found if p is not None]
@@ -38,9 +38,9 @@ def products_as_sets(model: Any) -> Visible | None:
         return None
     boxes = {id(r): r for r, _, _ in products}
     loose = {key for key, r in boxes.items() if r.is_continuous()}
-    if loose and any(id(v) in loose for row in reading.rows for v in variables(row.body)):
+    if loose and any(id(v) in loose for row in cache.rows for v in variables(row.body)):
         return None
-    if any(id(v) in loose for ordered in reading.stated(pyo.SOSConstraint) for v in ordered.get_variables()):
+    if any(id(v) in loose for ordered in cache.stated(pyo.SOSConstraint) for v in ordered.get_variables()):
         return None
     answer = Visible.cloned(model, [])
     clone = answer.model

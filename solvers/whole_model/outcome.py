@@ -11,12 +11,12 @@ from solvers.clock import Clock
 from solvers.errors import SolverFailure, UnsupportedModel
 from solvers.facts.base import facts_of, facts_violation, resolution_of
 from solvers.model.classes import single_objective
-from solvers.reading import ModelReading, read
+from solvers.model_cache import ModelCache, cached
 from solvers.result import DEFAULT_GAP, Result, SolutionStatus, StopReason, verdict
 
 
 def point_result(
-    reading: ModelReading,
+    cache: ModelCache,
     *,
     claim: SolutionStatus,
     stop: StopReason,
@@ -33,9 +33,9 @@ def point_result(
     - ``violation``: of rows and bounds by the values.
     - ``doubt``: why the point may be inexact; "" if it is exact.
     """
-    objective, facts = single_objective(reading), facts_of(reading.model)
+    objective, facts = single_objective(cache), facts_of(cache.model)
     minimize, value = objective.sense == pyo.minimize, float(pyo.value(objective))
-    resolution = resolution_of(reading)
+    resolution = resolution_of(cache)
     found = verdict(
         value,
         bound,
@@ -53,7 +53,7 @@ def point_result(
         objective=value,
         bound=found.bound,
         minimize=minimize,
-        selected=None if facts is None or facts.selected is None else facts.selected(reading.model),
+        selected=None if facts is None or facts.selected is None else facts.selected(cache.model),
         seconds=Clock.of_run(None).elapsed,
         solver=solver,
         options=options,
@@ -75,17 +75,17 @@ def trivial_result(model: Any, solver: Any, failure: SolverFailure, options: dic
     if facts is None or facts.certificate is None or isinstance(failure, UnsupportedModel):
         return None
     with interrupt.finishing():
-        reading = read(model)
-        violation = facts.certificate.repair_point(reading, has_point=False)
+        cache = cached(model)
+        violation = facts.certificate.repair_point(cache, has_point=False)
         if violation is None:
             return None
         name = solver if isinstance(solver, str) else failure.solver
-        minimize = single_objective(reading).sense == pyo.minimize
+        minimize = single_objective(cache).sense == pyo.minimize
         result = point_result(
-            reading,
+            cache,
             claim=SolutionStatus.FEASIBLE,
             stop=StopReason.SOLVER_ERROR,
-            bound=facts.certificate.bound_with(reading, {}, None, minimize=minimize),
+            bound=facts.certificate.bound_with(cache, {}, None, minimize=minimize),
             violation=max(violation, facts_violation(model)),
             solver=name,
             options=options,

@@ -18,7 +18,7 @@ from solvers.interfaces.runner import Answer, SolveOptions
 from solvers.interfaces.spec import SolverSpec
 from solvers.model.classes import has_integers
 from solvers.model.finite import has_poles
-from solvers.reading import ModelReading
+from solvers.model_cache import ModelCache
 from solvers.result import Result, SolutionStatus, relative_gap
 from solvers.shared_state import put_off
 from solvers.values import INSIDE, kept
@@ -30,7 +30,7 @@ LEAST_COST = 1e-7
 
 
 def without_unreliable_claims(
-    answer: Answer, spec: SolverSpec, model: ModelReading, options: SolveOptions, time_left: float | None, curved: bool
+    answer: Answer, spec: SolverSpec, model: ModelCache, options: SolveOptions, time_left: float | None, curved: bool
 ) -> Answer:
     """Return the answer without bounds and statuses that are known to be unreliable for such models.
 
@@ -59,7 +59,7 @@ def without_unreliable_claims(
     return replace(answer, bound=None)
 
 
-def _least_curvature(model: ModelReading) -> float:
+def _least_curvature(model: ModelCache) -> float:
     """Return the smallest ratio of two curvatures of the objective, 1 if there are none.
 
     The curvature along v is the coefficient of v^2 divided by the square of the largest coefficient of v in a row, so
@@ -77,7 +77,7 @@ def _least_curvature(model: ModelReading) -> float:
     return min(found) / max(found) if found else 1.0
 
 
-def _least_coefficient(model: ModelReading) -> float:
+def _least_coefficient(model: ModelCache) -> float:
     """Return the smallest ratio of two coefficients of the objective, 1 if there are none."""
     repn = generate_standard_repn(model.objectives[0].expr, compute_values=True, quadratic=True)
     found = [abs(c) for c in (*repn.linear_coefs, *repn.quadratic_coefs) if c]

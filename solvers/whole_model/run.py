@@ -25,7 +25,7 @@ from solvers.model.conflict import clashing_rows
 from solvers.model.duals import Multipliers, is_constant, why_no_duals
 from solvers.model.linear import hand_over
 from solvers.model.rewriting import Visible
-from solvers.reading import ModelReading, read
+from solvers.model_cache import ModelCache, cached
 from solvers.result import AT_START, DEFAULT_GAP, FEASIBLE, HOPELESS, TOLERANCE, Result, SolutionStatus, StopReason
 from solvers.values import kept, plain_domains, put_back
 from solvers.whole_model.fix_and_polish import CHOICES, PolishResult, always_on_cuts, excluding, polish
@@ -52,7 +52,7 @@ class WholeModelRun:
     - ``equivalent``: the bound of the equivalent model; empty before it is computed.
     """
 
-    reading: ModelReading
+    cache: ModelCache
     spec: SolverSpec
     options: dict[str, Any]
     clock: Clock
@@ -78,9 +78,9 @@ class WholeModelRun:
             if not answer.has_point:
                 return answer, ""
             with interrupt.finishing():
-                _round(self.visible.reading)
+                _round(self.visible.cache)
                 self.visible.bring_back()
-                polished = polish(self.reading, self.visible, self.split, self.spec, self.clock.extended())
+                polished = polish(self.cache, self.visible, self.split, self.spec, self.clock.extended())
             if polished.cut is None:
                 return replace(answer, bound=None) if polished.failed else answer, polished.doubt
             if not polished.cut:  # there is no other choice
@@ -111,7 +111,7 @@ class WholeModelRun:
 
     def in_time(self, spec: SolverSpec) -> bool:
         """Return True if the model can be passed to a solver in the time that is left."""
-        return self.clock.left is None or self.clock.left > hand_over(self.reading.model, spec.seconds_per_term)
+        return self.clock.left is None or self.clock.left > hand_over(self.cache.model, spec.seconds_per_term)
 
     def too_small(self, result: Result) -> bool:
         """Return True if the objective is below the absolute tolerances of the solver and there is no other proof."""
@@ -120,7 +120,7 @@ class WholeModelRun:
             return False
         if facts.equivalent is not None and result.status is SolutionStatus.OPTIMAL:
             return False
-        if self._proving_rows() and facts.certificate is not None and facts.certificate.untouched(self.reading):
+        if self._proving_rows() and facts.certificate is not None and facts.certificate.untouched(self.cache):
             return False  # the bound is that of the multipliers
         unit = 1.0 if facts.change is None else min(1.0, _most(facts.change))
         unit = unit if self.level is None else self.level
@@ -147,11 +147,11 @@ class WholeModelRun:
     def run(self, options: SolveOptions) -> Answer:
         """Solve the model of the solver once, in the units of the change of variables."""
         visible, rows = self.visible, self._rows_with_duals()
-        integer = any(s.cut for s in self.cuts) or has_integers(visible.reading)  # all cuts are on integers
+        integer = any(s.cut for s in self.cuts) or has_integers(visible.cache)  # all cuts are on integers
         change = self._change()
         view = None if change is None else Changed(visible.model, change)
         runner, continuous = Runner(self.spec, options), bool(rows) or C.MILP not in self.spec.capabilities
-        target, wanted = (visible.reading, rows) if view is None else (read(view.model), view.rows_of(rows))
+        target, wanted = (visible.cache, rows) if view is None else (cached(view.model), view.rows_of(rows))
         with plain_domains(target.variables, continuous=continuous), progress.doing(f"{self.spec.name} runs"):
             answer = runner.solve(target, time_limit=self.clock.left, integer=integer, duals=wanted)
         curved = not {C.LP, C.MILP, C.QP, C.MIQP} & set(self.needed)
@@ -170,7 +170,7 @@ class WholeModelRun:
         return replace(answer, bound=bound, duals=view.duals_of(rows or self._proving_rows(), answer.duals))
 
     def _change(self) -> Change | None:
-        change = change_of(self.visible.reading)  # the facts of a clone refer to its own variables
+        change = change_of(self.visible.cache)  # the facts of a clone refer to its own variables
         if self.level is None:
             return change
         if change is not None and self.level > _most(change):  # its factors are for a smaller objective
@@ -195,7 +195,7 @@ class WholeModelRun:
     def _restricted(self) -> bool:
         """Whether edits have only added restrictions, so that the bound of the certificate is valid."""
         built = None if self.certificate is None else self.certificate.built
-        return built is not None and built.restricted(self.reading)
+        return built is not None and built.restricted(self.cache)
 
     def _proving_rows(self) -> list[Any]:
         """Return the rows whose multipliers prove the bound; none if an edit has invalidated the proof."""
@@ -214,7 +214,7 @@ class WholeModelRun:
                 return spec
         return None
 
-    def _duals_by_other(self, target: ModelReading, view: Changed | None) -> dict[Any, float]:
+    def _duals_by_other(self, target: ModelCache, view: Changed | None) -> dict[Any, float]:
         """Return the multipliers of the rows by another solver; the values of the model do not change."""
         assert self._dual_solver is not None
         if not self.in_time(self._dual_solver):
@@ -239,7 +239,7 @@ class WholeModelRun:
         if not self.equivalent:
             gap, limit = self.options.get("gap", DEFAULT_GAP), self.options.get("time_limit")
             in_time = not self.clock.over and not interrupt.pressed()
-            found = bound_by_equivalent(self.reading.model, facts, gap=0.5 * gap, time_limit=limit, in_time=in_time)
+            found = bound_by_equivalent(self.cache.model, facts, gap=0.5 * gap, time_limit=limit, in_time=in_time)
             self.equivalent.append(found)
         return self.equivalent[0]
 
@@ -254,11 +254,11 @@ class WholeModelRun:
             trivial = error is not None
         at_start = error is not None and self._start_is_better(before)
         if at_start:
-            error, trivial = worst_violation(self.reading), False
+            error, trivial = worst_violation(self.cache), False
             claim = SolutionStatus.FEASIBLE if answer.status is SolutionStatus.STATIONARY else answer.status
             answer = replace(answer, status=claim)
         if error is not None:
-            error = max(error, facts_violation(self.reading.model))
+            error = max(error, facts_violation(self.cache.model))
         answer = self._with_bound(replace(answer, has_point=error is not None), proof)
         result = self._result_without_point(answer) if error is None else self._result_at_point(answer, doubt, error)
         self._report_unused_facts(result)
@@ -278,9 +278,9 @@ class WholeModelRun:
         if not answer.has_point:
             return None, answer
         if self.certificate is not None:
-            error = self.certificate.repair_point(self.reading, has_point=True)
+            error = self.certificate.repair_point(self.cache, has_point=True)
         else:
-            error = max(worst_violation(self.reading), violation(self.visible.reading) if self.visible.pairs else 0.0)
+            error = max(worst_violation(self.cache), violation(self.visible.cache) if self.visible.pairs else 0.0)
         if error is None or error <= HOPELESS:
             return error, answer
         message = f"its point violates the rows by {error:.1e} and is not kept"
@@ -290,17 +290,17 @@ class WholeModelRun:
         """Set the trivial point of the builder and return its violation; None if there is none."""
         if self.certificate is None:
             return None
-        if answer.status is SolutionStatus.UNBOUNDED and self.certificate.at_hand(self.reading) is None:
+        if answer.status is SolutionStatus.UNBOUNDED and self.certificate.at_hand(self.cache) is None:
             return None  # an edited model may be unbounded
-        return self.certificate.repair_point(self.reading, has_point=False)
+        return self.certificate.repair_point(self.cache, has_point=False)
 
     def _start_is_better(self, before: list[tuple[Any, float | None]]) -> bool:
         """Restore the values before the solve, and return True, if they are a better point than the present values."""
-        objective, after = single_objective(self.reading), [(v, v.value) for v, _ in before]
+        objective, after = single_objective(self.cache), [(v, v.value) for v, _ in before]
         sign = 1.0 if objective.sense == pyo.minimize else -1.0
         least = sign * float(pyo.value(objective))
         put_back(before)
-        value = feasible_value(self.reading)
+        value = feasible_value(self.cache)
         if value is not None and value < least - TOLERANCE * abs(least):
             return True
         put_back(after)
@@ -312,19 +312,19 @@ class WholeModelRun:
         if certificate is None:
             return answer
         if proof is None:
-            minimize = single_objective(self.reading).sense == pyo.minimize
-            bound = certificate.bound_with(self.reading, answer.duals, answer.bound, minimize=minimize)
+            minimize = single_objective(self.cache).sense == pyo.minimize
+            bound = certificate.bound_with(self.cache, answer.duals, answer.bound, minimize=minimize)
         else:
             bound = proof.bound
         if bound is None and answer.stop_reason is not StopReason.CONVERGED:
-            bound = certificate.at_hand(self.reading)
+            bound = certificate.at_hand(self.cache)
         refuted = answer.has_point and answer.status in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED)
         return replace(answer, bound=bound, status=SolutionStatus.FEASIBLE if refuted else answer.status)
 
     def _result_at_point(self, answer: Answer, doubt: str, error: float) -> Result:
         no_bound = answer.status in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED)
         result = point_result(
-            self.reading,
+            self.cache,
             claim=answer.status,
             stop=answer.stop_reason,
             bound=None if no_bound else answer.bound,
@@ -341,10 +341,10 @@ class WholeModelRun:
 
     def _result_without_point(self, answer: Answer) -> Result:
         if answer.status is SolutionStatus.UNBOUNDED or answer.undecided:
-            status, message = verified(self.visible.reading, self.clock.left)
+            status, message = verified(self.visible.cache, self.clock.left)
             if not answer.undecided or status is not SolutionStatus.NO_SOLUTION:
                 answer = replace(answer, status=status, message=message)
-        minimize = single_objective(self.reading).sense == pyo.minimize
+        minimize = single_objective(self.cache).sense == pyo.minimize
         no_bound = answer.status in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED)
         if answer.status is SolutionStatus.INFEASIBLE and self.split is not None:
             message = clashing_rows(self.split.master_rows, self.split.master_variables)
@@ -364,7 +364,7 @@ class WholeModelRun:
     def _report_unused_facts(self, result: Result) -> None:
         """Add to the message which facts of the builder were not used because of edits."""
         unused, split = UnusedFacts(), self.split
-        unused.check(self.reading)
+        unused.check(self.cache)
         if split is not None and split.structure.oracle is not None and split.structure.built is not None:
             unused.add("the builder's oracle", [*split.edits, *split.mixed], quiet=True)
         result.message = unused.report(result.message, result.details)
@@ -374,7 +374,7 @@ def _most(change: Change) -> float:
     return float(pyo.value(change.most))
 
 
-def _round(model: ModelReading) -> None:
+def _round(model: ModelCache) -> None:
     """Round integers, which solvers return within 1e-5, unless that increases the violation of the rows."""
     integers = {id(v): v for v in used_variables(model) if not v.is_continuous() and not v.fixed}
     off = [(v, v.value) for v in integers.values() if 0 < abs(v.value - round(v.value)) < ALMOST_INTEGER]

@@ -31,8 +31,8 @@ from solvers.interfaces.spec import describe
 from solvers.model.classes import needs, single_objective, used_variables, violation
 from solvers.model.duals import Multipliers, dual_suffix
 from solvers.model.rewriting import Visible, unseen, visible
+from solvers.model_cache import ModelCache, cached
 from solvers.options import check_limits
-from solvers.reading import ModelReading, read
 from solvers.result import DEFAULT_GAP, FEASIBLE, Result, SolutionStatus, StopReason
 from solvers.values import bounds_of, put_back
 from solvers.whole_model.ordered_products import products_as_sets
@@ -47,45 +47,45 @@ def solve_by_class(model: Any, options: dict[str, Any]) -> Result:
     Clarabel tests the convexity of a quadratic model by its factors. Models that it rejects are solved by SCIP, which
     is slower and needs no convexity.
     """
-    reading = read(model)
-    hidden = unseen(reading)
+    cache = cached(model)
+    hidden = unseen(cache)
     if hidden:
-        return solve_whole(reading, default_solver([C.NLP if hidden == ["Complementarity"] else C.SOS]), options)
-    needed = needs(reading)
+        return solve_whole(cache, default_solver([C.NLP if hidden == ["Complementarity"] else C.SOS]), options)
+    needed = needs(cache)
     spec = default_solver(needed)
     try:
-        return solve_whole(reading, spec, options)
+        return solve_whole(cache, spec, options)
     except ModelError as refusal:
         if not any(n & CONVEX for n in needed):
             raise
-        result = solve_whole(reading, default_solver([C.NONCONVEX]), options)
+        result = solve_whole(cache, default_solver([C.NONCONVEX]), options)
         result.message = f"{result.message} Not by {spec.name}: {refusal}".strip()
         return result
 
 
 def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result:
     """Solve the model with one Pyomo solver; fill its import suffix ``dual``, if it has one."""
-    reading = read(model)
-    if (stale := dual_suffix(reading.model)) is not None:
+    cache = cached(model)
+    if (stale := dual_suffix(cache.model)) is not None:
         stale.clear()
-    single_objective(reading)
-    facts, parts = facts_of(reading.model), None
+    single_objective(cache)
+    facts, parts = facts_of(cache.model), None
     if facts is not None:
         facts.check_stated(f'solver="{spec.name}" solves whole models')
     if isinstance(facts, Structure):
-        parts, _ = adapted(split(reading, facts))
+        parts, _ = adapted(split(cache, facts))
         parts.check_facts()  # a big-M that no longer holds is rejected
     own = _solve_options(spec, options, polished=parts is not None)
-    before = [(v, v.value) for v in reading.variables]
+    before = [(v, v.value) for v in cache.variables]
     clock = Clock.of_run(options.get("time_limit"))
-    run = WholeModelRun(reading, spec, options, clock, Visible.of(reading), [], facts, parts, None)
+    run = WholeModelRun(cache, spec, options, clock, Visible.of(cache), [], facts, parts, None)
     if not run.in_time(spec):  # before anything of the size of the model is created
         late = Answer(StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION, False, None, "no time left")
         return run.result(late, "", before)
     run = _prepared(run)
-    if all(v.fixed for v in used_variables(run.visible.reading)):
-        return run.result(_constant(run.visible.reading), "", before)
-    _start(run.visible.reading)
+    if all(v.fixed for v in used_variables(run.visible.cache)):
+        return run.result(_constant(run.visible.cache), "", before)
+    _start(run.visible.cache)
     try:
         answer, doubt = run.solve(own)
     except ModelError as refusal:
@@ -96,15 +96,15 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
 
 def _prepared(run: WholeModelRun) -> WholeModelRun:
     """Return the run with the model of the solver. Raises SolverError if the solver cannot solve such a model."""
-    reading, spec, facts = run.reading, run.spec, run.facts
+    cache, spec, facts = run.cache, run.spec, run.facts
     change = None if facts is None else facts.change
-    seen = visible(reading, spec, {id(v): f for v, f in change.factors} if change is not None else None)
-    needed = needs(seen.reading)
+    seen = visible(cache, spec, {id(v): f for v, f in change.factors} if change is not None else None)
+    needed = needs(seen.cache)
     if needed in ([C.QP], [C.MIQP]) and not seen.pairs and C.SOS in spec.capabilities:
-        seen = products_as_sets(reading) or seen
-        needed = needs(seen.reading)
+        seen = products_as_sets(cache) or seen
+        needed = needs(seen.cache)
     refuse_unpassed(spec, run.options)
-    multipliers = Multipliers.wanted(reading, spec, seen, needed)
+    multipliers = Multipliers.wanted(cache, spec, seen, needed)
     if not any(n in spec.capabilities for n in needed):
         raise _cannot(spec, seen, needed, "" if facts is None else facts.default_solver)
     return replace(run, visible=seen, needed=needed, multipliers=multipliers)
@@ -118,7 +118,7 @@ def _rescaled(
         if not (run.too_small(result) or run.too_large(result)):
             break
         level = math.inf if result.objective is None else result.objective
-        first, run = [(v, v.value) for v in run.reading.variables], replace(run, level=level)
+        first, run = [(v, v.value) for v in run.cache.variables], replace(run, level=level)
         again = run.solve_again(own, first)
         if again is None or again.objective is None or again.objective > level:
             put_back(first)
@@ -138,7 +138,7 @@ def _retried(run: WholeModelRun, own: SolveOptions, answer: Answer, result: Resu
         return result
     if not run.in_time(spec) or interrupt.pressed():
         return result
-    first = [(v, v.value) for v in run.reading.variables]
+    first = [(v, v.value) for v in run.cache.variables]
     again = run.solve_again(replace(own, own={**own.own, **spec.retry_options}), first)
     if again is not None and again.gap is not None and (result.gap is None or again.gap < result.gap):
         return again
@@ -170,7 +170,7 @@ def _with_alternatives(needed: list[C], error: ModelError) -> ModelError:
     )
 
 
-def _constant(model: ModelReading) -> Answer:
+def _constant(model: ModelCache) -> Answer:
     """Return the answer for a model without free variables, on which some solvers fail."""
     if violation(model) > FEASIBLE:
         return Answer(StopReason.CONVERGED, SolutionStatus.INFEASIBLE, False, None, "every variable is fixed")
@@ -178,7 +178,7 @@ def _constant(model: ModelReading) -> Answer:
     return Answer(StopReason.CONVERGED, SolutionStatus.OPTIMAL, True, value, "")
 
 
-def _start(model: ModelReading) -> None:
+def _start(model: ModelCache) -> None:
     """Set variables without a value, or with one outside their bounds, to a value within the bounds.
 
     Interfaces drop a variable whose coefficients are all 0 and do not change its value; some of them fail if it has

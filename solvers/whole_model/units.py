@@ -38,21 +38,21 @@ from solvers.facts.base import facts_of
 from solvers.facts.change import Change
 from solvers.model.expressions import terms
 from solvers.model.linear import known_of
-from solvers.reading import ModelReading
+from solvers.model_cache import ModelCache
 from solvers.values import bounds_of
 
 SMALL, LARGE = 1e-2, 1e3
 
 
-def change_of(reading: ModelReading) -> Change | None:
+def change_of(cache: ModelCache) -> Change | None:
     """Return the change of variables of the model, or a scaling of its rows and objective; None if none is needed."""
-    facts = facts_of(reading.model)
+    facts = facts_of(cache.model)
     if facts is not None and (facts.change is not None or facts.certificate is not None):
         return facts.change
-    known = {id(row) for held in known_of(reading.model) for _, row in held.intact()}
-    rows = [(row, factor(row.body, (row.lb, row.ub))) for row in reading.rows if id(row) not in known]
+    known = {id(row) for held in known_of(cache.model) for _, row in held.intact()}
+    rows = [(row, factor(row.body, (row.lb, row.ub))) for row in cache.rows if id(row) not in known]
     rows = [(row, f) for row, f in rows if f != 1.0]
-    times = factor(reading.objectives[0].expr)
+    times = factor(cache.objectives[0].expr)
     return Change([], rows=rows, times=times) if rows or times != 1.0 else None
 
 

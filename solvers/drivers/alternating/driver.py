@@ -128,7 +128,7 @@ class Alternating(Driver):
         """Sort rows by blocks, draw the starts, and choose a method for each block."""
         c, model = self.config, self.model
         c.check("warm_start")
-        objective = single_objective(self.reading)
+        objective = single_objective(self.cache)
         self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
         facts = facts_of(model)
         stated = facts if isinstance(facts, Blocks) else None
@@ -179,7 +179,7 @@ class Alternating(Driver):
             except ModelError as error:  # a row that is linear only while the other variables are fixed
                 why = str(error).partition(", and")[0]
                 self.dropped.add(f'one linear program for block "{part.name}"', [why[:1].lower() + why[1:]], quiet=True)
-        whole = single_objective(self.reading)
+        whole = single_objective(self.cache)
         stated = whole.expr if block.objective is None else block.objective, whole.sense
         return GeneralBlock(self.model, part, self.partition, objective, stated, self._solver_options)
 
@@ -209,7 +209,7 @@ class Alternating(Driver):
     def _descend(self, run: BlockStart, point: np.ndarray) -> End | None:
         """Descend from one start; the numbers in comments are the steps of the algorithm."""
         self.partition.write(point)  # 0
-        if run.warm and violation(self.reading) <= FEASIBLE:
+        if run.warm and violation(self.cache) <= FEASIBLE:
             self._keep(run)
         elif run.start % 2 == 0 and self._leap(run):  # the blocks often lead to the same point from all starts
             run.sweeps = 1
@@ -251,7 +251,7 @@ class Alternating(Driver):
         with self.timing("subproblem"):
             before = self.partition.read()
             step = self._together.improve(free=False, tolerance=GAIN, time_limit=self.clock.left)
-            moved = step.moved and violation(self.reading) <= FEASIBLE
+            moved = step.moved and violation(self.cache) <= FEASIBLE
         run.solves, run.joint = run.solves + 1, step.exact and step.still
         if moved:
             self.record(f"start {run.start} together", self._value(), cuts=0, support=None)

@@ -344,7 +344,7 @@ class OracleDescent(Driver):
 
     def start_value(self) -> float | None:
         """Return the objective of the start; None if a value is missing or a bound or row is violated."""
-        if any(v.value is None for v in self.reading.variables) or violation(self.reading) > ROUNDING:
+        if any(v.value is None for v in self.cache.variables) or violation(self.cache) > ROUNDING:
             return None
         return float(self.facts.value(self._values()))
 

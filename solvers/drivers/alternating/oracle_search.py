@@ -112,7 +112,7 @@ class OracleSearch(OracleDescent):
         place = {id(v): k for k, v in enumerate(self.variables)}
         self._at = np.array([place[id(x)] for _, x in self.facts.switches])
         mine = set(place)
-        rows = [row for row in self.reading.rows if not any(id(v) in mine for v in variables(row.body))]
+        rows = [row for row in self.cache.rows if not any(id(v) in mine for v in variables(row.body))]
         others = [v for row in self.stated for v in variables(row.body) if id(v) not in mine]
         held = {id(v): v for v in (*self._s, *(v for row in rows for v in variables(row.body)), *others)}
         self._choices = ChoiceRows(rows, list(held.values()))
@@ -274,7 +274,7 @@ class OracleSearch(OracleDescent):
 
     def _settle_choice(self) -> None:
         """Set the selection to one of least sum for the weights of the incumbent (5)."""
-        before = [(v, v.value) for v in self.reading.variables]
+        before = [(v, v.value) for v in self.cache.variables]
         self._load()
         kept = self._all_values()
         x = self._values()
@@ -294,7 +294,7 @@ class OracleSearch(OracleDescent):
 
     def _conclude(self) -> None:
         if self._kept is not None:
-            with values_kept(self.reading.variables):
+            with values_kept(self.cache.variables):
                 self._load()
                 x = self._values()
                 self._apply(x, x)  # sets the bounds and rows for the residual

@@ -19,7 +19,7 @@ from solvers.facts.snapshot import data_of
 from solvers.model.classes import violation
 from solvers.model.expressions import variables
 from solvers.model.function import SmoothFunction, curved_variables
-from solvers.reading import flat
+from solvers.model_cache import flat
 from solvers.result import FEASIBLE
 from solvers.values import INSIDE, bounds_of, put_back
 

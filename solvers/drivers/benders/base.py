@@ -87,7 +87,7 @@ class DecompositionDriver(Driver):
                 f"objective: give {missing} too, or neither."
             )
         structure = structure_of(
-            self.reading,
+            self.cache,
             self.name,
             complicating=c.complicating,
             blocks=c.blocks,
@@ -96,7 +96,7 @@ class DecompositionDriver(Driver):
         )
         if c.validation is not None and structure.score is None:
             raise OptionError("validation= needs a model whose structure can score data; this model has none.")
-        self.parts = with_linear_products(split(self.reading, structure))
+        self.parts = with_linear_products(split(self.cache, structure))
         self.parts, why_slow = adapted(self.parts)
         self.parts.check_facts()
         self.structure = self.parts.structure

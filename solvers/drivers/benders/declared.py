@@ -26,7 +26,7 @@ from solvers.facts.base import facts_of
 from solvers.facts.snapshot import data_of
 from solvers.facts.structure import Structure, stages_of
 from solvers.model.classes import used_variables
-from solvers.reading import ModelReading, named, read
+from solvers.model_cache import ModelCache, cached, named
 
 
 def structure_of(
@@ -45,7 +45,7 @@ def structure_of(
     OptionError
         If the variables of the master cannot be determined, or an option contains a wrong variable.
     """
-    model = read(model)
+    model = cached(model)
     facts = facts_of(model.model)
     given = [f"{name}=" for name, value in (("complicating", complicating), ("blocks", blocks)) if value is not None]
     stages = None if given else stages_of(model)
@@ -72,7 +72,7 @@ def structure_of(
 
 
 def _by_parts(
-    model: ModelReading, first: list[Any] | None, subproblem: Any, blocks: Sequence[Sequence[Any]]
+    model: ModelCache, first: list[Any] | None, subproblem: Any, blocks: Sequence[Sequence[Any]]
 ) -> Structure:
     """Return the structure; ``first`` may contain variables of the rows that were written for logic."""
     inside = {id(v) for group in blocks for v in group}
@@ -95,7 +95,7 @@ def _by_parts(
     return Structure(first, inner, blocks=[list(group) for group in blocks])
 
 
-def _groups(blocks: Any, model: ModelReading) -> list[list[Any]]:
+def _groups(blocks: Any, model: ModelCache) -> list[list[Any]]:
     """Return the data of declared blocks.
 
     Raises OptionError for a value that is no list of blocks, and for a variable in two blocks.
@@ -114,7 +114,7 @@ def _groups(blocks: Any, model: ModelReading) -> list[list[Any]]:
     return groups
 
 
-def _inside(block: Any, model: ModelReading) -> list[Any]:
+def _inside(block: Any, model: ModelCache) -> list[Any]:
     """Return the variables of a declared block: a list of variables, or a Pyomo block that contains them."""
     if getattr(block, "ctype", None) is pyo.Block:
         parts = block.values() if block.is_indexed() else [block]
@@ -122,7 +122,7 @@ def _inside(block: Any, model: ModelReading) -> list[Any]:
     return named("blocks", block, model.model)
 
 
-def _integers(model: ModelReading, driver: str) -> list[Any]:
+def _integers(model: ModelCache, driver: str) -> list[Any]:
     """Return the free integer variables of rows and objective. Raises OptionError if there is none."""
     found = {id(v): v for v in used_variables(model) if not v.is_continuous() and not v.fixed}
     if not found:

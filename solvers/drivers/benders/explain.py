@@ -18,7 +18,7 @@ from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
 from solvers.model.function import is_linear
 from solvers.model.rewriting import others, written_rows
-from solvers.reading import ModelReading
+from solvers.model_cache import ModelCache
 
 SHOWN = 6  # printed reasons, and printed blocks at each end of the table
 
@@ -119,22 +119,20 @@ def explain_split(
     block 2          1     0         1      1  multipliers of its linear program
     refused: nothing
     """
-    reading = ModelReading(model)
-    structure = structure_of(
-        reading, complicating=complicating, blocks=blocks, subproblem=subproblem, coupling=coupling
-    )
+    cache = ModelCache(model)
+    structure = structure_of(cache, complicating=complicating, blocks=blocks, subproblem=subproblem, coupling=coupling)
     declared = structure.built is not None
     sees = partial(is_declared, structure) if declared else lambda component: False
     refused: list[str] = []
     try:
-        if (written := written_rows(reading, sees)) is not None:  # as the drivers do
-            reading = ModelReading(model, written)
+        if (written := written_rows(cache, sees)) is not None:  # as the drivers do
+            cache = ModelCache(model, written)
         logic = [] if written is None else written.components
         refused += [
             f"{name} is not supported: write it as rows, or deactivate it"
-            for name in others(reading, lambda c: sees(c) or any(c is part for part in logic))
+            for name in others(cache, lambda c: sees(c) or any(c is part for part in logic))
         ]
-        parts, _ = adapted(split(reading, structure))
+        parts, _ = adapted(split(cache, structure))
         parts.check_facts()
     except ModelError as error:
         return ExplainedSplit(model.name, structure.told_by, refused=[*refused, str(error)])

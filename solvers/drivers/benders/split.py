@@ -39,7 +39,7 @@ from solvers.model.classes import single_objective
 from solvers.model.expressions import terms, variables
 from solvers.model.function import Curve, is_linear
 from solvers.model.linear import LinearRows
-from solvers.reading import ModelReading, read
+from solvers.model_cache import ModelCache, cached
 
 
 @dataclass
@@ -155,7 +155,7 @@ def split(model: Any, structure: Structure) -> SplitModel:
     Rows that are still the builder's own objects are not walked, which saves time if they are dense. Raises ModelError
     if the model does not have exactly one active objective.
     """
-    model = read(model)
+    model = cached(model)
     objective = single_objective(model)
     stated = _Stated(structure, objective)
     walked = {id(row): list(variables(row.body)) for row in model.rows if not stated.kind(row)}
@@ -179,7 +179,7 @@ def split(model: Any, structure: Structure) -> SplitModel:
     return parts
 
 
-def _split_rows(parts: SplitModel, model: ModelReading, stated: _Stated, walked: dict[int, list[Any]]) -> list[Any]:
+def _split_rows(parts: SplitModel, model: ModelCache, stated: _Stated, walked: dict[int, list[Any]]) -> list[Any]:
     """Add the rows to the parts, and return the variables of each row of the master.
 
     ``walked``: the variables of the rows that the builder has not stated.
@@ -232,7 +232,7 @@ def _split_terms(parts: SplitModel, stated: _Stated, of_terms: list[tuple[Any, l
     return of_master
 
 
-def _add_edits(parts: SplitModel, model: ModelReading, stated: _Stated, objective: Any) -> None:
+def _add_edits(parts: SplitModel, model: ModelCache, stated: _Stated, objective: Any) -> None:
     """Add the names of the edits of a builder's subproblem and coupling to the parts."""
     structure = parts.structure
     built, built_coupling = structure.built, structure.built_coupling
@@ -281,7 +281,7 @@ def _coupling_edits(built: AsBuilt, choices: list[Any], alive: set[int]) -> Iter
             yield f'row "{row.name}" (changed, deactivated, deleted or replaced)'
 
 
-def _set_edits(model: ModelReading, structure: Structure) -> Iterator[str]:
+def _set_edits(model: ModelCache, structure: Structure) -> Iterator[str]:
     """Yield the names of the removed, changed and new ordered sets of the coupling."""
     built = structure.built_coupling
     if built is None or not any(c.ctype is pyo.SOSConstraint for c in structure.coupling or ()):

@@ -25,8 +25,8 @@ from solvers.lp.pyomo import linear_program
 from solvers.model.classes import single_objective, used_variables
 from solvers.model.function import SmoothFunction, is_linear
 from solvers.model.linear import LinearRows, power_of_two
+from solvers.model_cache import cached
 from solvers.options import SolverObject
-from solvers.reading import read
 
 
 class ConvexParts:
@@ -51,10 +51,10 @@ class ConvexParts:
         assume_convex: bool = False,
     ) -> None:
         self._assume, self.assumed = assume_convex, list[str]()
-        reading = read(model)
-        every = reading.rows if rows is None else rows
-        held = {id(v): v for v in used_variables(reading) if not v.fixed}.values() if variables is None else variables
-        self.variables, objective = list(held), single_objective(reading)
+        cache = cached(model)
+        every = cache.rows if rows is None else rows
+        held = {id(v): v for v in used_variables(cache) if not v.fixed}.values() if variables is None else variables
+        self.variables, objective = list(held), single_objective(cache)
         self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
         linear: list[Any] = []
         self.curved: list[Any] = []

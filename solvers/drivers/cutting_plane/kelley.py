@@ -115,9 +115,9 @@ class CuttingPlane(Driver):
         covered = set() if self.facts is None else {id(row) for row in data_of(self.facts.rows)}
         self.hidden = [] if self.facts is None else data_of(self.facts.hidden)
         self.check_time()
-        rows = [r for r in self.reading.rows if id(r) not in covered]
+        rows = [r for r in self.cache.rows if id(r) not in covered]
         variables, lift, lower = self._space()
-        self.parts = ConvexParts(self.reading, rows, variables, assume_convex=c.assume_convex)
+        self.parts = ConvexParts(self.cache, rows, variables, assume_convex=c.assume_convex)
         self.assumed = self.parts.assumed
         self.check_time()
         self.lp = ColumnLP(self.parts, lift, lower, lp_solver=c.lp_solver, options=lp_solver_options(c))
@@ -146,7 +146,7 @@ class CuttingPlane(Driver):
         """Return the variables, the matrix that maps columns of the LP to them, and lower bounds of the columns."""
         visible = [] if self.facts is None else data_of(self.facts.visible)
         known = {id(v) for v in [*visible, *self.hidden]}
-        others = {id(v): v for v in used_variables(self.reading) if not v.fixed and id(v) not in known}
+        others = {id(v): v for v in used_variables(self.cache) if not v.fixed and id(v) not in known}
         units = [_unit(v) for v in others.values()]  # scales of the columns by their bounds
         lift = sparse.csr_array(sparse.diags_array(units, shape=(len(units), len(units)), dtype=float))
         lower = np.full(len(others), -np.inf)
@@ -316,7 +316,7 @@ class CuttingPlane(Driver):
         put_back((v, value) for v, value in zip(self.parts.variables, x.tolist(), strict=True) if not v.fixed)
         if self.facts is not None:
             self.facts.separator.load(x[: self.facts.columns()[0].shape[0]])
-        if self.certificate is not None and self.certificate.repair_point(self.reading, has_point=True) is not None:
+        if self.certificate is not None and self.certificate.repair_point(self.cache, has_point=True) is not None:
             value = self._objective_value()
         self.offer(value, [*self.parts.variables, *self.hidden], lambda: None)
 

@@ -96,7 +96,7 @@ class RowGeneration(Driver):
         self._matrix: list[Any] = []
         self._lower: list[float] = []
         self._known: set[tuple[float, bytes]] = set()
-        self.integer = has_integers(self.reading)
+        self.integer = has_integers(self.cache)
         self.spec = self._spec(c.master_solver)
         gap = FINER * c.gap if self.integer else None
         self.runner = Runner(self.spec, slot_solver_options(c, "master", gap=gap, threads=c.threads, seed=c.seed))
@@ -105,9 +105,9 @@ class RowGeneration(Driver):
 
     def _stated(self) -> pyo.ConcreteModel:
         """Return the stated model, without rows of disjuncts whose disjunction is deactivated."""
-        objective, stated = single_objective(self.reading), pyo.ConcreteModel(name=self.model.name)
-        stated.variables = pyo.Reference(dict(enumerate(self.reading.variables)), ctype=pyo.Var)
-        stated.rows = pyo.Reference(dict(enumerate(self.reading.rows)), ctype=pyo.Constraint)
+        objective, stated = single_objective(self.cache), pyo.ConcreteModel(name=self.model.name)
+        stated.variables = pyo.Reference(dict(enumerate(self.cache.variables)), ctype=pyo.Var)
+        stated.rows = pyo.Reference(dict(enumerate(self.cache.rows)), ctype=pyo.Constraint)
         stated.objective = pyo.Objective(expr=objective.expr, sense=objective.sense)
         return stated
 
@@ -166,7 +166,7 @@ class RowGeneration(Driver):
         certificate, proof = self.certificate, self.facts.proof
         if certificate is None or proof is None or certificate.built is None:
             return
-        if not certificate.built.restricted(self.reading) or self.sign < 0:
+        if not certificate.built.restricted(self.cache) or self.sign < 0:
             return
         rows = list(self.generated.values())
         if rows and all(row in answer.duals for row in rows):
@@ -225,25 +225,25 @@ class RowGeneration(Driver):
         repaired = self.facts.separator.repair(point)
         if repaired is not None:
             put_back((v, x) for v, x in zip(self.visible, repaired.tolist(), strict=True) if not v.fixed)
-        if self.certificate is not None and self.certificate.repair_point(self.reading, has_point=True) is None:
+        if self.certificate is not None and self.certificate.repair_point(self.cache, has_point=True) is None:
             return None
         point = np.array([v.value for v in self.visible], dtype=float)
-        if worst_violation(self.reading) > FEASIBLE or self._missed(point) > MISSED:
+        if worst_violation(self.cache) > FEASIBLE or self._missed(point) > MISSED:
             return None
         value = self._objective_value()
         if self.best is None or value < self.best:
             self._best_point = point
-        self.offer(value, self.reading.variables, lambda: None)
+        self.offer(value, self.cache.variables, lambda: None)
         return value
 
     def _integers(self) -> list[Any]:
         """Return the integer variables that are not fixed and have a value."""
-        return [v for v in self.reading.variables if not v.is_continuous() and not v.fixed and v.value is not None]
+        return [v for v in self.cache.variables if not v.is_continuous() and not v.fixed and v.value is not None]
 
     def _switched_off(self) -> list[Any]:
         """Return the variables that the integers on the model switch off, if the rows are as built."""
         built = None if self.certificate is None else self.certificate.built
-        if built is None or not self.facts.switches or not built.has_rows(self.reading):
+        if built is None or not self.facts.switches or not built.has_rows(self.cache):
             return []
         off = [v for s, v in self.facts.switches if s.is_integer() and s.value is not None and s.value < 0.5]
         return [v for v in off if not v.fixed]

@@ -128,17 +128,17 @@ class SuccessiveLinearization(Driver):
         if not c.master_seconds > 0:
             raise OptionError(f"master_seconds={c.master_seconds!r} is not allowed: give a number above 0.")
         self.check_time()
-        held = {id(v): v for v in used_variables(self.reading)}
+        held = {id(v): v for v in used_variables(self.cache)}
         self.variables = [v for v in held.values() if not v.fixed]
-        curved = next((row for row in self.reading.rows if not is_linear(row.body)), None)
+        curved = next((row for row in self.cache.rows if not is_linear(row.body)), None)
         if curved is not None:
             raise ModelError(
                 f'Row "{curved.name}" is not linear, and "{self.name}" takes linear rows only. Use a linear row on the '
                 f'sigma of a builder with sigma=True, "multi-start" ({either(C.NLP)} inside) where the model is '
                 f"continuous, or solve the whole model by name: {either(C.MINLP)}."
             )
-        self.rows = LinearRows.of(self.reading.rows, self.variables, [], 1.0)
-        self.objective = SmoothFunction(single_objective(self.reading).expr, self.variables, self.sign)
+        self.rows = LinearRows.of(self.cache.rows, self.variables, [], 1.0)
+        self.objective = SmoothFunction(single_objective(self.cache).expr, self.variables, self.sign)
         self.check_time()
         self.pieces = self._split_into_pieces()
         self.lp = self._over_rows()
@@ -149,12 +149,12 @@ class SuccessiveLinearization(Driver):
         """Return the pieces of a model with integers or ordered sets."""
         c = self.config
         column = {id(v): k for k, v in enumerate(self.variables)}
-        sets = ordered_sets(self.reading, column, self.name)
-        if not sets and not has_integers(self.reading):
+        sets = ordered_sets(self.cache, column, self.name)
+        if not sets and not has_integers(self.cache):
             return None
         if not len(self.objective.curved):
             first = next((f'"{v.name}" is integer' for v in self.variables if not v.is_continuous()), "")
-            first = first or f'SOSConstraint "{self.reading.stated(pyo.SOSConstraint)[0].name}" is an ordered set'
+            first = first or f'SOSConstraint "{self.cache.stated(pyo.SOSConstraint)[0].name}" is an ordered set'
             raise ModelError(
                 f'{first}, and the objective is linear: "{self.name}" linearises curved objectives only. '
                 f"Solve the model by name with {either(C.SOS if sets else C.MILP)}."
@@ -372,26 +372,26 @@ class SuccessiveLinearization(Driver):
 
     def _reduce_integers(self, pieces: Pieces) -> None:
         """Choose the least sum of the integers that are not in the objective, and repair the point."""
-        f, before = self.objective, [(v, v.value) for v in self.reading.variables]
+        f, before = self.objective, [(v, v.value) for v in self.cache.variables]
         self._load()
         x = np.array([v.value for v in self.variables])
         kept = f.linear != 0
         kept[f.curved] = True
         kept[~pieces.near_integers] = True
         first, chosen, least = [(v, v.value) for v in self.variables], False, None
-        value, missed = self._objective_value(), violation(self.reading)
+        value, missed = self._objective_value(), violation(self.cache)
         with suppress(SolverFailure):  # the point that was found stays as it is
             least = pieces.least(x, np.flatnonzero(kept), self.clock.left)
         if least is not None:
             piece = pieces.around(least, np.zeros(len(x)))
             least[piece.columns] = piece.values
             put_back(zip(self.variables, np.where(kept, x, least).tolist(), strict=True))
-            chosen = violation(self.reading) <= max(FEASIBLE, missed)
+            chosen = violation(self.cache) <= max(FEASIBLE, missed)
         if not chosen:
             put_back(first)
         if self.certificate is not None:
-            self.certificate.repair_within(self.reading, self.reading)
-        final = [(v, v.value) for v in self.reading.variables]
+            self.certificate.repair_within(self.cache, self.cache)
+        final = [(v, v.value) for v in self.cache.variables]
         if self._objective_value() > value + FEASIBLE * max(1.0, abs(value)):
             final = first
         put_back(before)

@@ -4,13 +4,13 @@ import gc
 
 import pyomo.environ as pyo
 import pytest
+from solvers.cache import cached
 
 import solvers
 from solvers import SolutionStatus
 from solvers.interfaces.infeasibility import surely_infeasible
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
-from solvers.reading import read
 
 
 @pytest.mark.parametrize(("side", "status"), [(0.5, SolutionStatus.INFEASIBLE), (1.5, SolutionStatus.OPTIMAL)])
@@ -61,7 +61,7 @@ def test_a_point_outside_the_domain_of_a_row_does_not_satisfy_it():
     m.w, m.d = pyo.Var(initialize=0.0), pyo.Var(bounds=(0, 1), initialize=0.0)
     m.ratio = pyo.Constraint(expr=m.w**2 / m.d <= 1)
     m.cost = pyo.Objective(expr=m.w)
-    assert surely_infeasible(read(m), lambda elastic: SolutionStatus.OPTIMAL, interior=False)
+    assert surely_infeasible(cached(m), lambda elastic: SolutionStatus.OPTIMAL, interior=False)
 
 
 def test_a_claim_that_is_not_verified_is_one_sentence(monkeypatch):
@@ -104,7 +104,7 @@ def test_a_search_is_contradicted_by_a_point_that_a_cone_misses_by_its_tolerance
             elastic.up[k].set_value(0.0), elastic.down[k].set_value(0.0)
         return SolutionStatus.OPTIMAL
 
-    assert surely_infeasible(read(m), solved, interior=False) is (missed > 1e-4)
+    assert surely_infeasible(cached(m), solved, interior=False) is (missed > 1e-4)
 
 
 @pytest.mark.parametrize("least", [0.0, 0.5])
@@ -122,4 +122,4 @@ def test_a_search_is_contradicted_by_a_point_with_a_square_below_its_tolerance(l
             elastic.up[k].set_value(0.0), elastic.down[k].set_value(0.0)
         return SolutionStatus.OPTIMAL
 
-    assert surely_infeasible(read(m), solved, interior=False) is (least > 0.0)
+    assert surely_infeasible(cached(m), solved, interior=False) is (least > 0.0)

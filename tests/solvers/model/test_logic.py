@@ -8,11 +8,11 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from pyomo.gdp import Disjunct, Disjunction
+from solvers.cache import ModelCache
 
 import solvers
 from model_state import state
 from solvers.model.rewriting import written_rows
-from solvers.reading import ModelReading
 
 
 def plant(seed):
@@ -75,7 +75,7 @@ def test_nothing_is_written_where_there_is_no_logic():
     model = plant(0)
     for c in (model.needs, model.few, model.shift, model.day, model.night):
         c.deactivate()
-    assert written_rows(ModelReading(model), lambda c: False) is None
+    assert written_rows(ModelCache(model), lambda c: False) is None
 
 
 KINDS = {

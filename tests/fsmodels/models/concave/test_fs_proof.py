@@ -109,9 +109,9 @@ def test_a_solver_that_calls_the_trivial_point_optimal_is_not_believed(kind, dat
     model = BUILDERS[kind](data, penalty=0.05)
 
     def lying(self, words):
-        facts_of(self.reading.model).certificate.trivial(self.reading.model)
+        facts_of(self.cache.model).certificate.trivial(self.cache.model)
         self.visible.send()
-        at = pyo.value(self.reading.model.objective)
+        at = pyo.value(self.cache.model.objective)
         return Answer(fs.StopReason.CONVERGED, OPTIMAL, True, at, "")
 
     monkeypatch.setattr(WholeModelRun, "run", lying)

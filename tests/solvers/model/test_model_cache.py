@@ -3,9 +3,9 @@
 import pyomo.environ as pyo
 import pytest
 from pyomo.gdp import Disjunct, Disjunction
+from solvers.cache import ModelCache, cached
 
 import solvers
-from solvers.reading import ModelReading, read
 from solvers.values import INSIDE
 
 KINDS = [pyo.Var, pyo.Constraint, pyo.Objective, pyo.Expression, pyo.SOSConstraint, Disjunction, Disjunct]
@@ -51,21 +51,21 @@ def disjunctive():
 @pytest.mark.parametrize("build", [house, disjunctive])
 def test_a_reading_lists_components_in_the_order_of_pyomo(build):
     model = build()
-    reading = ModelReading(model)
+    cache = ModelCache(model)
     for kind in KINDS:
         inside = model.component_data_objects(kind, active=True, descend_into=INSIDE)
-        assert [*map(id, reading.data(kind))] == [*map(id, inside)], kind
-        assert [*map(id, reading.stated(kind))] == [*map(id, model.component_data_objects(kind, active=True))], kind
+        assert [*map(id, cache.data(kind))] == [*map(id, inside)], kind
+        assert [*map(id, cache.stated(kind))] == [*map(id, model.component_data_objects(kind, active=True))], kind
     two = (Disjunction, pyo.SOSConstraint)
     both = model.component_data_objects(two, active=True, descend_into=INSIDE)
-    assert [*map(id, reading.data(*two))] == [*map(id, both)]
-    assert [v.name for v in reading.variables] == [
+    assert [*map(id, cache.data(*two))] == [*map(id, both)]
+    assert [v.name for v in cache.variables] == [
         v.name for v in model.component_data_objects(pyo.Var, descend_into=INSIDE)
     ]
-    assert reading.rows == reading.stated(pyo.Constraint)
-    assert reading.objectives == [model.cost]
-    assert read(reading) is reading
-    assert read(model).model is model
+    assert cache.rows == cache.stated(pyo.Constraint)
+    assert cache.objectives == [model.cost]
+    assert cached(cache) is cache
+    assert cached(model).model is model
 
 
 def test_what_is_added_between_making_a_driver_and_its_solve_is_seen():

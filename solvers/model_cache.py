@@ -1,6 +1,6 @@
 """The components of a model, listed once for all functions of a solve.
 
-A ``ModelReading`` lists the rows, variables and other components of a model. It does not store expressions, values,
+A ``ModelCache`` lists the rows, variables and other components of a model. It does not store expressions, values,
 bounds, domains or fixed variables. It is valid until a component is added, deleted, activated or deactivated; a clone,
 a view, and the model at the next solve need a new one. Functions of a whole model accept the model or its reading.
 """
@@ -24,7 +24,7 @@ from solvers.values import INSIDE
 
 
 @dataclass(frozen=True, eq=False)
-class ModelReading:
+class ModelCache:
     """The components of a model; each list is created when it is first used.
 
     ``written``: rows, with their variables, that represent other components of the model; they are listed as rows.
@@ -72,9 +72,9 @@ class ModelReading:
         return self._found[kinds]
 
 
-def read(model: Any) -> ModelReading:
+def cached(model: Any) -> ModelCache:
     """Return a new reading of a model, or the reading itself."""
-    return model if isinstance(model, ModelReading) else ModelReading(model)
+    return model if isinstance(model, ModelCache) else ModelCache(model)
 
 
 def _active(component: Any) -> Iterator[Any]:
