@@ -4,7 +4,7 @@ A process has one handler of Ctrl-C, which runs in its main thread. Within a ``r
 token (``Cancel``) works in every thread. The effect of Ctrl-C depends on the context:
 
 - in ``raising``, it raises ``KeyboardInterrupt``, as Python does;
-- in ``noticing``, it sets an event that the callbacks of a solver read, because an exception in a callback, or the
+- in ``setting_event``, it sets an event that the callbacks of a solver read, because an exception in a callback, or the
   incumbent, would be lost;
 - in ``finishing``, while an incumbent is loaded, it is delayed;
 - elsewhere in a run it is delayed until the next of the first two.
@@ -234,7 +234,7 @@ def _from_press(error: BaseException | None) -> bool:
 
 
 @contextmanager
-def noticing() -> Iterator[threading.Event]:
+def setting_event() -> Iterator[threading.Event]:
     """Let Ctrl-C set the returned event only."""
     pressed = threading.Event()
     with _watching() as watch, _mode(watch, _IDLE, pressed):
@@ -301,7 +301,7 @@ class Crew:
 def attended(
     work: Callable[[], Any],
     stop: Callable[[], Any],
-    noticed: threading.Event | None = None,
+    stop_event: threading.Event | None = None,
     meanwhile: Callable[[], Any] | None = None,
     start: Callable[[Callable[[], None]], None] = in_new_thread,
 ) -> None:
@@ -309,14 +309,14 @@ def attended(
 
     - ``work``: must release the interpreter lock. Its exceptions are raised here.
     - ``stop``: requests the end of the work; called repeatedly until it ends.
-    - ``noticed``: the event of an outer ``noticing``. Without it, this function raises ``KeyboardInterrupt``.
+    - ``stop_event``: the event of an outer ``setting_event``. Without it, this function raises ``KeyboardInterrupt``.
     - ``meanwhile``: called many times a second, and once at the end.
     - ``start``: starts a function in another thread: a new one, or one of a ``Crew``.
     """
-    if noticed is None:
-        with noticing() as noticed:
-            attended(work, stop, noticed, meanwhile, start)
-        if noticed.is_set():
+    if stop_event is None:
+        with setting_event() as stop_event:
+            attended(work, stop, stop_event, meanwhile, start)
+        if stop_event.is_set():
             raise KeyboardInterrupt
         return
     raised: list[BaseException] = []
@@ -334,7 +334,7 @@ def attended(
     while not done.wait(_POLL):
         if meanwhile is not None:
             meanwhile()
-        if noticed.is_set():
+        if stop_event.is_set():
             with suppress(Exception):  # before the work has started, or after its end
                 stop()
     if meanwhile is not None:

@@ -170,7 +170,7 @@ def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     add_rows(model, "weight", range(len(v)), [(signed(data).T, alpha), (-1.0, v)], doc)
     doc = r"(3) \(\sum_i \alpha_i - \tfrac12 \lVert v \rVert^2\)"
     model.objective = pyo.Objective(expr=pyo.quicksum(alpha) - half_squares(v), sense=pyo.maximize, doc=doc)
-    Facts(change=_dual_change(model, data, list(shares.values()))).seal(model)
+    Facts(change=_dual_change(model, data, list(shares.values()))).attach(model)
     return model
 
 
@@ -282,7 +282,7 @@ def robust_lp(data: Dataset) -> pyo.ConcreteModel:
     columns, shares = Columns.of(data.X), class_shares(data)
     proof = ClassifierProof(columns, data.y, shares, read_weights, put_plane, plane_bound, priced=False)
     certificate, change = proof.certificate(plane_rows(model)), plane_change(model, columns)
-    Facts(resolution=proof.resolution, certificate=certificate, change=change).seal(model)
+    Facts(resolution=proof.resolution, certificate=certificate, change=change).attach(model)
     return model
 
 
@@ -352,7 +352,7 @@ def with_proof(
         change.most = cost
     proof = ClassifierProof(columns, data.y, s, read_weights, put, lower, kind)
     certificate = proof.certificate([model.margin])
-    Facts(resolution=proof.resolution, certificate=certificate, change=change, **facts).seal(model)
+    Facts(resolution=proof.resolution, certificate=certificate, change=change, **facts).attach(model)
     return model
 
 
@@ -386,7 +386,7 @@ def _with_choice(model: pyo.ConcreteModel, data: Dataset, parts: list[tuple[floa
         certificate=proof.certificate([]),
         change=change,
         default_solver="highs" if bounded else "scip",
-    ).seal(model)
+    ).attach(model)
     return model
 
 

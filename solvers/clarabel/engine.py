@@ -200,7 +200,7 @@ class Engine:
             self.setups += 1
         live = all(stream is sys.__stdout__ for stream in shown)  # the only stream to which Clarabel writes directly
         (solver.print_to_stdout if live else solver.print_to_buffer)()
-        with interrupt.noticing() as pressed:  # Ctrl-C is checked at each iteration
+        with interrupt.setting_event() as pressed:  # Ctrl-C is checked at each iteration
             solver.set_termination_callback(lambda _: pressed.is_set())
             solution = solver.solve()
         for stream in () if live else shown:

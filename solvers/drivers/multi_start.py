@@ -34,7 +34,7 @@ import numpy as np
 from pyomo.mpec import Complementarity
 
 from solvers.drivers.base import Driver, End
-from solvers.drivers.slots import slot_solver_options
+from solvers.drivers.solver_options import slot_solver_options
 from solvers.drivers.starts import RandomStartsConfig, Start, random_points, spread, table
 from solvers.errors import OptionError, SolverError
 from solvers.facts.base import facts_of, worst_violation

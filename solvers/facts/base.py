@@ -25,6 +25,7 @@ from solvers.model.linear import known_of
 from solvers.model.rewriting import Attached, unseen
 from solvers.model_cache import ModelCache, cached
 from solvers.result import FEASIBLE, ROUNDING
+from solvers.user_warnings import warn
 from solvers.values import INSIDE, may_be_zero, value_or_none
 
 FACTS = "facts of solvers"  # name of an attribute that is not an identifier; clone and pickle copy it
@@ -78,7 +79,7 @@ class Facts(Attached):
     built_components: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # as built, by name
     built_expressions: ComponentMap = field(default_factory=ComponentMap, init=False, repr=False)  # rows, objectives
 
-    def seal(self, model: Any) -> Self:
+    def attach(self, model: Any) -> Self:
         """Take the snapshot of the model, attach these facts to it and return them; the last step of a builder.
 
         The facts are available as ``model.structure`` too, unless the user has a component of that name.
@@ -89,11 +90,16 @@ class Facts(Attached):
         parts = model.component_data_objects((pyo.Constraint, pyo.Objective), descend_into=pyo.Block)
         self.built_expressions = ComponentMap((part, part.expr) for part in parts)
         if self.certificate is not None:
-            self.certificate.seal(model, self.change)
+            self.certificate.attach(model, self.change)
         setattr(model, FACTS, self)
         if isinstance(vars(model).get("structure", self), Facts):
             model.structure = self
         return self
+
+    def seal(self, model: Any) -> Self:
+        """Former name of ``attach``."""
+        warn("Facts.seal is called attach now.", DeprecationWarning)
+        return self.attach(model)
 
     def remember(self, model: Any) -> None:
         """Take the snapshot of the parts of the model to which these facts refer; by default nothing."""
@@ -101,7 +107,7 @@ class Facts(Attached):
     def follow(self, model: Any, clone: Any, copies: dict[int, Any], rows: dict[int, Any]) -> None:
         """Attach the change of variables to the clone; the other facts do not hold for a clone."""
         if self.change is not None and facts_of(model) is self:
-            Facts(change=self.change.moved(copies, rows)).seal(clone)
+            Facts(change=self.change.moved(copies, rows)).attach(clone)
 
     def check_names(self, model: Any) -> None:
         """Reject a component of the user that replaces one of the builder. Raises ModelError, naming it.

@@ -57,7 +57,7 @@ class Certificate:
     built: AsBuilt | None = field(default=None, init=False)
     change: Change | None = field(default=None, init=False)
 
-    def seal(self, model: pyo.ConcreteModel, change: Change | None = None) -> Certificate:
+    def attach(self, model: pyo.ConcreteModel, change: Change | None = None) -> Certificate:
         """Take the snapshot of the model and its change of variables, as the last step of a builder."""
         self.built, self.change = AsBuilt.of(model), change
         return self

@@ -209,7 +209,7 @@ class Structure(Facts):
         has no reference to the model, so that it can be pickled; ``load`` of its solutions has no effect.
     blocks : list of lists of Var components or data
         Declared blocks of the subproblem, in addition to those that follow from the rows.
-    told_by : str
+    source : str
         Source of the decomposition, for ``explain_split``.
     """
 
@@ -233,7 +233,7 @@ class Structure(Facts):
     instead: str = 'Build it with form="perspective" and edit that.'
     detached: Callable[[], Any] | None = field(default=None, kw_only=True)
     blocks: list[list[Any]] = field(default_factory=list, kw_only=True)
-    told_by: str = field(default="the model's builder", kw_only=True)
+    source: str = field(default="the model's builder", kw_only=True)
     default_solver: str = field(default="benders", kw_only=True)
     built_coupling: AsBuilt | None = field(default=None, init=False)
     built_terms: list[Any] = field(default_factory=list, init=False)  # objective terms of subproblem variables

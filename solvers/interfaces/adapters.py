@@ -113,7 +113,7 @@ class Scip(ScipDirect):
 
     SCIP runs in a separate thread without the lock of the interpreter. It is silent, because messages to Python without
     that lock crash the process: the log goes to a file and is printed from there on request. SCIP's handler of Ctrl-C
-    prints text and applies to the whole process. It is off; the event ``noticed`` stops SCIP.
+    prints text and applies to the whole process. It is off; the event ``stop_event`` stops SCIP.
 
     By default SCIP ends a linear program when its dual objective exceeds the incumbent. With cuts of nonlinear rows the
     dual point can be infeasible by a tolerance, and optima were cut off (in 7 of 120 random convex models with rows in
@@ -123,7 +123,7 @@ class Scip(ScipDirect):
     (``scip_ipopt.opt`` selects another ordering), and orbitopal reduction with a dynamic column order, which is off.
     """
 
-    noticed: threading.Event | None = None
+    stop_event: threading.Event | None = None
 
     def _add_constraint(self, con: Any) -> None:
         if not isinstance(con.expr, TrivialRelationalExpression):  # Pyomo raises an error for Constraint.Feasible
@@ -167,7 +167,7 @@ class Scip(ScipDirect):
         return self._populate_results(scip, loader, has_objective, config)
 
     def _run(self, scip: Any, meanwhile: Callable[[], None] | None) -> None:
-        interrupt.attended(scip.optimizeNogil, scip.interruptSolve, self.noticed, meanwhile, _scip_threads.start)
+        interrupt.attended(scip.optimizeNogil, scip.interruptSolve, self.stop_event, meanwhile, _scip_threads.start)
 
 
 def _print_new_lines(file: Any, streams: list[Any]) -> None:
@@ -220,16 +220,16 @@ def plain(solver: Any, model: Any, options: Any, limit: float | None, integer: b
 
 def _pass_event(solver: Any, pressed: threading.Event) -> bool:
     """Pass the event of Ctrl-C to an interface of this package; return False for other interfaces."""
-    ours = hasattr(solver, "noticed")
+    ours = hasattr(solver, "stop_event")
     if ours:
-        solver.noticed = pressed
+        solver.stop_event = pressed
     return ours
 
 
 @contextmanager
 def scip(solver: Any, model: Any, options: Any, limit: float | None, integer: bool) -> Iterator[Attempt]:
     """Stop SCIP at Ctrl-C and keep the incumbent."""
-    with interrupt.noticing() as pressed:
+    with interrupt.setting_event() as pressed:
         _pass_event(solver, pressed)
         yield Attempt(limit, pressed)
 
@@ -258,7 +258,7 @@ def cyipopt(solver: Any, model: Any, options: Any, limit: float | None, integer:
         for row in constant:
             row.deactivate()
         config.intermediate_callback = proceed if own is None else wraps(own)(proceed)
-        with interrupt.noticing() as pressed:
+        with interrupt.setting_event() as pressed:
             yield Attempt(None, pressed)
     finally:
         config.intermediate_callback = own
@@ -290,7 +290,7 @@ def highs(solver: Any, model: Any, options: Any, limit: float | None, integer: b
     limit = clock.left
     if limit is not None and not integer:
         limit += native.getRunTime()
-    with interrupt.noticing() as pressed:
+    with interrupt.setting_event() as pressed:
         if _pass_event(solver, pressed):
             yield Attempt(limit, pressed)
             return

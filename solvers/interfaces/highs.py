@@ -58,7 +58,7 @@ def interruptible(callbacks: Sequence[Any], stopping: threading.Event) -> Iterat
             callback.unsubscribe(stop)
 
 
-def run(highs: highspy.Highs, noticed: threading.Event | None = None) -> None:
+def run(highs: highspy.Highs, stop_event: threading.Event | None = None) -> None:
     """Run HiGHS in a new thread that Ctrl-C can stop; see ``interrupt.attended``."""
     stopping = threading.Event()
 
@@ -73,24 +73,24 @@ def run(highs: highspy.Highs, noticed: threading.Event | None = None) -> None:
             highspy.Highs.resetGlobalScheduler(False)  # the pool of this thread
 
     with interruptible((highs.cbIpmInterrupt, highs.cbMipInterrupt), stopping):
-        interrupt.attended(work, stop, noticed)
+        interrupt.attended(work, stop, stop_event)
 
 
 class QuietHighs(Highs):
     """Pyomo's ``highs`` without its capture of the output of the process.
 
-    ``noticed``: event that Ctrl-C sets during a solve; without an event the solve raises ``KeyboardInterrupt``.
+    ``stop_event``: event that Ctrl-C sets during a solve; without an event the solve raises ``KeyboardInterrupt``.
     """
 
-    noticed: threading.Event | None = None
+    stop_event: threading.Event | None = None
 
     def set_instance(self, model: Any) -> None:
         """Compile a model."""
         if self._last_results_object is not None:
             self._last_results_object.solution_loader.invalidate()
-        noticed = self.noticed
+        stop_event = self.stop_event
         self._reinit()
-        self.noticed, self._model = noticed, model
+        self.stop_event, self._model = stop_event, model
         self._solver_model = quiet_highs()
         self.add_block(model)
         if self._objective is None:
@@ -114,7 +114,7 @@ class QuietHighs(Highs):
             highs.setOptionValue("log_to_console", True)  # passes the log to the callback
         config.timer.start("optimize")
         try:
-            run(highs, self.noticed)
+            run(highs, self.stop_event)
         finally:
             config.timer.stop("optimize")
             if config.tee:

@@ -98,7 +98,7 @@ class HighsProgram(HighsArrays):
         highs.clearSolver()
         if start is not None:
             highs.setSolution(len(start), self._integer.astype(np.int32), start)
-        with interrupt.noticing() as pressed:
+        with interrupt.setting_event() as pressed:
             run(highs, pressed)
         reported = highs.getModelStatus()
         if reported == highspy.HighsModelStatus.kUnboundedOrInfeasible:  # the linear relaxation is bounded

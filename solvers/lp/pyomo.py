@@ -31,8 +31,8 @@ from solvers.errors import SolverError
 from solvers.interfaces.registry import SOLVERS, SolverSpec, check_options, names, require
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
+from solvers.lp.dual import DualLP, prefers_dual
 from solvers.lp.highs import LP_TOLERANCE, HighsLP, LpAnswer, LpStatus
-from solvers.lp.priced import PricedLP, pays
 from solvers.options import SolverObject
 from solvers.result import SolutionStatus, StopReason
 
@@ -53,7 +53,7 @@ def linear_program(
     rows: tuple[sparse.csr_matrix, np.ndarray, np.ndarray] | None = None,
     stay: bool = False,
 ) -> LinearProgram:
-    """Return min cost.x over bounds: ``HighsLP`` or ``PricedLP`` for "highs", otherwise ``PyomoLP`` of the solver.
+    """Return min cost.x over bounds: ``HighsLP`` or ``DualLP`` for "highs", otherwise ``PyomoLP`` of the solver.
 
     - ``options``: seed, log and the options of the solver.
     - ``tolerance``: of rows and reduced costs, for HiGHS; other solvers keep their own.
@@ -66,7 +66,7 @@ def linear_program(
     spec, seed = require_lp_solver(solver, options.own), options.seed or 0
     lp: LinearProgram
     if isinstance(solver, str) and solver == "highs":
-        make = PricedLP if stay and rows is not None and pays(rows[0]) else HighsLP
+        make = DualLP if stay and rows is not None and prefers_dual(rows[0]) else HighsLP
         lp = make(cost, lower, upper, seed=seed, tolerance=tolerance, options=options.own, show=options.tee)
     else:
         lp = PyomoLP(spec, replace(options, seed=seed, threads=1), cost, lower, upper)
@@ -276,7 +276,7 @@ class PyomoLP:
 
 
 # min c.x over rows and bounds; the classes have the same methods and keep the basis between solves if the solver can.
-LinearProgram = HighsLP | PricedLP | PyomoLP
+LinearProgram = HighsLP | DualLP | PyomoLP
 
 
 def _meaning(answer: Answer) -> LpStatus:

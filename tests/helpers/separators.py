@@ -28,5 +28,5 @@ def rounded(integer=False):
     m = pyo.ConcreteModel()
     m.x = pyo.Var([0, 1], bounds=(-2, 2), domain=pyo.Integers if integer else pyo.Reals)
     m.cost = pyo.Objective(expr=-m.x[0] - 2 * m.x[1])
-    Separable([m.x], [], [], Tangents(), default_solver="row-generation", implicit="a separator").seal(m)
+    Separable([m.x], [], [], Tangents(), default_solver="row-generation", implicit="a separator").attach(m)
     return m

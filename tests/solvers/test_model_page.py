@@ -54,7 +54,7 @@ def test_other_models_show_the_first_row_of_each_component(facilities):
 
 
 def test_the_rows_of_a_builder_show_their_latex_until_they_change(facilities):
-    Facts().seal(facilities)
+    Facts().attach(facilities)
     assert lines(facilities)["only"].latex == r"x_{ik} \le \mathrm{open}_i \quad \forall\, i, k"
     assert lines(facilities)["only"].text == ""
     facilities.only["a", 0].set_value(facilities.x["a", 0] <= 2 * facilities.open["a"])
@@ -161,7 +161,7 @@ def test_jupyter_shows_models_that_carry_facts_and_leaves_others(monkeypatch, fa
     import_hook.enter()
     html = shell.display_formatter.formatters["text/html"]
     assert html(facilities) is None
-    Facts().seal(facilities)
+    Facts().attach(facilities)
     assert html(facilities) == show(facilities)._repr_html_()
     monkeypatch.setattr("IPython.get_ipython", lambda: None)
     import_hook.enter()  # IPython imported, none running

@@ -71,7 +71,7 @@ def certified(model: pyo.ConcreteModel, data: Dataset, facts: Facts) -> pyo.Conc
         model, columns, *(part for part in map(model.component, ("v", "u")) if part is not None)
     )
     facts.resolution = proof.resolution
-    facts.seal(model)
+    facts.attach(model)
     return model
 
 

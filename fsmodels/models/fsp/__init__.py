@@ -375,7 +375,7 @@ def rmp(
         expr=model.eta + pyo.quicksum(prices[j] * model.sigma[j] for j in model.features),
         doc=rf"(10), (15) \({latex}\)",
     )
-    Facts().seal(model)
+    Facts().attach(model)
     return model
 
 

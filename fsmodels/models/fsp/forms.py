@@ -196,7 +196,7 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str, kind: Los
     if form == RMP:
         structure.subproblem = [model.w, model.b, model.eta]
         structure.coupling, structure.implicit = [], 'the cuts of its oracle, by form="rmp"'
-        structure.seal(model)
+        structure.attach(model)
         return model
     auxiliary = [getattr(model, name) for name in _AUXILIARY[form]]
     structure.subproblem = [model.w, model.b, model.xi, *auxiliary]
@@ -207,5 +207,5 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str, kind: Los
     structure.change = _change(model, columns, form, cost_of_zero_weights(data, model.C, kind))
     if form != "perspective":
         structure.only_as_built = f'the bound |w_j| <= {BOUNDS[kind]} of form="{form}"'
-    structure.seal(model)
+    structure.attach(model)
     return model

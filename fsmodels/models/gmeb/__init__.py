@@ -188,7 +188,7 @@ def nonconvex(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = Fal
         certificate=of_nonconvex(model, proof),
         change=nonconvex_change(model, columns, factor, (R_plus, R_minus)),
         default_solver="multi-start",
-    ).seal(model)
+    ).attach(model)
     return model
 
 
@@ -233,7 +233,7 @@ def penalized(data: Dataset, *, C_plus: float, C_minus: float) -> pyo.ConcreteMo
     model.objective = pyo.Objective(expr=(model.loss + prices) / n, doc=doc)
     factor = powers(moment_proof(columns).sizes(1.0, 1.0))
     change = nonconvex_change(model, columns, factor, (1.0, 1.0))
-    Facts(selected=partial(by_weight, columns.sizes), change=change, default_solver="multi-start").seal(model)
+    Facts(selected=partial(by_weight, columns.sizes), change=change, default_solver="multi-start").attach(model)
     return model
 
 
@@ -303,7 +303,7 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = False) -
         certificate=of_dual(model, proof),
         change=dual_change(model, columns, R_plus, R_minus),
         default_solver="clarabel",
-    ).seal(model)
+    ).attach(model)
     return model
 
 

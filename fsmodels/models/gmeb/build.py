@@ -348,5 +348,5 @@ def primal(
         "switches": [(model.sigma[j], model.w[j]) for j in varying] if sigma else [],
         "default_solver": DEFAULT[form, sigma],
     }
-    (separable(model, columns, proof.moments, factor, **facts) if form == "conic" else Facts(**facts)).seal(model)
+    (separable(model, columns, proof.moments, factor, **facts) if form == "conic" else Facts(**facts)).attach(model)
     return model

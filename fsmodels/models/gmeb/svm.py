@@ -132,5 +132,5 @@ def svm_ratio(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
         doc="(18) loss and complexity over the margin "
         rf"\(\frac{{1}}{{\gamma}} \left({latex_of(model.loss)} + \frac{{1}}{{2 C}}\right)\)",
     )
-    Facts(selected=partial(by_weight, column_sizes(data.X)), default_solver="pounce").seal(model)
+    Facts(selected=partial(by_weight, column_sizes(data.X)), default_solver="pounce").attach(model)
     return model

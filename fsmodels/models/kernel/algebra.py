@@ -65,7 +65,7 @@ def svm(data: Dataset, z: ArrayLike | Mapping[str, float], *, C: float, **shared
     _state(model, numbers=model.kernel_problem.objective.matrix(fixed))
     model.objective.set_value(model.norm + model.C * model.loss)
     model.objective.doc = rf"(2) margin and losses \({latex_of(model.norm)} + C {latex_of(model.loss)}\)"
-    Facts().seal(model)
+    Facts().attach(model)
     return model
 
 
@@ -163,7 +163,7 @@ def joint(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
 def _attach_facts(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     """Attach the facts of a model that an NLP solver takes as a whole; return the model."""
     certificate = Certificate([], None, None, _trivial, zero_bound)
-    Facts(selected=model.kernel_problem.selected, default_solver="pounce", certificate=certificate).seal(model)
+    Facts(selected=model.kernel_problem.selected, default_solver="pounce", certificate=certificate).attach(model)
     return model
 
 
@@ -217,7 +217,7 @@ def alternating(
         settled=settled,
         sweeps=sweeps,
         keeps_last=algorithm == 3,
-    ).seal(model)
+    ).attach(model)
     return model
 
 

@@ -155,5 +155,5 @@ def attach_oracle(
         finish=problem.fitted,
         selected=by_sigma if sigma else problem.selected,
         **facts,
-    ).seal(model)
+    ).attach(model)
     return model

@@ -257,7 +257,7 @@ def fgm(data: Dataset, *, budget: int, C: float = 1.0) -> pyo.ConcreteModel:
         resolution=hinges.resolution,
         certificate=hinges.certificate(model),
         change=hinges.change(model),
-    ).seal(model)
+    ).attach(model)
     return model
 
 
@@ -342,11 +342,11 @@ def _lazy(model: pyo.ConcreteModel, rows: Labellings, facts: dict[str, Any], *, 
     if sigma:
         facts["implicit"] = "an oracle for labellings, by sigma=True"
         facts["remedy"] = 'build it with form="extended" or "stated", and sigma=True'
-        selection(model, RowPool(rows.X, worst, 1.0 / len(rows.y)), put_lazy, **facts).seal(model)
+        selection(model, RowPool(rows.X, worst, 1.0 / len(rows.y)), put_lazy, **facts).attach(model)
         return
     facts["implicit"] = 'an oracle for labellings, by form="lazy"'
     facts["remedy"] = 'build it with form="extended" or form="stated"'
-    composite(model, rows.X, worst, load=partial(load_lazy, model, tuple(model.features)), **facts).seal(model)
+    composite(model, rows.X, worst, load=partial(load_lazy, model, tuple(model.features)), **facts).attach(model)
 
 
 def _worst(measure: Loss, y: FloatArray, scores: FloatArray) -> RiskRow:
@@ -362,7 +362,7 @@ def _stated(model: pyo.ConcreteModel, rows: Labellings, facts: dict[str, Any], *
         expr=0.5 * pyo.quicksum(model.t.values()) + model.C * model.xi, doc=rf"{RISK} \(\tfrac12 \sum_j t_j + C \xi\)"
     )
     facts["switches"] = [(model.sigma[j], w) for j, w in model.w.items()] if sigma else []
-    separable(model, rows, **facts).seal(model)
+    separable(model, rows, **facts).attach(model)
 
 
 def _extended(
@@ -381,10 +381,10 @@ def _extended(
     worst = partial(_worst, rows.loss, rows.y.astype(float))
     if sigma:
         pool, others = RowPool(rows.X, worst, 1.0 / len(rows.y)), [partial(repair_whole, rows, program)]
-        selection(model, pool, partial(put, rows, program), others=others, terms=[model.omega], **facts).seal(model)
+        selection(model, pool, partial(put, rows, program), others=others, terms=[model.omega], **facts).attach(model)
         return
     facts |= {"load": partial(load, rows, program, model), "certificate": certificate(rows, program, proving)}
-    composite(model, rows.X, worst, implicit="", **facts).seal(model)
+    composite(model, rows.X, worst, implicit="", **facts).attach(model)
 
 
 def _resolution(X: Any, first: Worst) -> Any:

@@ -200,7 +200,7 @@ def group_primal(groups: Groups) -> pyo.ConcreteModel:
     model.row = pyo.Constraint(model.cuts, rule=row, doc=doc)
     doc = r"(15) half the squared norm, C xi \(\tfrac12 \left(\sum_t \mathrm{norm}_t\right)^2 + C \xi\)"
     model.objective = pyo.Objective(expr=0.5 * pyo.quicksum(model.norm.values()) ** 2 + model.C * model.xi, doc=doc)
-    Facts().seal(model)
+    Facts().attach(model)
     return model
 
 
@@ -245,7 +245,7 @@ def group_dual(groups: Groups) -> pyo.ConcreteModel:
     gain = LinearExpression(linear_coefs=groups.q.tolist(), linear_vars=alpha)
     doc = r"(16) \(\sum_k \alpha_k q_k - \theta\)"
     model.objective = pyo.Objective(expr=gain - model.theta, sense=pyo.maximize, doc=doc)
-    Facts().seal(model)
+    Facts().attach(model)
     return model
 
 

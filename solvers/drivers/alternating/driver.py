@@ -61,7 +61,7 @@ from solvers.drivers.alternating.problems import (
     together,
 )
 from solvers.drivers.base import Driver, End
-from solvers.drivers.slots import lp_solver_options
+from solvers.drivers.solver_options import lp_solver_options
 from solvers.drivers.starts import StartsConfig, spread, table
 from solvers.errors import ModelError, OptionError
 from solvers.facts.base import facts_of, facts_violation

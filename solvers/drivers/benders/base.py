@@ -16,7 +16,7 @@ from solvers.drivers.benders.master import with_linear_products
 from solvers.drivers.benders.relaxation import UnboundedProblem, relax_whole
 from solvers.drivers.benders.split import SplitModel, adapted, floor_of, is_declared, split
 from solvers.drivers.benders.switched import SwitchedSubproblem
-from solvers.drivers.slots import slot_solver_options
+from solvers.drivers.solver_options import slot_solver_options
 from solvers.errors import ModelError, OptionError, SolverError
 from solvers.facts.base import facts_of
 from solvers.facts.structure import Oracle, Structure, SubAnswer

@@ -64,17 +64,19 @@ def structure_of(
         source = " and ".join(given)
     if master is None and not groups:
         master, source = _integers(model, driver), "default: the integer variables are decided first"
-    structure = _by_parts(model, master, subproblem, groups)
-    structure.told_by = source
     if coupling is not None:
-        structure.coupling = named("coupling", coupling, model.model, (pyo.Constraint, Disjunction), whole=True)
-    return structure
+        coupling = named("coupling", coupling, model.model, (pyo.Constraint, Disjunction), whole=True)
+    first, inner = _by_parts(model, master, subproblem, groups)
+    return Structure(first, inner, coupling=coupling, blocks=[list(group) for group in groups], source=source)
 
 
 def _by_parts(
     model: ModelCache, first: list[Any] | None, subproblem: Any, blocks: Sequence[Sequence[Any]]
-) -> Structure:
-    """Return the structure; ``first`` may contain variables of the rows that were written for logic."""
+) -> tuple[list[Any], list[Any]]:
+    """Return the variables of the master and of the subproblem.
+
+    ``first``: variables of the master, if declared; they may be in rows that were written for logic.
+    """
     inside = {id(v) for group in blocks for v in group}
     if first is None:
         first = list({id(v): v for v in used_variables(model) if id(v) not in inside}.values())
@@ -92,7 +94,7 @@ def _by_parts(
     inner = [v for v in data_of(subproblem) if id(v) not in outside]
     known = {id(v) for v in inner}
     inner += [v for group in blocks for v in group if id(v) not in known]
-    return Structure(first, inner, blocks=[list(group) for group in blocks])
+    return first, inner
 
 
 def _groups(blocks: Any, model: ModelCache) -> list[list[Any]]:

@@ -19,6 +19,7 @@ from solvers.interfaces.registry import either
 from solvers.model.function import is_linear
 from solvers.model.rewriting import others, written_rows
 from solvers.model_cache import ModelCache
+from solvers.user_warnings import warn
 
 SHOWN = 6  # printed reasons, and printed blocks at each end of the table
 
@@ -43,15 +44,21 @@ class SplitPart:
 class ExplainedSplit:
     """A decomposed model; printing it shows ``table`` and the obstacles.
 
-    ``told_by``: the source of the decomposition. ``refused``: the reasons why no Benders driver can solve the model, as
+    ``source``: the source of the decomposition. ``refused``: the reasons why no Benders driver can solve the model, as
     sentences; empty if one can.
     """
 
     model: str
-    told_by: str
+    source: str
     master: SplitPart = field(default_factory=SplitPart)
     blocks: list[SplitPart] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+
+    @property
+    def told_by(self) -> str:
+        """Former name of ``source``."""
+        warn("ExplainedSplit.told_by is called source now.", DeprecationWarning)
+        return self.source
 
     @property
     def couplings(self) -> list[str]:
@@ -67,7 +74,7 @@ class ExplainedSplit:
         return pd.DataFrame(counts, index=index, columns=["variables", "rows", "coupling", "terms", "cuts"])
 
     def __repr__(self) -> str:
-        lines = [f'"{self.model}" for Benders drivers ({self.told_by})', self.table.to_string(max_rows=2 * SHOWN)]
+        lines = [f'"{self.model}" for Benders drivers ({self.source})', self.table.to_string(max_rows=2 * SHOWN)]
         lines += [f"refused: {reason}" for reason in self.refused[:SHOWN] or ["nothing"]]
         if len(self.refused) > SHOWN:
             lines.append(f"and {len(self.refused) - SHOWN} more")
@@ -135,7 +142,7 @@ def explain_split(
         parts, _ = adapted(split(cache, structure))
         parts.check_facts()
     except ModelError as error:
-        return ExplainedSplit(model.name, structure.told_by, refused=[*refused, str(error)])
+        return ExplainedSplit(model.name, structure.source, refused=[*refused, str(error)])
     found: list[SubBlock] = []
     try:
         found = [_whole(parts)] if declared else blocks_of(parts)
@@ -150,7 +157,7 @@ def explain_split(
     else:
         refused += Curves.of(parts, found, assume_convex=assume_convex).refused
     master = SplitPart(_names(parts.master_variables), _names(parts.master_rows), [str(t) for t in parts.master_terms])
-    return ExplainedSplit(model.name, structure.told_by, master, [_part(parts, block) for block in found], refused)
+    return ExplainedSplit(model.name, structure.source, master, [_part(parts, block) for block in found], refused)
 
 
 def _whole(parts: SplitModel) -> SubBlock:

@@ -68,7 +68,7 @@ class LazyTree:
         self._over = False
         solver.set_callback(self._callback)
         try:
-            with interrupt.noticing() as self._pressed:
+            with interrupt.setting_event() as self._pressed:
                 answer = self.runner.solve(self.model, time_limit=time_limit, integer=True)
         except LicenceError as error:
             raise LicenceError(

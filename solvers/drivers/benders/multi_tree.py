@@ -35,7 +35,7 @@ from solvers.drivers.benders.block_subproblem import BlockAnswer, BlockSubproble
 from solvers.drivers.benders.in_out import InOut, grouping
 from solvers.drivers.benders.master import Master
 from solvers.drivers.benders.relaxation import why_unbounded
-from solvers.drivers.slots import master_solver_options
+from solvers.drivers.solver_options import master_solver_options
 from solvers.errors import OptionError
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import Capability as C

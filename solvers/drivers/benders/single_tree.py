@@ -38,7 +38,7 @@ from pyomo.core.expr.numvalue import is_fixed
 from solvers.drivers.base import End
 from solvers.drivers.benders.lazy_tree import CandidateReply, LazyTree
 from solvers.drivers.benders.multi_tree import Benders, BendersConfig
-from solvers.drivers.slots import master_solver_options
+from solvers.drivers.solver_options import master_solver_options
 from solvers.errors import SolverError
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import Capability as C

@@ -49,7 +49,7 @@ from solvers.drivers.branch_cut.memory import Memory
 from solvers.drivers.branch_cut.node import SEARCHES, NodeBounds, NodeSearch
 from solvers.drivers.branch_cut.root import RootSearch
 from solvers.drivers.branch_cut.worker import TreeTask
-from solvers.drivers.slots import lp_solver_options
+from solvers.drivers.solver_options import lp_solver_options
 from solvers.errors import ModelError, OptionError
 from solvers.facts.structure import SubAnswer
 from solvers.model.conflict import clashing_rows

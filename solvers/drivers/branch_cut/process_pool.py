@@ -135,7 +135,7 @@ class ProcessPool:
                 self._pipes[k].send(part)
                 waiting[self._pipes[k]] = k
         until = math.inf
-        with interrupt.noticing():
+        with interrupt.setting_event():
             while waiting and time.perf_counter() < until:
                 alive = {pipe for pipe, k in waiting.items() if self._handles[k].is_alive()}
                 for pipe in wait(list(waiting), POLL):

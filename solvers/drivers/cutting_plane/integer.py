@@ -29,7 +29,7 @@ from scipy import sparse
 
 from solvers.drivers.base import End
 from solvers.drivers.cutting_plane.kelley import CuttingPlane
-from solvers.drivers.slots import master_solver_options
+from solvers.drivers.solver_options import master_solver_options
 from solvers.errors import ModelError, SolverFailure
 from solvers.facts.separable import Cuts
 from solvers.interfaces.runner import Runner, SolveOptions

@@ -34,7 +34,7 @@ from scipy import sparse
 
 from solvers.drivers.base import Driver, End
 from solvers.drivers.cutting_plane.column_lp import ColumnLP, ConvexParts, sized
-from solvers.drivers.slots import lp_solver_options
+from solvers.drivers.solver_options import lp_solver_options
 from solvers.errors import ModelError, OptionError, SolverFailure
 from solvers.facts.base import facts_of
 from solvers.facts.separable import Cuts, Separable, no_cuts, stacked

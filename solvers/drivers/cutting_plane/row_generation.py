@@ -33,7 +33,7 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
 from solvers.drivers.base import Driver, End
-from solvers.drivers.slots import slot_solver_options
+from solvers.drivers.solver_options import slot_solver_options
 from solvers.errors import ModelError
 from solvers.facts.base import facts_of, worst_violation
 from solvers.facts.change import Change, Changed

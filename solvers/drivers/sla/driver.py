@@ -41,7 +41,7 @@ import pyomo.environ as pyo
 
 from solvers.drivers.base import Driver, End, Ended
 from solvers.drivers.sla.pieces import NoPiece, Pieces, ordered_sets
-from solvers.drivers.slots import lp_solver_options, master_solver_options
+from solvers.drivers.solver_options import lp_solver_options, master_solver_options
 from solvers.drivers.starts import Start, StartsConfig, random_points, spread, table
 from solvers.errors import ModelError, OptionError, SolverFailure
 from solvers.interfaces.registry import Capability as C

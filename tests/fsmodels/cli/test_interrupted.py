@@ -310,7 +310,7 @@ def test_pyomo_logs_no_error_of_a_press_while_it_evaluates(stops, logged, caplog
 
 def test_a_solver_that_asks_hears_of_it():
     before = signal.getsignal(signal.SIGINT)
-    with interrupt.noticing() as pressed:
+    with interrupt.setting_event() as pressed:
         press()
         assert pressed.is_set()
     assert signal.getsignal(signal.SIGINT) is before
@@ -319,7 +319,7 @@ def test_a_solver_that_asks_hears_of_it():
 def test_what_was_pressed_before_a_solver_ran_stops_it():
     with interrupt.run():
         press()
-        with interrupt.noticing() as pressed:
+        with interrupt.setting_event() as pressed:
             assert pressed.is_set()
 
 

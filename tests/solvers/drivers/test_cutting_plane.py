@@ -370,7 +370,7 @@ def cone(attach=True):
     m.cost = pyo.Objective(expr=-m.x - 2 * m.y)
     facts = Separable([m.x, m.y], [m.r], [m.norm, m.size], Norm(m))
     if attach:
-        facts.seal(m)
+        facts.attach(m)
     return m, facts
 
 

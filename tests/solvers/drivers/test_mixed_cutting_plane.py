@@ -234,7 +234,7 @@ def cone():
     m.size = pyo.Constraint(expr=m.r <= m.most)
     m.grid = pyo.Constraint(expr=2 * m.y == m.k)
     m.cost = pyo.Objective(expr=-m.x - 2 * m.y)
-    Separable([m.x, m.y], [m.r], [m.norm, m.size], Norm(m)).seal(m)
+    Separable([m.x, m.y], [m.r], [m.norm, m.size], Norm(m)).attach(m)
     return m
 
 

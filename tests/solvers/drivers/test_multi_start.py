@@ -395,7 +395,7 @@ def tiny(curved):
     m.row = pyo.Constraint(expr=1e7 * m.x >= 1)
     m.cost = pyo.Objective(expr=1 - pyo.exp(-m.v) if curved else m.v)
     change = Change([(m.x, 2.0**-23), (m.v, 2.0**-23)], times=2.0**23)
-    Facts(change=change).seal(m)
+    Facts(change=change).attach(m)
     return m
 
 

@@ -48,7 +48,7 @@ def robust(stated=False, integer=False, curved=True):
             range(8), rule=lambda m, k: sum(float(a) * m.x[j] for j, a in enumerate(corners[k])) <= 1
         )
     else:
-        Separable([m.x], [], [], Worst(), default_solver="row-generation", implicit="a separator").seal(m)
+        Separable([m.x], [], [], Worst(), default_solver="row-generation", implicit="a separator").attach(m)
     return m
 
 
@@ -134,7 +134,7 @@ def test_rows_with_two_finite_sides_are_taken_on_both(cost):
     m = pyo.ConcreteModel()
     m.x = pyo.Var([0, 1], bounds=(-2, 2))
     m.cost = pyo.Objective(expr=cost[0] * m.x[0] + cost[1] * m.x[1])
-    Separable([m.x], [], [], Bands(), default_solver="row-generation", implicit="a separator").seal(m)
+    Separable([m.x], [], [], Bands(), default_solver="row-generation", implicit="a separator").attach(m)
     result = solvers.solve(m)
     assert result.status is SolutionStatus.OPTIMAL
     assert result.objective == pytest.approx(-3.0, rel=1e-6)

@@ -37,7 +37,7 @@ def built():
     m.row = pyo.Constraint(expr=m.x + m.y >= 3)
     m.part = pyo.Expression(expr=2 * m.y)
     m.cost = pyo.Objective(expr=m.x + m.part)
-    Facts(certificate=Certificate([m.row], bound, repair, trivial)).seal(m)
+    Facts(certificate=Certificate([m.row], bound, repair, trivial)).attach(m)
     return m
 
 
@@ -75,7 +75,7 @@ def test_a_set_that_says_something_else_is_an_edit(copied):
     model = built()
     model.z = pyo.Var(bounds=(0, 1))
     model.one = pyo.SOSConstraint(var=pyo.Reference([model.x, model.z]), sos=1)
-    facts_of(model).seal(model)
+    facts_of(model).attach(model)
     model = copied(model)
     snapshot = facts_of(model).certificate.built
     assert (snapshot.untouched(model), snapshot.restricted(model)) == (True, True)
@@ -87,7 +87,7 @@ def test_a_set_that_says_something_else_is_an_edit(copied):
 @pytest.mark.parametrize("solver", ["highs", "scip"])
 def test_an_edited_model_is_solved_as_it_is(edit, solver):
     model, plain = built(), built()
-    Facts().seal(plain)
+    Facts().attach(plain)
     for m in (model, plain):
         EDITS[edit][0](m)
     if edit == "a set" and solver == "highs":

@@ -24,14 +24,14 @@ def diet(**edits):
     m.cost = pyo.Objective(expr=1e6 * m.x[0] + 3e-6 * m.x[1] + 10 * m.slack)
     change = Change([(m.x[0], 2.0**-20), (m.x[1], 2.0**20)], m.b, [(1e6, m.x[0])])
     change.rows = [(m.second, 4.0)] if edits.get("rows") else []
-    Facts(change=change).seal(m)
+    Facts(change=change).attach(m)
     return m
 
 
 @pytest.mark.parametrize("rows", [False, True])
 def test_values_and_multipliers_come_back_in_the_models_own_units(rows):
     plain, changed = diet(), diet(rows=rows)
-    Facts().seal(plain)
+    Facts().attach(plain)
     for m in (plain, changed):
         m.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
         assert solvers.solve(m, "highs").objective == pytest.approx(3.0)  # b = -1, x_0 = 3e-6
@@ -67,7 +67,7 @@ def test_edits_hold_in_the_new_variables_too(edit):
     for facts in (None, Facts()):
         m = diet()
         if facts is not None:
-            facts.seal(m)
+            facts.attach(m)
         edit(m)
         result = solvers.solve(m, "scip")
         assert result.status is SolutionStatus.OPTIMAL
@@ -82,7 +82,7 @@ def test_ordered_sets_are_those_of_the_new_variables():
     m.one = pyo.SOSConstraint(var=m.x, sos=1)
     m.row = pyo.Constraint(expr=m.x[0] + 2 * m.x[1] + m.x[2] <= 1e6)
     m.gain = pyo.Objective(expr=3e-6 * m.x[0] + 5e-6 * m.x[1] + 2e-6 * m.x[2], sense=pyo.maximize)
-    Facts(change=Change([(v, 2.0**20) for v in m.x.values()])).seal(m)
+    Facts(change=Change([(v, 2.0**20) for v in m.x.values()])).attach(m)
     result = solvers.solve(m, "scip")
     assert result.objective == pytest.approx(3.0, rel=1e-6)
     assert [m.x[k].value > 1 for k in range(3)] == [True, False, False]
@@ -104,7 +104,7 @@ def test_an_objective_below_tolerances_is_multiplied_and_comes_back_as_it_is():
         m.x = pyo.Var(range(20), domain=pyo.Binary)
         m.enough = pyo.Constraint(expr=sum(w * x for w, x in zip(weight, m.x.values(), strict=True)) >= 7.3)
         m.cost = pyo.Objective(expr=size * sum(c * x for c, x in zip(value, m.x.values(), strict=True)))
-        Facts(change=Change([], most=20 * size)).seal(m)
+        Facts(change=Change([], most=20 * size)).attach(m)
         result = solvers.solve(m, "highs", gap=1e-7)
         assert result.status is SolutionStatus.OPTIMAL
         found.append((result.objective / size, result.bound / size))

@@ -54,7 +54,7 @@ def test_facts_survive_pickle_and_belong_to_the_copy(taken):
     m = foreign()
     if taken:
         m.structure = pyo.Var()
-    Blocks([Block([m.x]), Block([m.y])]).seal(m)
+    Blocks([Block([m.x]), Block([m.y])]).attach(m)
     copy = pickle.loads(pickle.dumps(m))
     assert facts_of(copy).blocks[0].variables[0].model() is copy
     assert solvers.solve(copy, "alternating").objective == pytest.approx(-7.0)
@@ -64,7 +64,7 @@ def test_facts_attached_to_a_model_that_has_the_name_leave_it_alone():
     m = foreign()
     m.structure = pyo.Var()
     own = m.structure
-    Facts(default_solver="highs", selected=lambda m: ["x"]).seal(m)
+    Facts(default_solver="highs", selected=lambda m: ["x"]).attach(m)
     assert m.structure is own
     result = solvers.solve(m)
     assert (result.solver, result.selected) == ("highs", ["x"])

@@ -4,13 +4,13 @@ import gc
 
 import pyomo.environ as pyo
 import pytest
-from solvers.cache import cached
 
 import solvers
 from solvers import SolutionStatus
 from solvers.interfaces.infeasibility import surely_infeasible
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.model_cache import cached
 
 
 @pytest.mark.parametrize(("side", "status"), [(0.5, SolutionStatus.INFEASIBLE), (1.5, SolutionStatus.OPTIMAL)])

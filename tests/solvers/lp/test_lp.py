@@ -17,9 +17,10 @@ from solvers import SolutionStatus, StopReason
 from solvers.errors import SolverError
 from solvers.interfaces.registry import SOLVERS
 from solvers.interfaces.runner import Answer, SolveOptions
-from solvers.lp import highs, priced
+from solvers.lp import dual as dual_lp
+from solvers.lp import highs
+from solvers.lp.dual import DualLP, prefers_dual
 from solvers.lp.highs import HighsLP, LpStatus
-from solvers.lp.priced import PricedLP, pays
 from solvers.lp.pyomo import NEEDED, PyomoLP, linear_program, polished, require_lp_solver
 
 INF = np.inf
@@ -43,11 +44,11 @@ def through_pyomo(name, *arrays):
     return PyomoLP(require_lp_solver(name), SolveOptions(seed=0, threads=1), *arrays)
 
 
-@pytest.fixture(params=["direct", "priced", *EVERY])
+@pytest.fixture(params=["direct", "dual", *EVERY])
 def make(request):
     """A function (cost, lower, upper) -> an LP, for HiGHS directly, by the dual, and for every solver through Pyomo."""
-    if request.param in ("direct", "priced"):
-        return {"direct": HighsLP, "priced": PricedLP}[request.param]
+    if request.param in ("direct", "dual"):
+        return {"direct": HighsLP, "dual": DualLP}[request.param]
     return partial(through_pyomo, request.param)
 
 
@@ -275,7 +276,7 @@ def test_soft_margins_have_the_same_optimum_by_the_dual(seed):
     matrix = sparse.hstack([rng.integers(-3, 4, (m, n)), sparse.diags(rng.choice([1.0, 2.0, -1.0], m))], format="csr")
     low = np.where(rng.random(m) < 0.8, 1.0, -INF)
     high = np.where(rng.random(m) < 0.3, np.maximum(low, 1.0) + rng.integers(0, 3, m), INF)
-    lps = [make(np.zeros(n + m), lower, upper) for make in (HighsLP, PricedLP)]
+    lps = [make(np.zeros(n + m), lower, upper) for make in (HighsLP, DualLP)]
     for lp in lps:
         lp.add_rows(matrix, low, high)
     for _ in range(6):
@@ -288,30 +289,30 @@ def test_soft_margins_have_the_same_optimum_by_the_dual(seed):
             lp.set_bounds(fixed, values, values)
             answers.append(lp.solve())
             lp.set_bounds(fixed, lower[fixed], upper[fixed])
-        direct, priced = answers
-        assert priced.status is direct.status
+        direct, by_dual = answers
+        assert by_dual.status is direct.status
         if direct.status is not LpStatus.OPTIMAL:
             continue
         now_low, now_high = lower.copy(), upper.copy()
         now_low[fixed], now_high[fixed] = values, values
-        assert priced.objective == pytest.approx(direct.objective, abs=1e-7)
-        assert (priced.point >= now_low - 1e-9).all()
-        assert (priced.point <= now_high + 1e-9).all()
-        rows = matrix @ priced.point
+        assert by_dual.objective == pytest.approx(direct.objective, abs=1e-7)
+        assert (by_dual.point >= now_low - 1e-9).all()
+        assert (by_dual.point <= now_high + 1e-9).all()
+        rows = matrix @ by_dual.point
         assert (rows >= low - 1e-7).all()
         assert (rows <= high + 1e-7).all()
-        bound = lagrangian(priced, cost, matrix, zip(low, high, strict=True), now_low, now_high)
+        bound = lagrangian(by_dual, cost, matrix, zip(low, high, strict=True), now_low, now_high)
         assert bound == pytest.approx(direct.objective, abs=1e-6)
 
 
 def test_by_the_dual_only_where_it_is_the_smaller_program(monkeypatch):
     soft = sparse.hstack([np.ones((30, 4)), sparse.identity(30)], format="csr")
-    assert not pays(soft)  # too small to matter
-    monkeypatch.setattr(priced, "LONG", 100)
-    assert pays(soft)
-    assert not pays(sparse.csr_matrix(np.ones((20, 30))))
+    assert not prefers_dual(soft)  # too small to matter
+    monkeypatch.setattr(dual_lp, "LONG", 100)
+    assert prefers_dual(soft)
+    assert not prefers_dual(sparse.csr_matrix(np.ones((20, 30))))
     cost, none, sides = np.ones(34), np.full(34, INF), (np.ones(30), np.full(30, INF))
-    assert isinstance(linear_program("highs", cost, 0 * cost, none, rows=(soft, *sides), stay=True), PricedLP)
+    assert isinstance(linear_program("highs", cost, 0 * cost, none, rows=(soft, *sides), stay=True), DualLP)
     assert isinstance(linear_program("highs", cost, 0 * cost, none, rows=(soft, *sides)), HighsLP)
 
 

@@ -27,7 +27,7 @@ def dense():
     m.between = pyo.Constraint(expr=(-4.0, body(), 5.0))
     m.priced = pyo.Constraint(expr=m.price * m.x[0] + m.x[1] <= 3)
     m.cost = pyo.Objective(expr=sum(m.x.values()))
-    Facts(change=Change([(m.x[0], 4.0)], rows=[(m.equal, 2.0)])).seal(m)
+    Facts(change=Change([(m.x[0], 4.0)], rows=[(m.equal, 2.0)])).attach(m)
     return m
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from pyomo.gdp import Disjunct, Disjunction
-from solvers.cache import ModelCache
 
 import solvers
 from model_state import state
 from solvers.model.rewriting import written_rows
+from solvers.model_cache import ModelCache
 
 
 def plant(seed):

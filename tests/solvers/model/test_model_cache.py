@@ -3,9 +3,9 @@
 import pyomo.environ as pyo
 import pytest
 from pyomo.gdp import Disjunct, Disjunction
-from solvers.cache import ModelCache, cached
 
 import solvers
+from solvers.model_cache import ModelCache, cached
 from solvers.values import INSIDE
 
 KINDS = [pyo.Var, pyo.Constraint, pyo.Objective, pyo.Expression, pyo.SOSConstraint, Disjunction, Disjunct]

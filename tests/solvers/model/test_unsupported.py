@@ -37,7 +37,7 @@ def by_oracle():
     del m.row
     value = lambda x: -x[0] - 2 * x[1]  # noqa: E731
     step = lambda x, inside: Moved(inside.upper.copy(), value(x), value(inside.upper))  # noqa: E731
-    OracleBlocks([m.x, m.y], [OracleBlock("up", step)], value, lambda x, low, up: 0.0, boxed=[m.x, m.y]).seal(m)
+    OracleBlocks([m.x, m.y], [OracleBlock("up", step)], value, lambda x, low, up: 0.0, boxed=[m.x, m.y]).attach(m)
     return m
 
 
@@ -59,7 +59,7 @@ def by_risk():
         u[i] = 1.0
         return RiskRow(u, 1.0)
 
-    CompositeRisk(sparse.csr_array(np.eye(2)), worst, 2, 1.0, load).seal(m)
+    CompositeRisk(sparse.csr_array(np.eye(2)), worst, 2, 1.0, load).attach(m)
     return m
 
 
@@ -81,7 +81,7 @@ def by_rows():
     """The same without its row, which a separator stands for."""
     m = plain()
     del m.row
-    Separable([m.x, m.y], [], [], RowToFind(), implicit="a separator, by this builder").seal(m)
+    Separable([m.x, m.y], [], [], RowToFind(), implicit="a separator, by this builder").attach(m)
     return m
 
 

@@ -337,7 +337,7 @@ def separation(X, y, lam):
         ],
         penalty=PenaltyValues(m.mu, [round(0.05 + 0.1 * k, 2) for k in range(10)], measure),
         selected=lambda m: [f"x{j}" for j in features if abs(m.w[j].value) > 1e-7],
-    ).seal(m)
+    ).attach(m)
     return m
 
 

@@ -54,7 +54,7 @@ def valley(*, carried, curve=0.0, start=3.0, sweeps=100, seen=None, lower=None):
         boxed=[m.z],
         sweeps=sweeps,
         carried=[m.z] if carried else [],
-    ).seal(m)
+    ).attach(m)
     return m
 
 

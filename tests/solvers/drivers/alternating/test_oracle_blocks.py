@@ -116,7 +116,7 @@ def oracle(*blocks, at=(0.0, 0.0, 1.0, 1.0), **facts):
         lambda x: float(saddle(x)[0]),
         lambda x, low, up: residual(x, *saddle(x)[:2], low, up, 1.0),
         **{"boxed": [m.x], "settled": lambda a, b, tolerance: bool(np.abs(a - b).max() <= tolerance), **facts},
-    ).seal(m)
+    ).attach(m)
     return m
 
 

@@ -43,7 +43,7 @@ def chosen(**facts):
     OracleBlocks(
         [model.x], [OracleBlock("x", step)], lambda x: Fit().value(x)[0], left, boxed=[model.x], rowed=[model.x],
         switches=list(zip(model.s.values(), model.x.values(), strict=True)), **facts,
-    ).seal(model)  # fmt: skip
+    ).attach(model)  # fmt: skip
     return model
 
 

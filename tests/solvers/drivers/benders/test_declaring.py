@@ -144,7 +144,7 @@ def test_options_count_before_the_suffix():
     m = staged()
     m.stage[m.acres["corn"]] = 1
     assert "acres[corn]" not in explain_split(m).master.variables
-    assert explain_split(m, complicating=m.acres).told_by == "complicating="
+    assert explain_split(m, complicating=m.acres).source == "complicating="
     assert len(explain_split(m, complicating=m.acres).master.variables) == 3
 
 

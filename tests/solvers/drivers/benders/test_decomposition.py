@@ -38,7 +38,7 @@ def plan():
         coupling=[m.link],
         terms=[m.size, m.rest],
     )
-    structure.seal(m)
+    structure.attach(m)
     return m
 
 

@@ -56,9 +56,9 @@ def chebyshev(X, t, B, C, scale=1.0):
         model.omega.set_value(half_norm(w, int(pyo.value(model.B)))[0])
         model.risk.set_value(risk)
 
-    CompositeRisk(X, residual, model.B, model.C, load, scale, implicit="an oracle for residuals, by this builder").seal(
-        model
-    )
+    CompositeRisk(
+        X, residual, model.B, model.C, load, scale, implicit="an oracle for residuals, by this builder"
+    ).attach(model)
     return model, residual
 
 
@@ -102,7 +102,7 @@ def test_chebyshev_regression_on_one_column():
         model.w.set_value(w.sum())
         model.risk.set_value(risk)
 
-    CompositeRisk(X, worst, budget=1, weight=10.0, load=load).seal(model)
+    CompositeRisk(X, worst, budget=1, weight=10.0, load=load).attach(model)
     result = solve(model, gap=1e-6)
     assert result.status is SolutionStatus.OPTIMAL
     assert model.w.value == pytest.approx(1.0, abs=1e-5)
@@ -172,7 +172,7 @@ def test_budget_and_price_are_read_at_each_solve():
 def test_plain_numbers_as_budget_and_price():
     X, t = regression()
     model, residual = chebyshev(X, t, 2, 5.0)
-    CompositeRisk(X, residual, 2, 5.0, model.structure.load).seal(model)
+    CompositeRisk(X, residual, 2, 5.0, model.structure.load).attach(model)
     assert solve(model, gap=1e-5).objective == pytest.approx(stated(X, t, 2, 5.0), rel=2e-5)
 
 
@@ -278,7 +278,7 @@ def test_other_solvers_are_refused(solver):
 
 def test_other_solvers_reject_the_option():
     model, residual = chebyshev(*regression(), 2, 20.0)
-    CompositeRisk(regression()[0], residual, 2, 20.0, model.structure.load).seal(model)
+    CompositeRisk(regression()[0], residual, 2, 20.0, model.structure.load).attach(model)
     with pytest.raises(ModelError):
         solve(model, "clarabel")
 

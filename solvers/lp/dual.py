@@ -78,15 +78,15 @@ class _Prices:
         self.lp.add_rows(self.matrix[:, self.kept].T.tocsr(), -infinite, infinite)
 
 
-def pays(matrix: sparse.csr_matrix) -> bool:
+def prefers_dual(matrix: sparse.csr_matrix) -> bool:
     """Return True if the dual of these rows is the smaller program and the rows are not few."""
     return bool(matrix.nnz >= LONG and (np.diff(matrix.tocsc().indptr) > 1).sum() < matrix.shape[0])
 
 
-class PricedLP:
+class DualLP:
     """Linear program solved by its dual, which is built again when rows are added or deleted.
 
-    >>> lp = PricedLP(np.array([0.0, 1.0, 1.0]), np.array([-np.inf, 0.0, 0.0]), np.full(3, np.inf))
+    >>> lp = DualLP(np.array([0.0, 1.0, 1.0]), np.array([-np.inf, 0.0, 0.0]), np.full(3, np.inf))
     >>> lp.add_rows([[1.0, 1.0, 0.0], [-2.0, 0.0, 1.0]], np.array([2.0, 0.0]), np.full(2, np.inf))
     >>> answer = lp.solve()
     >>> answer.objective, answer.point.tolist()
