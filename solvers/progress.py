@@ -136,11 +136,8 @@ class Scene:
         frames = list(self.frames)
         left = next((frame.left() for frame in reversed(frames) if frame.left is not None), None)
         parts = [duration(self.now() - self.start) + ("" if left is None else f", {duration(left)} left")]
+        parts += next((frame.facts() for frame in reversed(frames) if frame.facts is not None), [])
         parts.append(" > ".join(frame.words for frame in frames if frame.words))
-        for frame in reversed(frames):
-            if frame.facts is not None:
-                parts += frame.facts()
-                break
         return " | ".join(text for text in parts if text)
 
     def draw(self) -> None:

@@ -65,6 +65,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
+TIE = 1e-6  # relative difference of equal objectives
 SHORT = (  # column, title and format in ``short``
     ("n_selected", "Features", "{:.1f}"), ("stability", "Stability", "{:.2f}"),
     ("fsp_objective", "FSP objective", "{:.5g}"),
@@ -308,7 +309,11 @@ class Comparison(BaseAnswer):
         fitting = frame if self.max_features is None else frame[frame["n_selected"] <= self.max_features]
         values = fitting["fsp_objective"].dropna()
         if len(values) > 1:
-            text += f". By the objective of fsp-m at C = {self.C:g} {values.idxmin()} has the best features"
+            equal = values[values <= values.min() + TIE * abs(values.min())].index
+            best = fitting.loc[equal, "proven"].idxmax()  # of several, one with proofs
+            text += f". By the objective of fsp-m at C = {self.C:g} {best} has the best features"
+            if others := [name for name in equal if name != best]:
+                text += f", and {listed(others)} equal ones"
         return f"{text}. {self._reservations(frame)}".strip()
 
     def _reservations(self, frame: pd.DataFrame) -> str:

@@ -215,14 +215,14 @@ class RunState:
             self.seconds[what] += self.clock.elapsed - start
 
     def progress_text(self) -> list[str]:
-        """Return the current step if it takes long, incumbent, bound, gap and counts; another thread may call it."""
+        """Return gap, incumbent, bound, the current step if it takes long, and counts; another thread may call it."""
         best, bound, busy = self._signed(self.best), self._signed(self.bound), self._busy
         gap = relative_gap(best, bound, minimize=self.sign > 0)
         since = 0.0 if busy is None else self.clock.elapsed - busy[1]
         long = [f"{NAMES[busy[0]]} for {since:.0f} s"] if busy is not None and since >= LONG else []
         numbers = [f"best {best:.6g}" if best is not None else "", f"bound {bound:.6g}" if bound is not None else ""]
-        together = ", ".join(text for text in [*numbers, "" if gap is None else f"gap {100 * gap:.3g}%"] if text)
-        return [*long, *([together] if together else []), *self.work_text()]
+        together = ", ".join(text for text in ["" if gap is None else f"gap {100 * gap:.3g}%", *numbers] if text)
+        return [*([together] if together else []), *long, *self.work_text()]
 
     def work_text(self) -> list[str]:
         """Return the amount of work so far as text; another thread may call it at any time."""

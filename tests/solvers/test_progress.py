@@ -67,7 +67,7 @@ def test_numbers_and_the_time_left_are_those_of_the_innermost_that_has_them(watc
         progress.doing("tree", facts=lambda: ["best 3", "7 open"], left=lambda: 42.9),
         progress.doing("compiling"),
     ):
-        assert line() == "0 s, 42 s left | path > tree > compiling | best 3 | 7 open"
+        assert line() == "0 s, 42 s left | best 3 | 7 open | path > tree > compiling"
 
 
 def test_results_of_workers_are_counted(watched):
