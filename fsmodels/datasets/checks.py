@@ -61,6 +61,13 @@ def require_unweighted(data: Any, who: str) -> Dataset:
     return data
 
 
+def require_both_classes(data: Dataset) -> None:
+    """Raise DataError if a class has no sample."""
+    for sign in (1, -1):
+        if not (data.y == sign).any():
+            raise DataError(f"Class {sign:+d} has no sample: both classes need at least one.")
+
+
 def apply_scaling(data: Dataset, scale: str | None = None) -> Dataset:
     """Return the data scaled by ``scale``, if they are not scaled already.
 

@@ -71,6 +71,8 @@ SHORT = (  # column, title and format in ``short``
     ("fsp_objective", "FSP objective", "{:.5g}"),
 )  # fmt: skip
 
+Models = Iterable[str] | Mapping[str, Mapping[str, Any]]  # names, or the parameters of each
+
 
 @dataclass(frozen=True)
 class Candidate(FoldRun):
@@ -135,10 +137,7 @@ def tune(request: Request, budget: int) -> tuple[Selection, dict[str, Any]]:
 
 
 def candidates(
-    models: Iterable[str] | Mapping[str, Mapping[str, Any]],
-    common: Mapping[str, Any],
-    budget: int | None,
-    bare: Dataset,
+    models: Models, common: Mapping[str, Any], budget: int | None, bare: Dataset
 ) -> dict[str, tuple[Request, tuple[str, ...]]]:
     """Return a request for each name, with the common parameters that its model uses, and the parameters to tune.
 
@@ -430,7 +429,7 @@ def compare_on(
 ) -> Comparison:
     """Compare models on folds; ``arguments`` are parameters of ``select`` and may contain the seed of the solvers."""
     check_repeatable("compare", arguments)
-    of_samples = {name: arguments[name] for name in ("sample_weight", "class_weight", "fair") if name in arguments}
+    of_samples = {name: arguments[name] for name in (*WEIGHTS, "fair") if name in arguments}
     whole = Request.of(data, **of_samples)
     raw, common = whole.data, {**arguments, **whole.rows}
     if max_features is not None:
@@ -444,13 +443,9 @@ def compare_on(
     rows = folds.rows(runs, "run")
     size = len(parts) // folds.repeats
     places = [(name, k // size + 1, k % size + 1) for k in range(len(parts)) for name in methods]
-    frame = pd.DataFrame(
-        [
-            {"method": name, "repeat": repeat, "fold": fold, **dict.fromkeys((*MEASURES, *COLUMNS)), **row}
-            for (name, repeat, fold), row in zip(places, rows, strict=True)
-            if row is not None
-        ]
-    )
+    empty = dict.fromkeys((*MEASURES, *COLUMNS))
+    pairs = [(place, row) for place, row in zip(places, rows, strict=True) if row is not None]
+    frame = pd.DataFrame([{"method": m, "repeat": r, "fold": f, **empty, **row} for (m, r, f), row in pairs])
     frame["selected"] = frame["selected"].astype(object).where(frame["selected"].notna(), None)
     settings = {name: _settings(*method, max_features) for name, method in methods.items()}
     return Comparison(raw, settings, frame, max_features, C, size, len(rows), folds.note)

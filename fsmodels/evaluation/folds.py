@@ -67,11 +67,6 @@ class FoldRun:
         with own_clock():
             return self.request.on(self.part.train).solve(), {}
 
-    @property
-    def model(self) -> str:
-        """The name of the model."""
-        return self.request.spec.name
-
     def run(self) -> dict[str, Any]:
         """Return the row of the run as plain values, for workers and the memory."""
         try:
@@ -192,7 +187,7 @@ class Folds:
             elif row.get("stop_reason") != StopReason.INTERRUPTED.value:
                 rows[k] = self._finished(keys[k], as_json(row))
 
-        each(methodcaller("run"), [runs[k] for k in missing], self.n_jobs, done, what, attrgetter("model"))
+        each(methodcaller("run"), [runs[k] for k in missing], self.n_jobs, done, what, attrgetter("request.spec.name"))
         if rows and not any(row is not None for row in rows):
             raise KeyboardInterrupt
         return rows

@@ -219,11 +219,7 @@ def certify(
         early: dict[str, Any] = {}
         if within is not None and "callback" in driver_options(own.model, request.solver):
             share = within
-
-            def is_decided(row: dict[str, Any]) -> bool:
-                return _answer(own.objective, row["Bound"], row["Incumbent"], share) is not None
-
-            early["callback"] = is_decided
+            early["callback"] = lambda row: _answer(own.objective, row["Bound"], row["Incumbent"], share) is not None
         best = solve("the best selection", force_in=inside, force_out=outside, **early)
         bound = -math.inf if best.bound is None else min(best.bound, own.objective)
         return Certified(spec.name, tuple(names), own, best, own.objective, bound, within)

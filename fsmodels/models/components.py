@@ -13,11 +13,11 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunct, Disjunction
 from scipy import sparse
 
-from fsmodels.datasets.checks import as_given, dataset
+from fsmodels.datasets.checks import as_given, dataset, require_both_classes
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError
 from fsmodels.models.proofs.bounds import robust_bound
-from fsmodels.models.proofs.certified import Point, write
+from fsmodels.models.proofs.certified import Point, values_of, write
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.shares import class_shares, slack_weights
 from fsmodels.weights import used
@@ -212,8 +212,8 @@ def write_disjunctions(model: pyo.ConcreteModel, selected: np.ndarray) -> None:
 
 def by_weight(sizes: np.ndarray, model: pyo.ConcreteModel) -> list[str]:
     """Return the features that the weights of the model use; ``sizes`` are those of the columns."""
-    w = np.array([pyo.value(weight) for weight in model.w.values()])
-    return [j for j, is_used in zip(model.features, used(w, sizes).tolist(), strict=True) if is_used]
+    uses = used(values_of(model.w), sizes).tolist()
+    return [j for j, is_used in zip(model.features, uses, strict=True) if is_used]
 
 
 def separating_plane(name: str, data: Dataset, *, stated: bool = True) -> pyo.ConcreteModel:
@@ -222,9 +222,7 @@ def separating_plane(name: str, data: Dataset, *, stated: bool = True) -> pyo.Co
     data = index_sets(model, data)
     sides = {"A": np.flatnonzero(data.y > 0), "B": np.flatnonzero(data.y < 0)}
     samples = np.array(list(model.samples))
-    for label, members in sides.items():
-        if not len(members):
-            raise DataError(f"Class {'+1' if label == 'A' else '-1'} has no sample: both classes need at least one.")
+    require_both_classes(data)
     model.A = pyo.Set(initialize=samples[sides["A"]].tolist(), doc="samples of class +1")
     model.B = pyo.Set(initialize=samples[sides["B"]].tolist(), doc="samples of class -1")
     model.w = pyo.Var(model.features, doc="(1) normal of the plane, weight of feature j")

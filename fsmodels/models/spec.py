@@ -20,6 +20,7 @@ import pyomo.environ as pyo
 from fsmodels.checks import feature_count, positive
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.classifier import LinearClassifier
+from fsmodels.models.proofs.certified import values_of
 from fsmodels.models.svm import C_MEANING
 from fsmodels.text import listed
 from fsmodels.weights import FloatArray, column_sizes, used
@@ -197,8 +198,7 @@ class LinearSpec(ModelSpec):
 
     def weights(self, model: Any) -> tuple[FloatArray, float]:
         """Return (w, b) for the unscaled data."""
-        w = np.array([pyo.value(weight) for weight in model.w.values()], dtype=np.float64)
-        return w, float(pyo.value(model.b))
+        return values_of(model.w), float(pyo.value(model.b))
 
     def remark(self, c: LinearClassifier, parameters: Parameters, model: Any) -> str:
         """Return a sentence for the report."""

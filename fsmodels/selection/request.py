@@ -125,12 +125,6 @@ class Request:
         if not isinstance(number, numbers.Number):
             number, costs = number_and_rows(number)
         if number is not None:
-            if "budget" not in self.spec.parameters:
-                raise ParameterError(
-                    f"budget got {type(number).__name__} {number!r}, which is for fsmulti: model "
-                    f'"{self.spec.name}" takes (costs, limit), on the command line --budget COSTS.csv:LIMIT.',
-                    parameter="budget",
-                )
             arguments["budget"] = number
         known = {*self.spec.parameters, *PARAMETERS}
         rows = {kind: arguments.pop(kind) for kind in KEYWORDS if kind in arguments and kind != "budget"}
@@ -197,7 +191,13 @@ class Request:
     def build(self) -> Request:
         """Return the request with scaled data, the model and its side constraints."""
         ready = self.scaled()
-        spec, options, data = self.spec, dict(self.options), ready.data
+        spec, options, data, number = self.spec, dict(self.options), ready.data, self.parameters.get("budget")
+        if number is not None and "budget" not in spec.parameters:
+            raise ParameterError(
+                f"budget got {type(number).__name__} {number!r}, which is for fsmulti: model "
+                f'"{spec.name}" takes (costs, limit), on the command line --budget COSTS.csv:LIMIT.',
+                parameter="budget",
+            )
         spec.check_parameters({**self.options, **self.parameters})
         if not spec.takes_weights:
             require_unweighted(data, f'Model "{spec.name}"')

@@ -23,6 +23,7 @@ from fsmodels.models.classifier import linear_decision
 from fsmodels.models.fsp.edits import Reader, ReadSub
 from fsmodels.models.fsp.oracle import SvmOracle, SvmSolution
 from fsmodels.models.fsp.oracle.problem import Rows
+from fsmodels.models.proofs.certified import values_of, write_free
 from fsmodels.models.proofs.svm import LossKind
 from fsmodels.models.shares import slack_weights
 from solvers.facts import Adapted, Cut, EditedSub, Inexpressible, LinearRows, RelaxedAnswer, SubAnswer
@@ -175,7 +176,7 @@ class FastSub:
         if edits is not None:
             w = w / edits.root + edits.at
         short = np.asarray(1.0 - self._y * (np.asarray(self._X @ w).ravel() + b))
-        _set(model.w, w)
+        write_free(model.w, w)
         if not model.b.fixed:
             model.b.set_value(float(b), skip_validation=True)
         if self._form == "rmp":
@@ -185,12 +186,12 @@ class FastSub:
             model.eta.set_value(eta, skip_validation=True)
             return
         least, has_margin = (0.0, True) if edits is None else (edits.slack_bound, edits.has_margin)
-        _set(model.xi, np.where(has_margin, np.maximum(least, short), least))
+        write_free(model.xi, np.where(has_margin, np.maximum(least, short), least))
         if self._form == "perspective":
             sigma = point[: w.size]
-            _set(model.t, np.divide(w**2, sigma, out=np.zeros_like(w), where=sigma > 0))
+            write_free(model.t, np.divide(w**2, sigma, out=np.zeros_like(w), where=sigma > 0))
         elif self._form == "bilinear":
-            _set(model.u, w)
+            write_free(model.u, w)
 
 
 def carry(cut: Cut, then: tuple[Any, ...], now: tuple[Any, ...]) -> Cut | None:
@@ -243,16 +244,10 @@ def fill(size: np.ndarray, total: float) -> np.ndarray:
 
 def error_rate(model: pyo.ConcreteModel, data: Dataset) -> float:
     """Return the error rate of the classifier on the model for ``data``."""
-    w = np.array([pyo.value(v) for v in model.w.values()])
-    predicted = np.where(linear_decision(data.X, w, pyo.value(model.b)) > 0, 1.0, -1.0)
+    scores = linear_decision(data.X, values_of(model.w), pyo.value(model.b))
+    predicted = np.where(scores > 0, 1.0, -1.0)
     return float(np.mean(predicted != data.y))
 
 
 def _no_solution() -> None:
     """Load nothing, because there is no solution."""
-
-
-def _set(variable: Any, values: np.ndarray) -> None:
-    for v, x in zip(variable.values(), values.tolist(), strict=True):
-        if not v.fixed:
-            v.set_value(x, skip_validation=True)

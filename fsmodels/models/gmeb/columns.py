@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fsmodels.datasets.checks import checked_data
+from fsmodels.datasets.checks import checked_data, require_both_classes
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, DataWarning
 from fsmodels.models.shares import slack_weights
@@ -95,9 +95,7 @@ def centred(data: Dataset) -> Centred:
     (array([3.]), array([2.]), array([4.]))
     """
     data = checked_data(data, weights=True).require_dense("gmeb").counting
-    for sign in (1, -1):
-        if not (data.y == sign).any():
-            raise DataError(f"Class {sign:+d} has no sample: both classes need at least one.")
+    require_both_classes(data)
     g = np.ones(data.n_samples) if data.multiplicity is None else data.multiplicity
     mean = _mean(data.X, g)
     X = data.X - mean

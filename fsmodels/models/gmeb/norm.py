@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fsmodels.models.gmeb.columns import Centred
+from fsmodels.models.proofs.certified import write_free
 from fsmodels.weights import FloatArray
 from solvers.facts import Cuts, Separable, no_cuts
 
@@ -183,10 +184,8 @@ class Norms:
         w = point[: self.X.shape[1]]
         s = self.moments.scales(w, *self._limits)
         t = np.divide(w**2, s, out=np.zeros_like(w), where=s > 0)
-        for part, values in ((self.s, s), (self.t, t)):
-            for v, value in zip(part.values(), values.tolist(), strict=True):
-                if not v.fixed:
-                    v.set_value(value, skip_validation=True)
+        write_free(self.s, s)
+        write_free(self.t, t)
 
     def _row(self, p: float, q: float) -> tuple[Any, float]:
         R_plus, R_minus = self._limits

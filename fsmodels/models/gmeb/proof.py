@@ -41,7 +41,6 @@ Units
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -50,6 +49,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from fsmodels.models.gmeb.norm import Moments
+from fsmodels.models.proofs.certified import values_of, write_free
 from fsmodels.models.proofs.equilibration import SharedByClones
 from fsmodels.models.proofs.svm import balanced, hinges, norms, repaired, unit
 from fsmodels.weights import FloatArray
@@ -206,17 +206,17 @@ class _Primal:
         return self.proof.bound(known, *_limits(model)).value
 
     def repair(self, model: Any) -> None:
-        w = _numbers(model.w)
+        w = values_of(model.w, 0.0)
         if self.selects:
-            take = _numbers(model.sigma) > 0.5
-            _put(model.sigma, take)
+            take = values_of(model.sigma) > 0.5
+            write_free(model.sigma, take)
             w = np.where(take, w, 0.0)
         self._put(model, w)
 
     def trivial(self, model: Any) -> None:
         w = np.zeros(self.proof.X.shape[1])
         if self.selects:
-            _put(model.sigma, w)
+            write_free(model.sigma, w)
         self._put(model, w)
 
     def _put(self, model: Any, w: FloatArray) -> None:
@@ -228,10 +228,10 @@ class _Primal:
         room = max(0.0, 1.0 - taken * (1.0 + LAST_DIGITS))  # sum w^2 / s <= room / room with both R times room
         found = self.proof.sparse_classifier(w if room else np.zeros_like(w), room * limits[0], room * limits[1])
         s = room * moments.scales(found.w, *limits) + least
-        _put(model.w, found.w)
-        _put(model.s, s)
+        write_free(model.w, found.w)
+        write_free(model.s, s)
         if model.component("t") is not None:
-            _put(model.t, np.divide(found.w**2, s, out=np.zeros_like(s), where=s > 0))
+            write_free(model.t, np.divide(found.w**2, s, out=np.zeros_like(s), where=s > 0))
         _put_classifier(model, self.proof, found)
 
 
@@ -243,7 +243,7 @@ class _Nonconvex:
         return self.proof.bound(None, *_limits(model)).value
 
     def repair(self, model: Any) -> None:
-        self._put(model, self.proof.sparse_classifier(_numbers(model.w), *_limits(model)))
+        self._put(model, self.proof.sparse_classifier(values_of(model.w, 0.0), *_limits(model)))
 
     def trivial(self, model: Any) -> None:
         self._put(model, self.proof.classifier(np.zeros(self.proof.X.shape[1]), *_limits(model)))
@@ -252,7 +252,7 @@ class _Nonconvex:
         sigma = np.sqrt(self.proof.moments.scales(found.w, *_limits(model)))
         u = np.divide(found.w, sigma, out=np.zeros_like(sigma), where=sigma > 0)
         for variables, values in ((model.w, found.w), (model.u, u), (model.sigma, sigma)):
-            _put(variables, values)
+            write_free(variables, values)
         _put_classifier(model, self.proof, found)
 
 
@@ -272,7 +272,7 @@ class _Dual:
         return found.loss + unit(proof.y.size, 2 * w.size) * size
 
     def repair(self, model: Any) -> None:
-        self._put(model, _numbers(model.mu))
+        self._put(model, values_of(model.mu, 0.0))
 
     def trivial(self, model: Any) -> None:
         self._put(model, None)
@@ -285,13 +285,13 @@ class _Dual:
     def _put(self, model: Any, mu: FloatArray | None) -> None:
         found, moments = self.proof.bound(mu, *_limits(model)), self.proof.moments
         v = np.where(self._varying, moments.v_plus + moments.v_minus, 1.0)
-        _put(model.mu, found.mu)
-        _put(model.q, ((found.mu * self.proof.y) @ self.proof.X) / np.sqrt(v))
-        _put(model.r, (found.mu_plus * moments.v_plus + found.mu_minus * moments.v_minus) / v)
+        write_free(model.mu, found.mu)
+        write_free(model.q, ((found.mu * self.proof.y) @ self.proof.X) / np.sqrt(v))
+        write_free(model.r, (found.mu_plus * moments.v_plus + found.mu_minus * moments.v_minus) / v)
         for variable, value in (
             (model.mu_1, found.mu_1), (model.mu_plus, found.mu_plus), (model.mu_minus, found.mu_minus)
         ):  # fmt: skip
-            _put(variable, [value])
+            write_free(variable, [value])
 
 
 def _best_share(plus: FloatArray, minus: FloatArray, q: FloatArray) -> float:
@@ -328,22 +328,11 @@ def _limits(model: Any) -> tuple[float, float]:
     return float(pyo.value(model.R_plus)), float(pyo.value(model.R_minus))
 
 
-def _numbers(variables: Any) -> FloatArray:
-    return np.array([0.0 if v.value is None else v.value for v in variables.values()], dtype=float)
-
-
-def _put(variables: Any, values: Iterable[float]) -> None:
-    """Set the values of variables that are not fixed."""
-    for v, value in zip(variables.values(), values, strict=True):
-        if not v.fixed:
-            v.set_value(float(value), skip_validation=True)
-
-
 def _offset(model: Any) -> list[Any]:
     return [model.offset]
 
 
 def _put_classifier(model: Any, proof: MomentProof, found: Attained) -> None:
     """Set the offset, unless it is fixed, and the slacks that follow from it."""
-    _put(model.offset, [found.offset])
-    _put(model.xi, proof.slacks(found._replace(offset=float(pyo.value(model.offset)))))
+    write_free(model.offset, [found.offset])
+    write_free(model.xi, proof.slacks(found._replace(offset=float(pyo.value(model.offset)))))

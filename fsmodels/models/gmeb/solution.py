@@ -10,6 +10,7 @@ import pyomo.environ as pyo
 
 from fsmodels.errors import ModelError
 from fsmodels.models.gmeb.norm import Moments
+from fsmodels.models.proofs.certified import values_of
 from fsmodels.weights import FloatArray, used
 from solvers.facts import Separable, facts_of
 
@@ -47,10 +48,10 @@ def classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
     if model.component("mu") is None:
         if any(v.value is None for v in model.w.values()):
             raise ModelError(f'Model "{model.name}" has no solution loaded: solve it first, with fs.solve(model).')
-        return np.array([pyo.value(v) for v in model.w.values()]), float(pyo.value(model.b))
+        return values_of(model.w), float(pyo.value(model.b))
     w = _multipliers(model, model.weight)
     offset = float(model.dual[model.balance])
-    return w, offset - float(w @ np.array([pyo.value(m) for m in model.mean.values()]))
+    return w, offset - float(w @ values_of(model.mean))
 
 
 def has_multipliers(model: pyo.ConcreteModel) -> bool:
@@ -65,9 +66,8 @@ def feasible_classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
         signs = sum(float(pyo.value(m.ub)) * y for m, y in zip(model.mu.values(), labels, strict=True))
         return np.zeros(len(model.features)), 1.0 if signs >= 0 else -1.0
     w, b = classifier(model)
-    mean = np.array(list(model.mean.extract_values().values()))
     small = w / max(1.0, _worst_ratio(model, w) * (1 + 1e-15))
-    return small, b + float((w - small) @ mean)
+    return small, b + float((w - small) @ values_of(model.mean))
 
 
 def scaling(model: pyo.ConcreteModel) -> pd.DataFrame:
@@ -91,13 +91,10 @@ def scaling(model: pyo.ConcreteModel) -> pd.DataFrame:
     """
     w, _ = classifier(model)
     if model.component("u") is not None:
-        u, sigma = (np.array([v.value for v in part.values()], dtype=float) for part in (model.u, model.sigma))
+        u, sigma = values_of(model.u), values_of(model.sigma)
         s = sigma**2
     else:
-        if model.component("mu") is not None:
-            s = _multipliers(model, model.moment)
-        else:
-            s = np.array([v.value for v in model.s.values()], dtype=float)
+        s = values_of(model.s) if model.component("mu") is None else _multipliers(model, model.moment)
         sigma = np.sqrt(np.maximum(s, 0.0))
         u = np.divide(w, sigma, out=np.zeros_like(w), where=sigma > 0)
     return pd.DataFrame({"w": w, "s": s, "u": u, "sigma": sigma}, index=list(model.features))
@@ -116,8 +113,8 @@ def duality_gap(primal_value: float, dual_value: float) -> float:
 
 def _worst_ratio(model: pyo.ConcreteModel, w: FloatArray) -> float:
     """Return the largest ratio of left to right side of the rows of ``gmeb.norm`` at weights w."""
-    v_plus, v_minus = (np.array(list(part.extract_values().values())) for part in (model.v_plus, model.v_minus))
-    return Moments(v_plus, v_minus).worst(w, pyo.value(model.R_plus), pyo.value(model.R_minus)).ratio
+    moments = Moments(values_of(model.v_plus), values_of(model.v_minus))
+    return moments.worst(w, pyo.value(model.R_plus), pyo.value(model.R_minus)).ratio
 
 
 def _multipliers(model: pyo.ConcreteModel, rows: Any) -> FloatArray:
@@ -150,4 +147,4 @@ def norm_violation(model: pyo.ConcreteModel) -> float:
     edited = isinstance(facts, Separable) and facts.own_edits(model)
     if edited or not all(part.active for part in rows if part is not None):
         return 0.0  # the edited rows have another meaning
-    return max(0.0, _worst_ratio(model, np.array([pyo.value(weight) for weight in model.w.values()])) - 1)
+    return max(0.0, _worst_ratio(model, values_of(model.w)) - 1)

@@ -11,9 +11,9 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from fsmodels.checks import choice, choosing, number_array, positive
-from fsmodels.datasets.checks import as_given
+from fsmodels.datasets.checks import as_given, require_both_classes
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.errors import DataError, ParameterError
+from fsmodels.errors import ParameterError
 from fsmodels.models.components import add_sets, by_ordered_sets, changeable
 from fsmodels.models.kernel.kernels import FloatArray, Kernel
 from fsmodels.models.kernel.problem import MARGIN, Problem
@@ -40,9 +40,7 @@ def base_model(
     ``hinge`` permits eps = 0.
     """
     data = as_given(data, weights=True).require_dense("kernel")
-    for sign in (1, -1):
-        if not (data.y == sign).any():
-            raise DataError(f"Class {sign:+d} has no sample: both classes need at least one.")
+    require_both_classes(data)
     if not (hinge and isinstance(eps, int | float) and not isinstance(eps, bool) and eps == 0):
         eps = positive("eps", eps, "eps smooths the hinge over [1 - 2 eps, 1]")
     z = start_weights(data, start)

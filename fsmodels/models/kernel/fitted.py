@@ -15,6 +15,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError
 from fsmodels.models.classifier import on_boundary_zero
 from fsmodels.models.kernel.kernels import FloatArray, Kernel
+from fsmodels.models.proofs.certified import values_of
 from fsmodels.models.shares import slack_weights
 
 CHUNK = 4_000_000  # entries of the kernel matrix at a time
@@ -186,7 +187,7 @@ def classifier(model: pyo.ConcreteModel) -> KernelClassifier:
     problem = getattr(model, "kernel_problem", None)
     if problem is None:
         raise ModelError(f'Model "{model.name}" is not one of fs.kernel: it has no kernel.')
-    u, z = (np.array([v.value for v in part.values()], dtype=float) for part in (model.u, model.z))
+    u, z = values_of(model.u), values_of(model.z)
     if np.isnan(u).any() or np.isnan(z).any() or not (u.any() or model.b.value):
         raise ModelError(f'Model "{model.name}" has no solution loaded: solve it first, with fs.solve(model).')
     margin = float(model.margin.value)

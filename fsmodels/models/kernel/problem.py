@@ -25,6 +25,7 @@ from fsmodels.models.kernel.kernels import FloatArray, Kernel
 from fsmodels.models.kernel.objective import Objective, hinge, positions
 from fsmodels.models.kernel.value_function import SVM_TOLERANCE, ValueFunction, solve_svm
 from fsmodels.models.libsvm import seconds
+from fsmodels.models.proofs.certified import values_of
 from fsmodels.models.shares import slack_weights
 from solvers.box.minimise import Minimum, Smooth, minimise
 from solvers.box.polyhedron import Polyhedron
@@ -238,7 +239,7 @@ class Problem:
 
     def selected(self, model: Any) -> list[str]:
         """Return the names of the features in use."""
-        z = np.array([pyo.value(v) for v in model.z.values()])
+        z = values_of(model.z)
         return [j for j, uses in zip(self.data.features, used(z).tolist(), strict=True) if uses]
 
 

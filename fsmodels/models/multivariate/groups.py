@@ -64,7 +64,7 @@ from fsmodels.checks import positive
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.models.components import changeable
 from fsmodels.models.multivariate.labellings import FloatArray
-from fsmodels.models.proofs.certified import write, zero_bound
+from fsmodels.models.proofs.certified import values_of, write, zero_bound
 from solvers import Result, RowPool, SelectionOracle
 from solvers.facts import Certificate, CompositeRisk, Facts, RiskRow, Structure, half_norm, norm_at, vertices
 
@@ -354,9 +354,8 @@ def put_lazy(model: Any, w: FloatArray, d: FloatArray, xi: float) -> None:
 
 def _repair(pool: RowPool, put: Put, model: Any) -> None:
     """Set the shares, the norm and the risk of the weights of the selected features; all other weights are 0."""
-    w = np.array([0.0 if v.value is None else v.value for v in model.w.values()])
-    on = np.array([bool(v.value is not None and v.value > 0.5) for v in model.sigma.values()])
-    w = np.where(on & np.isfinite(w), w, 0.0)
+    w = values_of(model.w)
+    w = np.where((values_of(model.sigma) > 0.5) & np.isfinite(w), w, 0.0)
     d = half_norm(w, int(pyo.value(model.budget)))[1]
     put(model, w, d, pool.at(pool.scores(w))[1])
 

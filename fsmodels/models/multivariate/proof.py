@@ -41,7 +41,7 @@ from fsmodels.errors import ModelError, ParameterError
 from fsmodels.models.multivariate.groups import OFFSET
 from fsmodels.models.multivariate.measures import Loss
 from fsmodels.models.multivariate.measures import loss as loss_of
-from fsmodels.models.proofs.certified import write
+from fsmodels.models.proofs.certified import values_of, write
 from fsmodels.models.proofs.equilibration import SharedByClones, rounding
 from fsmodels.models.proofs.svm import norms, unit
 from fsmodels.weights import FloatArray, column_sizes, used
@@ -111,7 +111,7 @@ class MarginRows(SharedByClones):
 
     def resolution(self, model: pyo.ConcreteModel) -> float:
         """Return the rounding error of ``C/2 sum xi_i^2`` at the model's weights."""
-        w = np.array([v.value or 0.0 for v in model.w.values()])
+        w = values_of(model.w, 0.0)
         return 0.5 * float(pyo.value(model.C)) * self.rows.shape[0] * rounding(column_sizes(self.rows), w, 0.0) ** 2
 
 
@@ -130,14 +130,14 @@ def with_shares(model: Any, *, own: bool = True) -> FloatArray:
     the solver. If the model has sigma, a weight that is not selected is set to 0, since a share of 1e-7 would allow a
     weight of 3e-4.
     """
-    w, d = (np.array([np.nan if v.value is None else v.value for v in part.values()]) for part in (model.w, model.d))
+    w, d = values_of(model.w), values_of(model.d)
     if not np.isfinite(w).all():
         w = np.zeros(len(w))
     facts = facts_of(model)
     edited = facts is not None and facts.certificate is not None and not facts.certificate.untouched(model)
     selecting = hasattr(model, "sigma")
     if selecting:
-        on = [v.value is not None and v.value > 0.5 for v in model.sigma.values()]
+        on = values_of(model.sigma) > 0.5
         w, d = np.where(on, w, 0.0), np.where(on, d, 0.0)
     if own and (edited or selecting) and np.isfinite(d).all():
         d = np.clip(d, 0.0, 1.0)

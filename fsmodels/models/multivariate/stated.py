@@ -29,7 +29,7 @@ from fsmodels.models.multivariate.extended import Program
 from fsmodels.models.multivariate.labellings import FloatArray, Labels
 from fsmodels.models.multivariate.losses import Loss
 from fsmodels.models.multivariate.proof import LabellingRows, at_zero, in_units, units, with_shares
-from fsmodels.models.proofs.certified import write
+from fsmodels.models.proofs.certified import values_of, write
 from fsmodels.models.proofs.equilibration import SharedByClones
 from fsmodels.weights import column_sizes
 from solvers.facts import Certificate, Change, Cuts, Separable, no_cuts
@@ -164,7 +164,7 @@ def _bound_whole(rows: Labellings, program: Program, model: Any, multipliers: Fl
 def repair_whole(rows: Labellings, program: Program, model: Any, *, own: bool = True) -> None:
     """Make the model's weights feasible for the rows as built, with their own or the best shares."""
     w = with_shares(model, own=own)
-    put(rows, program, model, w, np.array([v.value for v in model.d.values()]), rows.row(w)[2])
+    put(rows, program, model, w, values_of(model.d), rows.row(w)[2])
 
 
 def put(rows: Labellings, program: Program, model: Any, w: FloatArray, d: FloatArray, xi: float) -> None:

@@ -92,7 +92,7 @@ class ClassifierProof(SharedByClones):
         most sqrt(S sum_i s_i xi_i^2), where that sum is at most that of w = 0.
         """
         b = pyo.value(model.b, exception=False)
-        w = np.nan_to_num(_values(model.w))
+        w = np.nan_to_num(values_of(model.w))
         d, prices = rounding(self.columns.largest, w, 0.0 if b is None else float(b)), self.prices(model)
         total = float(prices.sum())
         if self.kind.squared:
@@ -137,9 +137,16 @@ def write(variables: Any, values: Any) -> None:
         v.set_value(value, skip_validation=True)
 
 
+def write_free(variables: Any, values: Any) -> None:
+    """Set the values of the variables that are not fixed; ``values``: of all of them, in order."""
+    for v, value in zip(variables.values(), np.asarray(values, dtype=float).tolist(), strict=True):
+        if not v.fixed:
+            v.set_value(value, skip_validation=True)
+
+
 def read_weights(model: Any) -> tuple[FloatArray, Mask]:
     """Return ``model.w`` and True for each feature, for a model without selection."""
-    w = _values(model.w)
+    w = values_of(model.w)
     return w, np.ones(len(w), dtype=bool)
 
 
@@ -150,13 +157,13 @@ def by_sigma(model: Any) -> list[str]:
 
 def read_selection(model: Any) -> tuple[FloatArray, Mask] | None:
     """Return ``model.w`` and the selected features; None if sigma of a feature with a weight is fractional."""
-    w, sigma = _values(model.w), _values(model.sigma)
+    w, sigma = values_of(model.w), values_of(model.sigma)
     if np.any((np.abs(sigma - np.round(sigma)) > FRACTIONAL) & (w != 0)):
         return None
     return w, sigma > 0.5
 
 
-def _values(component: Any) -> FloatArray:
-    """Return the values of an indexed component; NaN for those without a value."""
+def values_of(component: Any, missing: float = np.nan) -> FloatArray:
+    """Return the values of an indexed component; ``missing`` for those without a value."""
     values = [pyo.value(part, exception=False) for part in component.values()]
-    return np.array([np.nan if value is None else float(value) for value in values])
+    return np.array([missing if value is None else float(value) for value in values])

@@ -122,6 +122,15 @@ def test_splitters_text_and_two_values(data):
     assert list(two.inner.index.names) == ["R_plus", "R_minus"]
 
 
+@pytest.mark.parametrize("over", [{"scale": ["standard", "minmax"]}, {"class_weight": [None, "balanced"]}])
+def test_scalings_and_weights_of_classes_are_chosen(data, over):
+    found = fs.choose(data, "svm", over, rule="best", cv=3, nested=False)
+    ((name, values),) = over.items()
+    errors = [fs.cross_validate(data, "svm", cv=3, **{name: value}).error for value in values]
+    assert found.inner["error"].to_list() == pytest.approx(errors)
+    assert found.found.objective == fs.select(data, "svm", **found.values).objective
+
+
 def test_where_no_point_has_a_solution_that_is_said(data):
     with pytest.raises(fs.ModelError, match="no point has a solution in every fold"):
         fs.choose(data, "fsp-m", {"max_features": [1]}, at_least=[(["a", "b"], 2)], cv=3)
