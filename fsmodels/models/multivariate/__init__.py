@@ -66,14 +66,13 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
 from fsmodels.checks import choice, choosing, feature_count, positive, renamed, switch, whole
 from fsmodels.datasets.checks import as_given, dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.models.components import changeable, few_enough, rows_of, signed
+from fsmodels.models.components import add_rows, changeable, few_enough, signed
 from fsmodels.models.multivariate.extended import Program, add_scores, program_of, why_lazy
 from fsmodels.models.multivariate.groups import (
     OFFSET,
@@ -238,15 +237,9 @@ def fgm(data: Dataset, *, budget: int, C: float = 1.0) -> pyo.ConcreteModel:
     _parameters(model, data, B, C)
     _weights(model)
     model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, doc="(4) slack of sample i")
-    w, rows = list(model.w.values()), rows_of(data.X)
-
-    def margin(m: pyo.ConcreteModel, i: int) -> Any:
-        y, (values, columns) = float(data.y[i]), rows[i]
-        coefficients, held = [*(y * v for v in values), 1.0], [*(w[j] for j in columns), m.xi[i]]
-        return LinearExpression(linear_coefs=coefficients, linear_vars=held) >= 1
-
     doc = r"(4) margin of sample i \(y_i \, w^\top x_i \ge 1 - \xi_i \quad \forall\, i\)"
-    model.margin = pyo.Constraint(model.samples, rule=margin, doc=doc)
+    terms = [(signed(data), list(model.w.values())), (1.0, list(model.xi.values()))]
+    add_rows(model, "margin", model.samples, terms, doc, at_least=1.0)
     loss = pyo.quicksum(x**2 for x in model.xi.values())
     doc = r"(4) Omega and the squared hinge loss \(\tfrac12 \sum_j t_j + \tfrac{C}{2} \sum_i \xi_i^2\)"
     model.objective = pyo.Objective(expr=0.5 * pyo.quicksum(model.t.values()) + 0.5 * model.C * loss, doc=doc)
