@@ -128,8 +128,7 @@ def path(
         rows = [_label(point) | _row(one, validation) for point, one in zip(points, found, strict=False)]
         runs: dict[int, list[Any]] = {}
         if parts and len(found) == len(points) and found[-1].stop_reason is not StopReason.INTERRUPTED:
-            bare = request.on(request.data.take([]))  # workers get only the data of their fold
-            each(partial(_of_fold, bare, points), parts, n_jobs, runs.__setitem__, "fold")
+            each(partial(_of_fold, request.without_samples, points), parts, n_jobs, runs.__setitem__, "fold")
     ordered = spec.runs_solver and not any(isinstance(value, Mapping) for values in grid.values() for value in values)
     direction = {name: spec.objective_direction.get(name) for name in grid} if ordered else {}
     not_less = _not_less(rows, direction)
