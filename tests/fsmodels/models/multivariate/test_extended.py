@@ -204,71 +204,6 @@ def test_a_loss_without_a_table_is_lazy_by_default(small):
 # Edits.
 
 
-def weights_alike(m):
-    m.alike = pyo.Constraint(expr=m.w["a"] == m.w["b"])
-
-
-def risk_at_most(m):
-    m.limit = pyo.Constraint(expr=m.xi <= 6.0)
-
-
-def bounded_risk(m):
-    m.xi.setub(6.0)
-
-
-def ball(m):
-    m.ball = pyo.Constraint(expr=sum(w**2 for w in m.w.values()) <= 0.002)
-
-
-def sizes(m):
-    m.size = pyo.Var(m.features)
-    m.up = pyo.Constraint(m.features, rule=lambda m, j: m.w[j] <= m.size[j])
-    m.down = pyo.Constraint(m.features, rule=lambda m, j: -m.w[j] <= m.size[j])
-    m.objective.set_value(m.objective.expr + 0.3 * sum(m.size.values()))
-
-
-def fixed_weight(m):
-    m.w["a"].fix(0.05)
-
-
-def costs_of_shares(m):
-    m.costs = pyo.Constraint(expr=3 * m.d["a"] + 2 * m.d["b"] + m.d["c"] + 5 * m.d["d"] <= 2)
-
-
-def fixed_share(m):
-    m.d["b"].fix(0.0)
-    m.d["c"].setub(0.2)
-
-
-def shares_off(m):
-    m.shares.deactivate()
-
-
-def other_parameters(m):
-    m.C, m.budget = 3.0, 1
-
-
-ON_SHARES = (costs_of_shares, fixed_share, other_parameters)
-EDITS = [weights_alike, risk_at_most, bounded_risk, ball, sizes, fixed_weight, shares_off, *ON_SHARES]
-
-
-@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
-@pytest.mark.parametrize("solver", [None, "clarabel"])
-def test_every_edit_is_honoured(edit, solver, small):
-    """By default two-layer, and clarabel for what its facts do not represent."""
-    model, every = extended(small), explicit(small, budget=2, C=30.0)
-    edit(model), edit(every)
-    result, expected = fs.solve(model, solver, gap=GAP), fs.solve(every, "clarabel", gap=1e-8).objective
-    assert result.solver == (solver or ("two-layer" if edit in ON_SHARES else "clarabel"))
-    assert result.status is SolutionStatus.OPTIMAL
-    assert result.objective == pytest.approx(expected, rel=1e-5)
-    assert result.bound <= expected * (1 + 1e-6)
-    assert result.details["violation"] <= 1e-6
-    if edit not in ON_SHARES:
-        with pytest.raises(fs.ModelError, match=r"clarabel or scip"):
-            fs.solve(model, "two-layer")
-
-
 def one_score(m):
     m.first = pyo.Constraint(expr=m.s[1] >= 0.2)
 
@@ -330,6 +265,19 @@ def test_at_most_so_many_features_is_the_best_support(solver, loss, small):
     assert result.bound <= best * (1 + 1e-6)
     assert len(result.selected) == 2
     assert result.details["violation"] <= 1e-6
+
+
+def weights_alike(m):
+    m.alike = pyo.Constraint(expr=m.w["a"] == m.w["b"])
+
+
+def fixed_share(m):
+    m.d["b"].fix(0.0)
+    m.d["c"].setub(0.2)
+
+
+def ball(m):
+    m.ball = pyo.Constraint(expr=sum(w**2 for w in m.w.values()) <= 0.002)
 
 
 @pytest.mark.parametrize("edit", [weights_alike, one_score, fixed_share, ball], ids=lambda e: e.__name__)

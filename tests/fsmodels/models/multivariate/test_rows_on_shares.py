@@ -8,7 +8,6 @@ from scipy.optimize import linprog
 import fsmodels as fs
 from fsmodels import multivariate as mv
 from fsmodels.errors import ModelError
-from labellings import explicit
 from solvers import SolutionStatus
 from solvers.drivers.two_layer.columns import Polytope, solve_columns
 from solvers.drivers.two_layer.saddle_point import solve_saddle
@@ -23,72 +22,8 @@ def small(make_data):
     return fs.Dataset.from_arrays(np.asarray(data.X), [1, -1, 1, -1, -1, -1, 1, -1], features=list("abcde"))
 
 
-def budget(m):
-    m.costs = pyo.Constraint(expr=3 * m.d["a"] + 2 * m.d["b"] + m.d["c"] + 5 * m.d["d"] + m.d["e"] <= 2)
-
-
 def pair(m):
     m.pair = pyo.Constraint(expr=m.d["a"] <= m.d["d"])
-
-
-def group(m):
-    m.group = pyo.Constraint(expr=m.d["a"] + m.d["b"] == m.d["c"] + m.d["d"])
-
-
-def least_of_group(m):
-    m.some = pyo.Constraint(expr=(0.5, m.d["a"] + m.d["b"] + m.d["c"], 0.8))
-
-
-def fixed_out(m):
-    m.d["b"].fix(0.0)
-
-
-def fixed_part(m):
-    m.d["e"].fix(0.3)
-
-
-def least(m):
-    m.d["a"].setlb(0.6)
-    m.d["c"].setub(0.2)
-
-
-def level(m):
-    m.level = pyo.Var(bounds=(0, 1))
-    m.tie = pyo.Constraint(["a", "b", "c"], rule=lambda m, j: m.d[j] <= m.level)
-    m.cap = pyo.Constraint(expr=m.level + 2 * m.d["e"] <= 1)
-
-
-def loose_level(m):
-    m.level = pyo.Var()
-    m.tie = pyo.Constraint(["a", "b", "c"], rule=lambda m, j: m.d[j] == m.level)
-
-
-def switched_off(m):
-    m.no = pyo.Constraint(expr=m.d["a"] + m.d["b"] <= 0.1)
-    m.no.deactivate()
-
-
-EDITS = [budget, pair, group, least_of_group, fixed_out, fixed_part, least, level, loose_level, switched_off]
-
-
-@pytest.mark.parametrize("C", [3.0, 200.0])
-@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
-def test_rows_on_shares_are_honoured(edit, C, small):
-    lazy, every = mv.fsmulti(small, budget=2, C=C, form="lazy"), explicit(small, budget=2, C=C)
-    edit(lazy), edit(every)
-    result, exact = fs.solve(lazy, gap=GAP), fs.solve(every, gap=1e-7).objective
-    assert (result.solver, result.status) == ("two-layer", SolutionStatus.OPTIMAL)
-    assert result.objective == pytest.approx(exact, rel=2 * GAP)
-    for bound, value in zip(result.iterations["Bound"], result.iterations["Incumbent"], strict=True):
-        assert bound <= exact * (1 + 1e-6)
-        assert value >= exact * (1 - 1e-6)
-    assert result.details["violation"] <= 1e-8
-    w, d = ({j: v.value for j, v in part.items()} for part in (lazy.w, lazy.d))
-    assert sum(d.values()) <= 2 + 1e-8
-    omega = 0.5 * sum(x**2 / d[j] for j, x in w.items() if x)
-    assert omega == pytest.approx(lazy.omega.value, rel=1e-9)
-    weights = np.array([w.get(j, 0.0) for j in small.features])
-    assert omega + C * mv.risk(small, weights, "f1") == pytest.approx(result.objective, rel=1e-9)
 
 
 def test_rows_that_clash_are_infeasible_and_named(small):
