@@ -40,6 +40,7 @@ class SolutionStatus(enum.StrEnum):
 
 DEFAULT_GAP = 1e-4  # relative
 FEASIBLE = 1e-6  # largest violation of a point with status optimal
+ALMOST_INTEGER = 1e-4  # distance from an integer below which a value is rounded; solvers return integers within 1e-5
 HOPELESS = 1e-3  # largest violation of a point that is returned
 ROUNDING = 1e-9  # relative; a smaller requested gap counts as this one
 AT_START = "No better point than the start was found: the values of the model are kept."

@@ -23,7 +23,7 @@ FloatArray = NDArray[np.float64]
 VECTORS = 200  # at most: all are stored, and orthogonalised again
 SELDOM = 8  # the small problem is solved again when the number of vectors has grown by an eighth
 ON_SPHERE = 0.1  # of ||g||: residual at the minimum on the sphere
-NEGLIGIBLE = 1e-12
+NEGLIGIBLE = 1e-12  # relative to the largest entry: an off-diagonal or eigenvalue that is rounding
 
 
 def ball_step(

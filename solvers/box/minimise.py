@@ -35,7 +35,7 @@ Method = Callable[[Scaled, FloatArray, float, FloatArray], tuple[FloatArray, str
 
 MEMORY = 20  # pairs of L-BFGS
 RELATIVE = 1e-10  # decrease of f below which L-BFGS stops
-ARMIJO = 1e-4
+ARMIJO = 1e-4  # share of the predicted decrease that a step must reach; the usual value (Nocedal, Wright 3.1)
 SHORTEST, LONGEST = 1e-10, 1e10  # spectral lengths
 FAR = 10.0  # units: the projection onto rows from farther away loses digits
 

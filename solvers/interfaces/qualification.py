@@ -16,7 +16,7 @@ from solvers.interfaces.spec import Capability as C
 from solvers.result import SolutionStatus
 
 EXACT = 1e-4  # relative, of objectives, bounds and multipliers
-GAP = 1e-7
+GAP = 1e-7  # relative, of the trials: far below EXACT
 LIMIT = 0.3  # s, for the trial that no solver completes
 TRIED = C.LP | C.QP | C.MILP | DUALS
 

@@ -289,7 +289,7 @@ def _meaning(answer: Answer) -> LpStatus:
 
 
 DIGITS = 1e-6  # relative: smaller reduced costs are 0 but for the printed digits
-EXACT = 1e-12
+EXACT = 1e-12  # relative: smaller reduced costs are rounding errors and need no polishing
 
 
 def polished(matrix: sparse.csr_matrix, cost: np.ndarray, multipliers: np.ndarray) -> np.ndarray:

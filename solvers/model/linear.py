@@ -254,8 +254,8 @@ def _arrays(walker: Walker, lines: Sequence[Affine], column: Mapping[int, int]) 
     return sparse.csr_matrix((coefs, (index, place)), shape=(len(lines), len(column))), constants
 
 
-SMALL, LARGE = 1e-4, 1e7
-SPAN = 1e12
+SMALL, LARGE = 1e-4, 1e7  # range of coefficients in which a row keeps its unit (see the module)
+SPAN = 1e12  # largest ratio of two coefficients of a row; rounding errors are 1e-16 of the larger one
 NOISE = 1e-12  # rounding error of a sum that should be 0, relative to the smallest side
 
 

@@ -26,14 +26,23 @@ from solvers.model.duals import Multipliers, is_constant, why_no_duals
 from solvers.model.linear import hand_over
 from solvers.model.rewriting import Visible
 from solvers.model_cache import ModelCache, cached
-from solvers.result import AT_START, DEFAULT_GAP, FEASIBLE, HOPELESS, TOLERANCE, Result, SolutionStatus, StopReason
+from solvers.result import (
+    ALMOST_INTEGER,
+    AT_START,
+    DEFAULT_GAP,
+    FEASIBLE,
+    HOPELESS,
+    TOLERANCE,
+    Result,
+    SolutionStatus,
+    StopReason,
+)
 from solvers.values import kept, plain_domains, put_back
 from solvers.whole_model.fix_and_polish import CHOICES, PolishResult, always_on_cuts, excluding, polish
 from solvers.whole_model.outcome import TRIVIAL_POINT, point_result
 from solvers.whole_model.proof import EquivalentBound, bound_by_equivalent, without_unreliable_claims
 from solvers.whole_model.units import change_of
 
-ALMOST_INTEGER = 1e-4
 SMALL = 0.1  # objective in the units of the solver for which the absolute tolerance 1e-6 is a tenth of the default gap
 RESCALED = 3  # largest number of solves with a scaled objective
 BEYOND = 10.0  # an objective above this multiple of the builder's bound on the optimum needs other units

@@ -41,7 +41,7 @@ from solvers.model.linear import known_of
 from solvers.model_cache import ModelCache
 from solvers.values import bounds_of
 
-SMALL, LARGE = 1e-2, 1e3
+SMALL, LARGE = 1e-2, 1e3  # sizes of terms between which nothing is scaled (see the module)
 
 
 def change_of(cache: ModelCache) -> Change | None:

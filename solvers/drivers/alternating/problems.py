@@ -32,10 +32,9 @@ from solvers.model.conflict import clashing_rows
 from solvers.model.expressions import variables
 from solvers.model.function import SmoothFunction, is_linear
 from solvers.model.linear import LinearRows
-from solvers.result import FEASIBLE, HOPELESS, SolutionStatus, StopReason
+from solvers.result import ALMOST_INTEGER, FEASIBLE, HOPELESS, SolutionStatus, StopReason
 from solvers.values import bounds_of, fixed, put_back
 
-ALMOST_INTEGER = 1e-4
 GAIN = 1e-6  # relative: a smaller gain of a local solver is within its tolerance
 ACCURACY = 1e-6  # relative: an exact solution may be worse than the values that it would replace by this much
 SAME = 1e-4  # relative distance of two points that a local solver does not distinguish

@@ -110,7 +110,7 @@ class BlockLP:
 
 
 SLOW, MOST = 12, 400  # rounds of Kelley's method before a solver is called for an optimum, and in total
-BOXES = (1e2, 1e4, 1e6)
+BOXES = (1e2, 1e4, 1e6)  # bounds of variables for points at which an unbounded program gets its first tangents
 MISSED = 1e-8  # tolerance for a violated convex row
 
 FindOptimum = Callable[[np.ndarray, float | None], np.ndarray | None]  # (x, time limit) -> y

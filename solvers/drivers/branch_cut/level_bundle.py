@@ -27,7 +27,7 @@ from solvers.drivers.branch_cut.master import MasterLP, MasterOptimum
 from solvers.facts.structure import Cut, SubAnswer
 from solvers.lp.highs import LpStatus
 
-LEVEL = 0.9
+LEVEL = 0.9  # share of the gap above the bound, fastest of those measured (see the module)
 STEP = 0.1  # step towards the LP's point if the projection fails
 STALL = 30  # iterations, plus one for each variable, in which the bound must rise
 GAIN = 1e-5  # relative rise

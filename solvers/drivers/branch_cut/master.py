@@ -20,7 +20,7 @@ from solvers.lp.pyomo import LinearProgram, linear_program, require_lp_solver
 from solvers.model.linear import LinearRows
 from solvers.options import SolverObject
 
-INTEGRAL = 1e-6
+INTEGRAL = 1e-6  # distance from an integer that LP solvers cannot distinguish from 0
 ROWS = 1e-9  # relative tolerance of rows
 RESTORED, VIOLATED = 10, 1e-5  # number of dropped cuts that are restored together, and their least violation
 

@@ -40,7 +40,7 @@ from solvers.model.linear import power_of_two
 from solvers.result import BELOW_TOLERANCES, ROUNDING, SolutionStatus, StopReason, relative_gap
 
 SLOW = 1e-3  # relative rise of the LP's optimum in PATIENCE rounds, below which the MILP is solved
-PATIENCE = 3
+PATIENCE = 3  # rounds
 FIRST_GAP = 1e-2  # largest gap of a MILP, while rows are missing
 SHARE = 0.1  # gap of a MILP, as a share of the present gap, and least gap as a share of the required gap
 ENOUGH = 0.5  # share of the required gap to which the LPs of a choice are solved

@@ -39,7 +39,7 @@ from solvers.drivers.two_layer.columns import (
     solve_columns,
 )
 
-MAX_STEPS = 60
+MAX_STEPS = 60  # Newton steps; a problem that has not converged by then is left to another method
 STEP_FACTOR = 0.995  # of the longest step
 RIDGE = 1e-14  # of each diagonal entry
 WIDE = 5000  # columns: with more the conic program is too large

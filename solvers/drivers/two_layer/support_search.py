@@ -38,7 +38,7 @@ ACCURACY = 1e-7  # relative, of a fit
 LOOSE = 1e-3  # relative, of a fit while columns are dropped
 BETTER = 1e-6  # relative: the least gain of an exchange
 PATIENCE = 400  # fits without a better value
-CUTS = 200
+CUTS = 200  # latest cuts that are kept: each is evaluated at every candidate
 CELLS = 2e7  # of the matrix of candidate columns, which is dense
 MOST = 400  # candidate columns
 
