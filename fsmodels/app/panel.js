@@ -48,7 +48,8 @@ class Panel {
   constructor(model, root) {
     this.model = model;
     this.root = root;
-    this.id = 0; // of the last request
+    this.page = Math.random().toString(36).slice(2); // several pages may share a worker
+    this.count = 0; // of requests
     this.busy = ""; // what the last request does
     this.started = 0;
     this.progress = null; // the last progress event
@@ -60,7 +61,8 @@ class Panel {
 
   send(action) {
     clearTimeout(this.timer);
-    this.id += 1;
+    this.count += 1;
+    this.id = `${this.page}-${this.count}`;
     this.busy = action;
     this.started = Date.now();
     this.progress = null;
@@ -108,7 +110,7 @@ class Panel {
 
   finish(text = this.answer.text, status = this.answer.status) {
     this.busy = "";
-    this.root.dataset.finished = this.id;
+    this.root.dataset.finished = this.count;
     this.showState();
     this.showHeadline(text, status);
   }
@@ -358,7 +360,7 @@ class Panel {
 
 function render({ model, el }) {
   const root = create("div", { className: "fsmodels-app", "data-lm-suppress-shortcuts": "true" });
-  el.append(root);
+  el.append(create("div", { className: "fsmodels-host" }, root)); // its width determines the layout
   new Panel(model, root);
 }
 

@@ -125,8 +125,10 @@ class ExplorerServer:
                     events.put_nowait(self._worker.welcome())
                 else:
                     self._worker.submit(request)
-        except (WebSocketDisconnect, ValueError, AttributeError):  # the page is closed, or sends no JSON object
+        except WebSocketDisconnect:
             pass
+        except (ValueError, AttributeError):  # no JSON object
+            await page.close(1003)
         finally:
             del self._pages[events]
             sender.cancel()

@@ -84,8 +84,10 @@ class PanelWorker:
         """Accept a request and return at once; may be called from any thread."""
         with self._changed:
             self._cancel.set()
-            self._next = None if request.get("do") == "stop" else dict(request)
+            dropped, self._next = self._next, None if request.get("do") == "stop" else dict(request)
             self._changed.notify()
+        if dropped is not None:
+            self._send(dropped, {"event": "stopped"})
 
     def close(self) -> None:
         """End the thread."""

@@ -176,6 +176,14 @@ def test_the_latest_request_wins(wdbc):
     assert not {9.0, 8.0, 7.0} & set(cancelled)
 
 
+def test_a_stop_ends_a_request_that_has_not_begun(wdbc):
+    started(wdbc, C=9.0)
+    wdbc.submit(C=8.0)
+    wdbc.worker.submit({"do": "stop"})
+    assert wdbc.answer()["event"] in ("stopped", "answer")  # the thread may have begun it
+    assert wdbc.ask(max_features=2, C=1.0)["status"] == "optimal"
+
+
 def test_other_arguments_hold_for_every_question():
     panel = Panel("bupa", given={"max_features": 3, "excludes": [("sgpt", "sgot")], "solver": "scip"})
     for model, penalty in (("fsp-m", None), ("fsp-lambda", 2.0)):
