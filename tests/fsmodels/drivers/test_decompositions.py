@@ -235,16 +235,6 @@ def test_ctrl_c_in_a_subproblem(sub, call, model, optimum):
         assert_incumbent(result, model, optimum)
 
 
-@pytest.mark.parametrize("driver", DECOMPOSITIONS)
-def test_an_error_in_a_callback_comes_through_and_leaves_the_model(driver, model):
-    model.w["a"].set_value(7.0)
-    before = state(model)
-    with pytest.raises(ZeroDivisionError):
-        fs.solve(model, driver, callback=lambda row: 1 / 0)
-    assert state(model) == before
-    assert model.w["a"].value == 7.0
-
-
 def test_options_are_checked_before_anything_is_solved(model):
     with pytest.raises(OptionError, match='Did you mean "iteration_limit"'):
         fs.solve(model, "benders", iteration_limits=3)

@@ -47,54 +47,6 @@ def test_iteration_limit_counts_linear_programs(limit):
     assert_incumbent(result, model)
 
 
-def test_time_limit_of_nothing():
-    model = long()
-    model.v["a"].set_value(7.0)
-    result = stopped(model, time_limit=0)
-    assert result.stop_reason is StopReason.TIME_LIMIT
-    assert result.status in (SolutionStatus.NO_SOLUTION, SolutionStatus.FEASIBLE)
-    if result.status is SolutionStatus.NO_SOLUTION:
-        assert result.objective is None
-        assert model.v["a"].value == 7.0
-        assert "more time" in result.message
-    else:
-        assert_incumbent(result, model)
-
-
-def test_callback_stops():
-    seen = []
-    model = long()
-    result = stopped(model, callback=lambda row: seen.append(row) or len(seen) == 2)
-    assert result.stop_reason is StopReason.CALLBACK
-    assert [row["Iter"] for row in seen] == [0, 1] == result.iterations["Iter"].tolist()
-    assert_incumbent(result, model)
-
-
-@pytest.mark.parametrize("at", [0, 2])
-def test_ctrl_c_in_a_callback(at):
-    def press(row):
-        if row["Iter"] == at:
-            raise KeyboardInterrupt
-
-    model = long()
-    result = stopped(model, callback=press)
-    assert result.stop_reason is StopReason.INTERRUPTED
-    assert len(result.iterations) == at + 1
-    assert len(result.details["starts"])
-    assert_incumbent(result, model)
-
-
-def test_an_error_in_a_callback_leaves_the_model_as_it_was():
-    model = long()
-    for v in model.component_data_objects(pyo.Var):
-        v.set_value(0.5)
-    before = state(model)
-    with pytest.raises(ZeroDivisionError):
-        solvers.solve(model, "sla", callback=lambda row: 1 / 0)
-    assert state(model) == before
-    assert {v.value for v in model.component_data_objects(pyo.Var)} == {0.5}
-
-
 def polyhedron(data, extra=(), sides=()):
     """A x <= b of (11) for x = (w, gamma, y, z, v)."""
     X, y = data.X, data.y

@@ -21,9 +21,6 @@ BUPA = fs.load_dataset("bupa")
 X, Y = BUPA.X[:120], np.where(BUPA.y[:120] > 0, "ill", "well")
 
 
-WEIGHING = [name for name in MODELS if takes_weights(name)]
-
-
 def estimator(name, **words):
     return (KernelSelectorClassifier if MODELS[name].page == "kernel" else SelectorClassifier)(name, **words)
 
@@ -35,16 +32,6 @@ def several(seed=0, n=24, p=4, classes=2):
     s = rng.integers(0, 4, size=n)
     s[:classes] = 1
     return X, y, s
-
-
-@pytest.mark.parametrize("name", [name for name in WEIGHING if name != "gmeb-nonconvex"])  # whose checks do it
-@pytest.mark.parametrize("classes", [2, 3])
-def test_a_weight_of_k_is_k_repeats_and_0_is_absent(name, classes):
-    X, y, s = several(classes=classes)
-    weighed = estimator(name).fit(X, y, sample_weight=s)
-    repeated = estimator(name).fit(X.repeat(s, axis=0), y.repeat(s))
-    assert weighed.get_support().tolist() == repeated.get_support().tolist()
-    assert weighed.decision_function(X) == pytest.approx(repeated.decision_function(X), rel=1e-12, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", ["svm", "fsp-m", "one-norm-svm", "fs", "gmeb"])

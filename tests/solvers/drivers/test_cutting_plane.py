@@ -325,30 +325,6 @@ def test_a_box_without_a_point_proves_nothing():
     assert result.objective == pytest.approx(800 - np.sqrt(500), rel=1e-6)
 
 
-def test_no_time_at_all():
-    result = solvers.solve(disc(), "cutting-plane", time_limit=0)
-    assert (result.status, result.stop_reason) == (SolutionStatus.NO_SOLUTION, StopReason.TIME_LIMIT)
-
-
-def test_a_callback_stops():
-    rows = []
-    result = solvers.solve(disc(), "cutting-plane", callback=lambda row: rows.append(row) or len(rows) == 2)
-    assert (result.stop_reason, len(rows)) == (StopReason.CALLBACK, 2)
-    assert result.bound >= np.sqrt(6)
-
-
-def test_ctrl_c_returns_the_bound():
-    def interrupt(row):
-        raise KeyboardInterrupt
-
-    model = disc()
-    before = state(model)
-    result = solvers.solve(model, "cutting-plane", callback=interrupt)
-    assert result.stop_reason is StopReason.INTERRUPTED
-    assert result.bound >= np.sqrt(6)
-    assert state(model) == before
-
-
 def test_a_gap_stops_early():
     loose = solvers.solve(ellipse()[0], "cutting-plane", gap=1e-2)
     tight = solvers.solve(ellipse()[0], "cutting-plane")

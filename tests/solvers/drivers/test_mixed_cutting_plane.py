@@ -190,11 +190,6 @@ def test_an_iteration_limit_returns_bound_and_incumbent(limit):
     assert result.objective is None or result.objective >= optimum - 1e-6
 
 
-def test_no_time_at_all():
-    result = solvers.solve(plant(1), "cutting-plane", time_limit=0)
-    assert (result.status, result.stop_reason) == (SolutionStatus.NO_SOLUTION, StopReason.TIME_LIMIT)
-
-
 @pytest.mark.parametrize("step", ["relaxation", "choice", "milp"])
 def test_ctrl_c_and_a_callback_return_what_there_is(step):
     def interrupt(row):

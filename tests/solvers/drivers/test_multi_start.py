@@ -323,15 +323,6 @@ def test_the_time_that_is_left_is_handed_on_and_ends_the_run():
     assert told(line(), 2.0, none(StopReason.TIME_LIMIT), time_limit=60)[0].status is OPTIMAL
 
 
-def test_no_time_at_all():
-    model = line()
-    result = MultiStart(model, time_limit=0).solve()
-    assert (result.status, result.stop_reason) == (SolutionStatus.NO_SOLUTION, StopReason.TIME_LIMIT)
-    assert result.message.startswith("Stopped before the first incumbent")
-    assert len(result.details["starts"]) == 0
-    assert model.x.value == 4
-
-
 def test_iteration_limit_and_callback_stop_between_starts():
     result, runner = told(line(), 3.0, 2.5, 2.0, iteration_limit=2)
     assert (result.stop_reason, result.objective, len(runner.starts)) == (StopReason.ITERATION_LIMIT, 3.125, 2)

@@ -1,4 +1,4 @@
-"""Options and logs by slot: each reaches the solver it is for, or is refused; none is lost."""
+"""Options and logs by slot: each reaches the solver it is for, or is refused; and what ends a run of any driver."""
 
 import itertools
 
@@ -6,12 +6,14 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
+from model_state import state
 from separators import rounded
-from solvers import Block, OptionError, SolutionStatus, solve
+from solvers import Block, OptionError, SolutionStatus, StopReason, solve
 from solvers.drivers.catalogue import DRIVERS
 from solvers.interfaces.runner import Runner
 from solvers.lp.highs import HighsLP
 from solvers.lp.mixed import HighsProgram
+from solvers.model.classes import violation
 
 
 def plant():
@@ -191,6 +193,54 @@ def test_a_time_limit_is_the_runs(driver, slot, name):
     model = build()
     with pytest.raises(OptionError, match=f"{slot}_options {name}=3 is not allowed: give the driver's time_limit"):
         solve(model, driver, **{f"{slot}_options": {name: 3}}, **words(model, further))
+
+
+def press(row):
+    raise KeyboardInterrupt
+
+
+STOPS = [
+    ({"time_limit": 0}, StopReason.TIME_LIMIT),
+    ({"iteration_limit": 1}, StopReason.ITERATION_LIMIT),
+    ({"callback": lambda row: True}, StopReason.CALLBACK),
+    ({"callback": press}, StopReason.INTERRUPTED),
+]
+
+
+@pytest.mark.parametrize(("driver", "slot"), SLOTS)
+def test_a_run_that_is_stopped_returns_what_there_is_and_leaves_the_model(driver, slot):
+    build, further, _, _ = SLOTS[driver, slot]
+    model = build()
+    best = solve(model, driver, **words(model, further))
+    sign = 1.0 if best.minimize else -1.0
+    for stop, reason in STOPS:
+        model = build()
+        before = state(model)
+        result = solve(model, driver, **stop, **words(model, further))
+        assert result.stop_reason in (reason, StopReason.CONVERGED)
+        assert state(model) == before
+        assert (result.objective is None) == (result.status is SolutionStatus.NO_SOLUTION)
+        if result.objective is None:
+            assert all(v.value in (None, 0) for v in model.component_data_objects(pyo.Var))
+        else:
+            assert violation(model) <= 1e-6
+            objective = next(model.component_data_objects(pyo.Objective, active=True))
+            assert result.objective == pytest.approx(pyo.value(objective), abs=1e-9)
+            assert best.bound is None or sign * result.objective >= sign * best.bound - 1e-5
+        assert result.bound is None or sign * result.bound <= sign * best.objective + 1e-6
+
+
+@pytest.mark.parametrize(("driver", "slot"), SLOTS)
+def test_an_error_in_a_callback_leaves_the_model(driver, slot):
+    build, further, _, _ = SLOTS[driver, slot]
+    model = build()
+    for v in model.component_data_objects(pyo.Var):
+        v.set_value(1.0)
+    before = state(model)
+    with pytest.raises(ZeroDivisionError):
+        solve(model, driver, callback=lambda row: 1 / 0, **words(model, further))
+    assert state(model) == before
+    assert {v.value for v in model.component_data_objects(pyo.Var)} == {1.0}
 
 
 def test_options_that_would_go_to_another_solver_are_refused():

@@ -23,7 +23,6 @@ LAMBDAS = [0.0, 0.05, 0.3, 0.9]
 BUILDERS = {name: getattr(fs.concave, name) for name in ("fs", "fsl", "fsv", "fss", "fsb")}
 # Those whose driver is there: FSB runs once "alternating" is among them.
 LOCAL = ["fsv", "fss", "fsb"]
-EXACT = ["scip", "gurobi"]
 
 
 @pytest.fixture
@@ -251,10 +250,11 @@ def test_no_weight_costs_two_at_every_plane_between_the_classes(make_data):
 
 @pytest.mark.parametrize("penalty", LAMBDAS)
 @pytest.mark.parametrize("seed", [0, 1, 5])
-def test_fs_is_the_enumerated_optimum(seed, penalty, make_data):
+@pytest.mark.parametrize("kind", ["fs", "fsl"])
+def test_fs_and_fsl_are_the_enumerated_optimum(kind, seed, penalty, make_data):
     data = make_data(20, 4, seed=seed)
     truth = least_fs(data, penalty)
-    model = fs.concave.fs(data, penalty=penalty)
+    model = BUILDERS[kind](data, penalty=penalty)
     result = fs.solve(model)
     assert (result.solver, result.status) == ("branch-and-cut", fs.SolutionStatus.OPTIMAL)
     assert result.objective == pytest.approx(truth, rel=1e-5)
@@ -263,6 +263,11 @@ def test_fs_is_the_enumerated_optimum(seed, penalty, make_data):
     used = [j for j, x in zip(data.features, w, strict=True) if abs(x) > 1e-5]
     assert set(used) <= set(result.selected)
     assert (1 - penalty) * error_of(data, w, b) + penalty * len(result.selected) == pytest.approx(truth, rel=1e-4)
+    if kind == "fsl":
+        for j in model.features:
+            r, u, v = (model.component(name)[j].value for name in "ruv")
+            assert abs(r * (u - v)) <= 1e-5
+            assert abs(u * (1 - r)) <= 1e-5
 
 
 @pytest.mark.parametrize("seed", [0, 1, 5])
@@ -273,33 +278,6 @@ def test_the_penalties_above_select_different_numbers(seed, make_data):
     sizes = [len(min(found, key=lambda s: (1 - p) * found[s][0] + p * len(s))) for p in LAMBDAS]
     assert sizes == sorted(sizes, reverse=True)
     assert len(set(sizes)) == 4
-
-
-@pytest.mark.parametrize("solver", EXACT)
-@pytest.mark.parametrize("penalty", [0.05, 0.3])
-@pytest.mark.parametrize("kind", ["fs", "fsl"])
-def test_five_features_by_every_exact_solver(kind, penalty, solver, make_data, need):
-    data = make_data(16, 5, seed=8)
-    truth = least_fs(data, penalty)
-    result = fs.solve(BUILDERS[kind](data, penalty=penalty), need(solver))
-    assert result.status is fs.SolutionStatus.OPTIMAL
-    assert result.objective == pytest.approx(truth, rel=1e-4)
-    assert result.bound <= truth * (1 + 1e-6)
-
-
-@pytest.mark.parametrize("penalty", LAMBDAS)
-@pytest.mark.parametrize("seed", [0, 5])
-def test_fsl_is_fs(seed, penalty, make_data):
-    data = make_data(20, 4, seed=seed)
-    model = fs.concave.fsl(data, penalty=penalty)
-    result = fs.solve(model)
-    assert (result.solver, result.status) == ("branch-and-cut", fs.SolutionStatus.OPTIMAL)
-    assert result.objective == pytest.approx(least_fs(data, penalty), rel=1e-5)
-    assert result.bound <= least_fs(data, penalty) * (1 + 1e-7)
-    for j in model.features:
-        r, u, v = (model.component(name)[j].value for name in "ruv")
-        assert abs(r * (u - v)) <= 1e-5
-        assert abs(u * (1 - r)) <= 1e-5
 
 
 def test_fsl_by_a_local_solver_is_never_below(make_data, need):

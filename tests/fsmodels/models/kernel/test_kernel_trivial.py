@@ -53,13 +53,6 @@ def test_a_run_that_a_limit_ends_at_once_has_a_point(name, form, limit, data):
         assert "trivial" in result.message
 
 
-@pytest.mark.parametrize("form", EVERY["full_fs"])
-def test_a_second_solve_goes_on_from_there(form, data):
-    model, fresh = (fs.kernel.full_fs(data, C=2.0, penalty=0.5, form=form) for _ in range(2))
-    fs.solve(model, time_limit=0)
-    assert fs.solve(model).objective == pytest.approx(fs.solve(fresh).objective, rel=1e-2)
-
-
 @pytest.mark.parametrize("positive", [0.2, 0.5, 0.8])
 @pytest.mark.parametrize("eps", [0.05, 0.5])
 def test_the_offset_without_a_kernel_costs_least(eps, positive):

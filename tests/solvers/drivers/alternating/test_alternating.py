@@ -441,28 +441,6 @@ def test_a_limit_within_a_value_of_the_penalty():
 # Limits.
 
 
-def test_limits_return_the_incumbent():
-    m = game()
-    result = run(m, blocks=[[m.x], [m.y]], iteration_limit=1)
-    assert (result.stop_reason, result.status) == (StopReason.ITERATION_LIMIT, SolutionStatus.FEASIBLE)
-    assert len(result.iterations) == 1
-    result = run(m, blocks=[[m.x], [m.y]], callback=lambda row: True)
-    assert (result.stop_reason, len(result.iterations)) == (StopReason.CALLBACK, 1)
-    assert result.has_solution
-
-
-def test_time_limit():
-    m = game()
-    result = run(m, blocks=[[m.x], [m.y]], time_limit=1e-9)
-    assert (result.stop_reason, result.status) == (StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION)
-    assert all(v.value is None for v in (*m.x.values(), *m.y.values()))
-    for v in (*m.x.values(), *m.y.values()):
-        v.set_value(1 / 3)
-    result = run(m, blocks=[[m.x], [m.y]], time_limit=1e-9, warm_start=True)
-    assert (result.stop_reason, result.status) == (StopReason.TIME_LIMIT, SolutionStatus.FEASIBLE)
-    assert result.objective == pytest.approx(PAYOFF.mean())
-
-
 def test_ctrl_c():
     X, y = two_classes(0)
     m = separation(X, y, 0.05)
