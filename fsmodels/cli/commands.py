@@ -273,20 +273,16 @@ def _output() -> list[Option]:
     )
 
 
-def _solve(
-    model: str | None = "fsp-m", each: str = "", parameters: Iterable[str] = PARAMETERS, grids: bool = False
-) -> list[click.Parameter]:
+def _solve(each: str = "", parameters: Iterable[str] = PARAMETERS, grids: bool = False) -> list[click.Parameter]:
     """Return the options of a command that solves.
 
-    ``model``: the default; None if one is required. ``each``: the unit of the time limit, if not the whole run.
+    ``each``: the unit of the time limit, if not the whole run.
     ``parameters``: of the models. ``grids``: parameters may have several values.
     """
-    text = "a model from fsmodels list" + (f" (default {model})" if model else ", for example fsp-m")
-    given: dict[str, Any] = {"default": model} if model else {"required": True}
     return [
         _removed("--strict", "--max-features K selects at most K, --budget-features B is the budget of shares"),
         *_data(),
-        Option("--model NAME", text, **given),
+        Option("--model NAME", "a model from fsmodels list (default fsp-m)", default="fsp-m"),
         *_parameters(parameters, grids=grids),
         *_sides(),
         *_solver(each),
@@ -348,7 +344,7 @@ def describe() -> None:
 
 @_command(
     params=[
-        *_solve(model=None),
+        *_solve(),
         *_group(
             "Held-out error",
             Count("--cv K", "estimate the error by K folds too; the time limit is also for each fold"),

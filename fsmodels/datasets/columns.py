@@ -18,6 +18,7 @@ Categories
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,6 +37,7 @@ from fsmodels.text import as_names, listed, short, shown, suggestion
 from fsmodels.weights import FloatArray
 
 SHOWN = 20  # columns with text in an error
+MOST_SEARCHED = 1000  # columns that are searched for text and labels
 MOST_LABELS = 20  # of a column that may be meant
 MOST_LEVELS = 50
 MOST_GROUPS = 20
@@ -105,17 +107,12 @@ def _refused_text(table: pd.DataFrame, texts: dict[str, NDArray[np.bool_]], orig
     others = [quoted(other) for other in texts if other != name]
     also = f" So {'has' if len(others) == 1 else 'have'} {listed(others)}." if others else ""
     first = list(texts)[:SHOWN]
-    values = {
-        column: [str(cell) for cell in table[column] if not is_missing(cell) and str(cell).strip()] for column in first
-    }
-    by: dict[str, Any] = {}
-    for column in first:
-        odd = [str(cell) for cell in table.loc[texts[column], column]]
-        by.setdefault(_treatment(values[column], odd, origin), []).append(column)
+    values = {column: _written(table[column]) for column in first}
+    by = treatments(table, origin)
     few = name in by.get("impute", ()) or 2 * cells < len(values[name])
     remedy = f"{'fill in' if name in by.get('impute', ()) else 'give'} numbers,{' remove such rows,' if few else ''}"
     if "impute" in by:
-        by = {**by, "impute": "median"}
+        by["impute"] = "median"
     treat = f"treat {'them' if others else 'it'} with {origin.options(by)}, " if by.keys() != {"drop"} else ""
     if origin.path is not None and (ways := next(filter(None, map(readings, values.values())), [])):
         treat = f"give {', or '.join(way.words for way in ways)}, "
@@ -123,6 +120,26 @@ def _refused_text(table: pd.DataFrame, texts: dict[str, NDArray[np.bool_]], orig
         f'Column "{name}" has text in {origin.row(row)} ("{short(str(table.iloc[row][name]))}"'
         f"{f', {cells} such cells' if cells > 1 else ''}): {remedy} {treat}or {origin.leave_out(first)}.{also}"
     )
+
+
+def treatments(table: pd.DataFrame, origin: Origin) -> dict[str, Any]:
+    """Return options that make all columns numeric: option -> columns, of the first ``SHOWN`` that need one."""
+    by: dict[str, Any] = {}
+    for name, values in itertools.islice(table.items(), MOST_SEARCHED):
+        _, is_text = _column(values)
+        written = _written(values)
+        if is_text.any():
+            by.setdefault(_treatment(written, [str(cell) for cell in values[is_text]], origin), []).append(str(name))
+        elif len(written) < len(values):
+            by.setdefault("impute", []).append(str(name))
+        if sum(map(len, by.values())) == SHOWN:
+            break
+    return by
+
+
+def _written(values: pd.Series) -> list[str]:
+    """Return the cells of a column that are not blank, as text."""
+    return [str(cell) for cell in values if not is_missing(cell) and str(cell).strip()]
 
 
 def _treatment(values: Sequence[str], odd: Sequence[str], origin: Origin) -> str:

@@ -23,7 +23,6 @@ from fsmodels.errors import DataError, DataWarning
 from fsmodels.text import as_names, listed, short, suggestion
 from solvers.user_warnings import warn
 
-MOST_SEARCHED = 1000  # columns that are searched for labels
 MOST_FEATURES = 50_000_000
 FEATURE = 130  # bytes of memory for a feature without entries, mostly for its name
 FORM = "each line is LABEL INDEX:VALUE INDEX:VALUE ..., all numbers, with the indices ascending"
@@ -248,8 +247,8 @@ class Constructors:
         check_names(names, origin)
         if target not in names:
             what = origin.headless or (
-                f" {_meant(table, target)}Its columns are {listed(names)}: name the column of labels with --target "
-                "(Python: target=)."
+                f" {_meant(table, target, origin)}Its columns are {listed(names)}: name the column of labels with "
+                "--target (Python: target=)."
             )
             raise DataError(f'There is no column "{target}" for the labels in {origin.where}.{what}')
         X: Any
@@ -296,18 +295,26 @@ class Constructors:
         return data
 
 
-def _meant(table: pd.DataFrame, target: str) -> str:
-    """Return a suggestion for the column of labels: one with a similar name, or those with two values, text first."""
+def _meant(table: pd.DataFrame, target: str, origin: Origin) -> str:
+    """Return a suggestion for the column of labels: one with a similar name, or those with two values.
+
+    Text comes before numbers, and later columns before earlier ones. The suggested options also treat the columns that
+    are not numeric.
+    """
     names = [str(column) for column in table.columns]
-    values = {name: sorted(pd.unique(table[name].astype(str).str.strip())) for name in names[:MOST_SEARCHED]}
+    values = {name: sorted(pd.unique(table[name].astype(str).str.strip())) for name in names}
     found = {name: two for name, two in values.items() if len(two) == 2}
     if near := suggestion(target, found or names):
         return near
-    few = sorted(found, key=lambda name: all(number(value) is not None for value in found[name]))
+    few = list(reversed(found))
+    few.sort(key=lambda name: all(number(value) is not None for value in found[name]))
     if not few:
         return ""
+    by = columns.treatments(table.drop(columns=few[0]), origin)
+    if "impute" in by:
+        by["impute"] = "median"
     candidates = listed([f"{name} ({' / '.join(short(value) for value in found[name])})" for name in few], 5)
-    return f"Columns with two values: {candidates}; for the first give {options({'target': few[0]})}. "
+    return f"Columns with two values: {candidates}; for the first give {options({'target': few[0], **by})}. "
 
 
 def check_names(names: list[str], origin: Origin) -> None:

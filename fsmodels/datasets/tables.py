@@ -83,7 +83,7 @@ def read_table(
         rows, lines = _rows(text, sep, path)
     if len(rows) == 1:
         raise DataError(f'File "{path}" has a header and no rows: add one row per sample.')
-    header, columns = _named([str(name).strip() for name in rows[0]], list(zip(*rows[1:], strict=True)))
+    header, columns = _named([str(name).strip() for name in rows[0]], list(zip(*rows[1:], strict=True)), path)
     skipped = set(named(unused, header))
     texts = [
         (name, [cell for cell in cells if isinstance(cell, str)])
@@ -338,9 +338,15 @@ def check_columns(names: Iterable[str], table: pd.DataFrame, target: str, what: 
             )
 
 
-def _named(header: list[str], columns: list[Sequence[Any]]) -> tuple[list[str], list[Sequence[Any]]]:
-    """Remove columns without name and values, which result from a separator at the end of each line."""
+def _named(header: list[str], columns: list[Sequence[Any]], path: Path) -> tuple[list[str], list[Sequence[Any]]]:
+    """Remove columns without a name that have no values, or count the rows from 0 as the index of a DataFrame does.
+
+    A separator at the end of each line makes a column without values.
+    """
     kept = [j for j, name in enumerate(header) if name or any(str(cell).strip() for cell in columns[j])]
+    if kept[:1] == [0] and not header[0] and all(str(cell) == str(k) for k, cell in enumerate(columns[0])):
+        kept = kept[1:]
+        warn(f'The first column of file "{path}" has no name and counts the rows: it is left out.', DataWarning)
     if len(kept) == len(header) or not kept:
         return header, columns
     return [header[j] for j in kept], [columns[j] for j in kept]
@@ -357,7 +363,8 @@ def _check_header(header: list[str], path: Path, headless: str) -> None:
     if "" in header:
         raise DataError(
             f'Column {header.index("") + 1} of file "{path}" has no name: name it in line 1. '
-            f"If it is a row index written by pandas, write the file again with index=False.{headless}"
+            "If it is an index of pandas, write the file again with index=False; if the header has several rows, keep "
+            f"one.{headless}"
         )
 
 

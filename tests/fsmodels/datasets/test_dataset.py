@@ -3,6 +3,7 @@
 import dataclasses
 import gzip
 import importlib.util
+import re
 import warnings
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
+import fsmodels as fs
 from fsmodels.datasets import shipped
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.shipped import list_datasets, load_dataset
@@ -290,7 +292,7 @@ CASES = {
         ['positive="il"', 'Did you mean "ill"?', "ill, well"],
     ),
     "duplicate": ("a,b,a,target\n1,2,3,0\n", {}, ['2 columns named "a" (columns 1, 3)', "line 1"]),
-    "no name": (",a,target\n0,1,0\n", {}, ["Column 1", "no name", "index=False"]),
+    "no name": (",a,target\n1,1,0\n", {}, ["Column 1", "no name", "index=False"]),
     "empty": ("", {}, ["empty", "header"]),
     "blank lines": ("\n\n", {}, ["empty"]),
     "header only": ("a,target\n", {}, ["a header and no rows", "one row per sample"]),
@@ -569,3 +571,26 @@ def test_bad_costs_are_refused(tmp_path, text, words):
     for word in words:
         assert word in message
     assert "no file" in refusal(read_costs, tmp_path / "none.csv")
+
+
+def test_the_row_index_of_a_dataframe_is_left_out(tmp_path):
+    file = tmp_path / "indexed.csv"
+    pd.DataFrame({"a": [1.0, 2.0, 4.0], "target": [0, 1, 0]}).to_csv(file)
+    with pytest.warns(fs.DataWarning, match="has no name and counts the rows"):
+        data = fs.Dataset.from_csv(file)
+    assert data.features == ("a",)
+
+
+def test_one_message_proposes_the_target_and_treats_every_column(tmp_path):
+    file = tmp_path / "churn.csv"
+    rows = [
+        f"C{k},2024-01-{k % 28 + 1:02},{'ab'[k % 2]},{k % 7},{'' if k == 3 else k},{['no', 'yes'][k % 3 % 2]}"
+        for k in range(60)
+    ]
+    file.write_text("id,day,kind,x,y,churn\n" + "\n".join(rows))
+    with pytest.raises(fs.DataError) as refused:
+        fs.Dataset.from_csv(file)
+    python = re.search(r"for the first give [^(]*\(Python: (.*?)\)\.", str(refused.value))[1]
+    data = eval(f"fs.Dataset.from_csv(file, {python})", {"fs": fs, "file": file})
+    assert data.features == ("kind=b", "x", "y")
+    assert data.positive_label == "yes"
