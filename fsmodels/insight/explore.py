@@ -18,10 +18,11 @@ from fsmodels.evaluation.cross_validate import CrossValidated, cross_validate
 from fsmodels.insight.near_optimal import NearOptimal, near_optimal_of
 from fsmodels.insight.necessity import Necessity, necessity_of
 from fsmodels.insight.what_if import about, bounded, clock_of, share_of
+from fsmodels.models.components import limit_features
 from fsmodels.selection.path import set_parameter
 from fsmodels.selection.report import INTERNAL, BaseAnswer, headline, number
 from fsmodels.selection.request import Request, driver_options
-from fsmodels.selection.rows import KEYWORDS, keywords_by_row, read_rows, set_groups_aside, state, state_most
+from fsmodels.selection.rows import KEYWORDS, keywords_by_row, read_rows, set_groups_aside, state
 from fsmodels.selection.selection import Selection
 from fsmodels.text import DEFAULT_SCALING, lasting, listed, short
 from solvers import SolutionStatus, html, interrupt
@@ -337,7 +338,7 @@ class Session:
         if model.component(name) is not None and (value is not None or name != "max_features"):
             set_parameter(model, name, value, self.data)
         elif value is not None:
-            state_most(model, value)
+            limit_features(model, value)
         elif model.component(name) is not None:
             model.del_component("cardinality")
             model.del_component("max_features")

@@ -21,7 +21,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.shares import class_shares, slack_weights
 from fsmodels.weights import FloatArray
 
-__all__ = ["LinearClassifier", "linear_decision", "on_boundary_zero"]
+__all__ = ["LinearClassifier", "error_rate", "linear_decision", "on_boundary_zero"]
 
 BOUNDARY = 1e-6  # relative to the margin 1, or to the terms of the sum if these are smaller
 
@@ -43,6 +43,11 @@ def linear_decision(X: Any, w: FloatArray, b: float) -> FloatArray:
     """Return w.x + b of shape (n,) for the rows of X, dense or CSR, with 0 for samples on the boundary."""
     terms = np.asarray(abs(X) @ np.abs(w)).ravel() + abs(b)
     return on_boundary_zero(np.asarray(X @ w).ravel() + b, terms)
+
+
+def error_rate(data: Dataset, w: FloatArray, b: float) -> float:
+    """Return the share of wrong labels of the classifier w.x + b."""
+    return float(np.mean(np.where(linear_decision(data.X, w, b) > 0, 1.0, -1.0) != data.y))
 
 
 @dataclass(frozen=True, eq=False)

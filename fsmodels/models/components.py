@@ -13,6 +13,7 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunct, Disjunction
 from scipy import sparse
 
+from fsmodels.checks import feature_count
 from fsmodels.datasets.checks import as_given, dataset, require_both_classes
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError
@@ -248,6 +249,15 @@ def separating_plane(name: str, data: Dataset, *, stated: bool = True) -> pyo.Co
     latex = rf"{means[0]}\sum_{{i \in A}} {means[2]}y_i + {means[1]}\sum_{{i \in B}} {means[2]}z_i"
     model.error = pyo.Expression(expr=total, doc=rf"(5) e'y/m + e'z/k \({latex}\)")
     return model
+
+
+def limit_features(model: pyo.ConcreteModel, most: int) -> None:
+    """Add the limit on the number of features, ``cardinality``; ``model.max_features`` is a mutable parameter."""
+    sigma = list(model.sigma.values())
+    checked = partial(feature_count, n_features=len(sigma))
+    model.max_features = changeable(checked, most, "most features")
+    doc = r"at most that many features \(\sum_j \sigma_j \le \mathrm{max\_features}\)"
+    model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc=doc)
 
 
 def by_ordered_sets(model: pyo.ConcreteModel, weights: Any, number: str = "(7)") -> None:

@@ -19,6 +19,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.diagnose import warn_once
 from fsmodels.errors import DataError, NoSelection, ParameterError
 from fsmodels.models.classifier import LinearClassifier
+from fsmodels.models.components import limit_features
 from fsmodels.models.spec import ModelSpec
 from fsmodels.selection.catalogue import find, used_parameters
 from fsmodels.selection.parameters import PARAMETERS
@@ -32,7 +33,6 @@ from fsmodels.selection.rows import (
     rows_on_weights,
     set_groups_aside,
     state,
-    state_most,
     warn_of_split_categories,
     with_keywords,
 )
@@ -220,7 +220,7 @@ class Request:
         if model is not None:
             stated = state(model, rows)
             if most is not None:
-                state_most(model, most)
+                limit_features(model, most)
                 parameters = {**parameters, "max_features": most}
         built = replace(ready, parameters=parameters, model=model, stated=stated)
         return replace(built, options={"tee": True, **options}) if self.progress and built.takes("tee") else built

@@ -17,12 +17,10 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from fsmodels.checks import feature_count
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.dialect import quoted
 from fsmodels.errors import DataWarning, ModelError, ParameterError
 from fsmodels.models import side_constraints
-from fsmodels.models.components import changeable
 from fsmodels.models.rows import Row, constraint
 from fsmodels.models.spec import ModelSpec
 from fsmodels.selection.catalogue import MODELS
@@ -379,14 +377,6 @@ def rows_on_weights(reported: Mapping[str, Any], features: Sequence[str], select
         words["signs"] = {name: sign for name, sign in words["signs"].items() if name in selected}
     rows = [Row.parse(text, features).restricted(selected) for text in reported.get("rows", ())]
     return words | {"rows": [row for row in rows if row is not None]}
-
-
-def state_most(model: pyo.ConcreteModel, most: int) -> None:
-    """Add the limit on the number of features, ``cardinality``; ``model.max_features`` is a mutable parameter."""
-    sigma = list(model.sigma.values())
-    checked = partial(feature_count, n_features=len(sigma))
-    model.max_features = changeable(checked, most, "most features")
-    model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc="at most that many features")
 
 
 def rows_model(features: Iterable[str]) -> pyo.ConcreteModel:

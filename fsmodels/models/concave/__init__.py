@@ -105,9 +105,17 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.mpec import Complementarity, complements
 
-from fsmodels.checks import choice, choosing, feature_count, positive, share
+from fsmodels.checks import choice, choosing, positive, share
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.models.components import by_disjunctions, by_ordered_sets, by_weight, changeable, latex_of, plane_rows
+from fsmodels.models.components import (
+    by_disjunctions,
+    by_ordered_sets,
+    by_weight,
+    changeable,
+    latex_of,
+    limit_features,
+    plane_rows,
+)
 from fsmodels.models.concave.forms import (
     bounded_plane,
     certified,
@@ -374,12 +382,9 @@ def _smoothed(
 
 def _chosen_among(model: pyo.ConcreteModel, data: Dataset, most: int | None, form: str) -> pyo.ConcreteModel:
     """Complete FS in a model with sigma: limit on the number of features, objective, and facts."""
-    sigma = list(model.sigma.values())
-    model.features_used = pyo.Expression(expr=pyo.quicksum(sigma), doc=r"(7) e'v_* \(\sum_j \sigma_j\)")
+    model.features_used = pyo.Expression(expr=pyo.quicksum(model.sigma.values()), doc=r"(7) e'v_* \(\sum_j \sigma_j\)")
     if most is not None:
-        model.max_features = changeable(partial(feature_count, n_features=len(sigma)), most, "most features")
-        doc = r"at most so many \(\sum_j \sigma_j \le \mathrm{max\_features}\)"
-        model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc=doc)
+        limit_features(model, most)
     price_features(model, "(7)")
     return certified(model, data, _structure(model, data, form))
 

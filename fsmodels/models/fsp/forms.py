@@ -19,7 +19,7 @@ from fsmodels.checks import choice, switch
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.components import by_disjunctions, latex_of, write_disjunctions
-from fsmodels.models.fsp.sub import FastSub, Reweighting, carry, error_rate
+from fsmodels.models.fsp.sub import FastSub, Reweighting, carry, error_of
 from fsmodels.models.proofs.bounds import svm_bound
 from fsmodels.models.proofs.certified import ClassifierProof, Point, by_sigma, read_selection, write
 from fsmodels.models.proofs.equilibration import Columns
@@ -181,7 +181,7 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str, kind: Los
         relaxation=fast.relax,
         detached=fast.detached,
         adapt=fast.adapt,
-        score=error_rate,
+        score=error_of,
         selected=by_sigma,
         suggest=Reweighting(model),
         floor=0.0,

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError
-from fsmodels.models.classifier import linear_decision
+from fsmodels.models.classifier import error_rate
 from fsmodels.models.fsp.edits import Reader, ReadSub
 from fsmodels.models.fsp.oracle import SvmOracle, SvmSolution
 from fsmodels.models.fsp.oracle.problem import Rows
@@ -242,11 +242,9 @@ def fill(size: np.ndarray, total: float) -> np.ndarray:
     return np.minimum(1.0, size / tau[k])
 
 
-def error_rate(model: pyo.ConcreteModel, data: Dataset) -> float:
+def error_of(model: pyo.ConcreteModel, data: Dataset) -> float:
     """Return the error rate of the classifier on the model for ``data``."""
-    scores = linear_decision(data.X, values_of(model.w), pyo.value(model.b))
-    predicted = np.where(scores > 0, 1.0, -1.0)
-    return float(np.mean(predicted != data.y))
+    return error_rate(data, values_of(model.w), pyo.value(model.b))
 
 
 def _no_solution() -> None:

@@ -37,7 +37,7 @@ from fsmodels.checks import each_once, positive
 from fsmodels.datasets.checks import apply_scaling, dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.models.classifier import linear_decision
+from fsmodels.models.classifier import error_rate
 from fsmodels.models.gmeb.build import primal
 from fsmodels.models.gmeb.columns import Centred, centred
 from fsmodels.models.gmeb.norm import STARTS, VIOLATED, Moments
@@ -212,10 +212,10 @@ def path(
                 "status": proven.status.value,
                 "n_selected": len(point.names),
                 "selected": point.names,
-                "training_error": _error(point.w, point.b, data),
+                "training_error": error_rate(data, point.w, point.b),
             }
             if validation is not None:
-                row["validation_error"] = _error(point.w, point.b, validation)
+                row["validation_error"] = error_rate(validation, point.w, point.b)
             row |= {"rows": point.rows, "lps": point.lps, "lp_iterations": point.iterations}
             found.append(row | {"seconds": time.perf_counter() - start, "weights": point.w, "bias": point.b})
             start = time.perf_counter()
@@ -393,8 +393,3 @@ def _values(name: str, given: Any) -> list[float]:
     many = list(given) if iterable(given) and not isinstance(given, str | bytes) else [given]
     values = [positive(name, value, f"{name} bounds the second moments of its class") for value in many]
     return sorted(each_once(name, values))
-
-
-def _error(w: FloatArray, b: float, data: Dataset) -> float:
-    """Return the share of misclassified samples."""
-    return float(np.mean(np.where(linear_decision(data.X, w, b) > 0, 1.0, -1.0) != data.y))
