@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -207,11 +207,7 @@ class MultiStart(Driver):
         cache = cache if view is None else cached(view.model)
         with plain_domains(cache.variables, continuous=True):
             answer = self._runner.solve(cache.model, time_limit=self.clock.left)
-        if view is None:
-            return answer
-        if answer.has_point:
-            view.bring_back()
-        return replace(answer, bound=view.bound_of(answer.bound))
+        return answer if view is None else view.loaded(answer)
 
     def _evaluate(self, run: LocalStart, answer: Answer) -> None:
         """Evaluate the point of a start, and offer it."""

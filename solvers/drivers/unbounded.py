@@ -64,10 +64,7 @@ def _any_point(cache: ModelCache, time_limit: float | None) -> Answer:
     view = Changed(cache.model, Change([]) if facts is None or facts.change is None else facts.change)
     view.model.objective.set_value(0.0)
     runner = Runner(default_solver(needs(view.model)), SolveOptions())
-    answer = runner.solve(view.model, time_limit=time_limit, integer=has_integers(view.model))
-    if answer.has_point:
-        view.bring_back()
-    return answer
+    return view.loaded(runner.solve(view.model, time_limit=time_limit, integer=has_integers(view.model)))
 
 
 def point_exists(model: Any, time_limit: float | None) -> bool:

@@ -9,8 +9,8 @@ it gets values and bounds in its own units. Multipliers of rows change by the fa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.core.expr.visitor import replace_expressions
 from pyomo.repn import generate_standard_repn
 
+from solvers.interfaces.runner import Answer
 from solvers.model.classes import used_variables
 from solvers.model.expressions import variables
 from solvers.values import INSIDE, bounds_of
@@ -139,7 +140,7 @@ class Changed:
         """Return the rows of the copy for rows of the model."""
         return [self._row[id(row)] for row in rows]
 
-    def duals_of(self, rows: list[Any], duals: dict[Any, float]) -> dict[Any, float]:
+    def duals_of(self, rows: Sequence[Any], duals: dict[Any, float]) -> dict[Any, float]:
         """Return the multipliers of rows of the model; rows of another model are left out."""
         seen = [row for row in rows if id(row) in self._row]
         found = ((row, duals.get(self._row[id(row)]), self._row_factor.get(id(row), 1.0)) for row in seen)
@@ -148,6 +149,15 @@ class Changed:
     def bound_of(self, bound: float | None) -> float | None:
         """Return the bound of the objective of the model for a bound of the copy."""
         return None if bound is None else bound / self._times
+
+    def loaded(self, answer: Answer, rows: Sequence[Any] = ()) -> Answer:
+        """Copy the point of a solved copy to the model, and return the answer in its units.
+
+        ``rows``: the rows of the model whose multipliers are returned.
+        """
+        if answer.has_point:
+            self.bring_back()
+        return replace(answer, bound=self.bound_of(answer.bound), duals=self.duals_of(rows, answer.duals))
 
     def add(self, rows: Any, body: LinearExpression, lower: float) -> None:
         """Add ``body >= lower``, on variables of the model, to a ConstraintList of the copy; scale it to size 1."""

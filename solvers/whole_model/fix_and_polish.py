@@ -221,8 +221,7 @@ def _solve(cache: ModelCache, spec: SolverSpec, clock: Clock) -> Answer | None:
                 answer = Runner(candidate, options).solve(target, time_limit=clock.left, integer=integer)
         except (ModelError, SolverError):
             continue
-        if answer.has_point and view is not None:
-            view.bring_back()
+        answer = answer if view is None else view.loaded(answer)
         if answer.has_point or answer.status is SolutionStatus.INFEASIBLE:
             return answer
     return None

@@ -171,12 +171,9 @@ class WholeModelRun:
             answer = runner.without_proof(answer)
         if view is None:
             return answer
-        if answer.has_point:
-            view.bring_back()
-        bound = view.bound_of(answer.bound)
-        if view.steepest > self.spec.max_big_m:  # the tolerance on integers allows any weight
-            bound = None
-        return replace(answer, bound=bound, duals=view.duals_of(rows or self._proving_rows(), answer.duals))
+        answer = view.loaded(answer, rows or self._proving_rows())
+        # With a larger big-M the tolerance on integers allows any weight.
+        return answer if view.steepest <= self.spec.max_big_m else replace(answer, bound=None)
 
     def _change(self) -> Change | None:
         change = change_of(self.visible.cache)  # the facts of a clone refer to its own variables

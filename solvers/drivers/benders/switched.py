@@ -218,10 +218,7 @@ class SwitchedSubproblem:
         if change is None:
             return self.runner.solve(self.model, time_limit=time_limit, duals=rows)
         view = Changed(self.model, change)
-        answer = self.runner.solve(view.model, time_limit=time_limit, duals=view.rows_of(rows))
-        if answer.has_point:
-            view.bring_back()
-        return replace(answer, bound=view.bound_of(answer.bound), duals=view.duals_of(rows, answer.duals))
+        return view.loaded(self.runner.solve(view.model, time_limit=time_limit, duals=view.rows_of(rows)), rows)
 
     def _repair(self) -> None:
         """Repair the point to satisfy its rows exactly, where the builder supports it."""

@@ -156,13 +156,11 @@ class RowGeneration(Driver):
     def _solve(self, runner: Runner) -> Answer:
         rows = list(self.generated.values()) if not self.integer else []
         answer = runner.solve(self.view.model, time_limit=self.clock.left, integer=self.integer, duals=rows)
-        if answer.has_point:
-            self.view.bring_back()
-        return answer
+        return replace(self.view.loaded(answer), duals=answer.duals)  # of rows of the copy
 
     def _raise_bound(self, answer: Answer) -> None:
         """Raise the bound by that of the solver, and by that of the builder from the multipliers of the rows."""
-        self.raise_bound(self._signed(self.view.bound_of(answer.bound)))
+        self.raise_bound(self._signed(answer.bound))
         certificate, proof = self.certificate, self.facts.proof
         if certificate is None or proof is None or certificate.built is None:
             return
