@@ -38,6 +38,7 @@ from fsmodels.weights import FloatArray
 
 SHOWN = 20  # columns with text in an error
 MOST_SEARCHED = 1000  # columns that are searched for text and labels
+DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?!\S)")
 MOST_LABELS = 20  # of a column that may be meant
 MOST_LEVELS = 50
 MOST_GROUPS = 20
@@ -143,9 +144,11 @@ def _written(values: pd.Series) -> list[str]:
 
 
 def _treatment(values: Sequence[str], odd: Sequence[str], origin: Origin) -> str:
-    """Return the option for a column with text: words for missing values, a few categories, or anything else."""
+    """Return the option for a column with text: words for missing values, a few categories, or dates and the rest."""
     if all(text.strip().lower() in BLANKS for text in odd):
         return "impute"
+    if all(DATE.match(text.strip()) for text in odd):
+        return "drop"
     few = 2 <= len(levels_of(values)) <= min(MOST_LEVELS, max(2, len(values) // 2))
     return "one-hot" if few and 2 * len(odd) >= len(values) and origin is not ARRAYS else "drop"
 
