@@ -102,13 +102,6 @@ def test_a_feasibility_cut_keeps_every_feasible_integer(seed, driver):
     check(seed, driver)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("driver", DRIVERS)
-@pytest.mark.parametrize("seed", range(100, 200))
-def test_random_rows_with_integers(seed, driver):
-    check(seed, driver)
-
-
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_an_integer_without_an_upper_bound(driver):
     instance = Instance(1)

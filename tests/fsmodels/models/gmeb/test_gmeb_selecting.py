@@ -137,11 +137,6 @@ def test_rows_that_clash_are_named(data):
     assert "wanted" in result.message
 
 
-def _with(model, row, f):
-    model.asked = row(model, f)
-    return model
-
-
 def test_what_the_driver_does_not_take_is_refused_by_name(data):
     model = built(data)
     for v in model.sigma.values():
