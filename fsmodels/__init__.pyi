@@ -33,8 +33,7 @@ from fsmodels.selection.saved import load_selection
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.version import __version__
-from solvers import Result, SolutionStatus, StopReason, available, show, solve
-from solvers.interrupt import Cancel
+from solvers import Cancel, Result, SolutionStatus, StopReason, available, show, solve
 
 __all__ = [
     "Cancel",

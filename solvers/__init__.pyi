@@ -21,6 +21,7 @@ from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.facts.separable import Separable
 from solvers.facts.structure import Cut, Structure, SubAnswer
 from solvers.interfaces.registry import SOLVERS, Capability, either
+from solvers.interrupt import Cancel
 from solvers.model_page import ShownModel, show
 from solvers.plugin import register_drivers
 from solvers.result import Result, SolutionStatus, StopReason
@@ -34,6 +35,7 @@ __all__ = [
     "Block",
     "Blocks",
     "BranchAndCut",
+    "Cancel",
     "Capability",
     "CompositeRisk",
     "Cut",

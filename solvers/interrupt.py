@@ -90,13 +90,12 @@ class Cancel:
 
     Examples
     --------
-    >>> import fsmodels as fs
     >>> import threading
-    >>> cancel = fs.Cancel()
-    >>> threading.Timer(0.5, cancel.set).start()
-    >>> found = fs.select(fs.load_dataset("wdbc"), max_features=12, C=10, cancel=cancel)
-    >>> found.stop_reason.value
-    'interrupted'
+    >>> import solvers
+    >>> cancel = solvers.Cancel()
+    >>> timer = threading.Timer(60, cancel.set)  # for solvers.solve(model, cancel=cancel)
+    >>> cancel.set(), cancel.is_set()
+    (None, True)
     """
 
     def __init__(self) -> None:

@@ -38,7 +38,14 @@ from solvers.whole_model.solve import solve_by_class, solve_whole
 _logger = logging.getLogger("solvers")
 
 
-def solve(model: pyo.ConcreteModel, solver: Any = None, *, progress: bool = False, **options: Any) -> Result:
+def solve(
+    model: pyo.ConcreteModel,
+    solver: Any = None,
+    *,
+    progress: bool = False,
+    cancel: interrupt.Cancel | None = None,
+    **options: Any,
+) -> Result:
     """Solve a model with a solver or driver, and store the solution in the variables of the model.
 
     Parameters
@@ -52,6 +59,8 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, *, progress: bool = Fals
     progress : bool
         Show a status line in a terminal or in Jupyter; elsewhere write a line to standard error every ten seconds.
         ``tee=True`` prints the iteration table of a driver, or the log of a solver.
+    cancel : Cancel, optional
+        Token that ends the solve from another thread, as Ctrl-C does.
     **options
         ``time_limit`` (s, whole run), ``gap`` (relative, default 1e-4), ``threads``, ``seed``, ``tee``, and options of
         the driver or solver.
@@ -86,7 +95,7 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, *, progress: bool = Fals
         )
     if (facts := facts_of(model)) is not None:
         facts.check_names(model)
-    with interrupt.run(), one_clock(), watching.shown(progress):
+    with interrupt.run(cancel), one_clock(), watching.shown(progress):
         on = [(b, 1.0) for b in always_on(model)]
         try:
             with fixed(on):

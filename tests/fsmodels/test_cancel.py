@@ -56,13 +56,14 @@ def test_a_selection_stops_with_its_incumbent_and_bound(wdbc, run, options):
         lambda data, cancel: fs.near_optimal(data, **LONG, cancel=cancel).best,
         lambda data, cancel: fs.necessity(data, **LONG, cancel=cancel).best,
         lambda data, cancel: fs.certify(data, data.features[:12], C=10, cancel=cancel).best,
+        lambda data, cancel: fs.solve(hard(data), cancel=cancel),
         lambda data, cancel: fs.price_of(hard(data), "apart", cancel=cancel),
         lambda data, cancel: fs.path(data, max_features=[2, 12], C=10, cancel=cancel),
         lambda data, cancel: fs.cross_validate(data, max_features=4, cv=20, repeats=20, cancel=cancel),
         lambda data, cancel: fs.cross_validate(data, max_features=4, cv=20, repeats=20, n_jobs=2, cancel=cancel),
         lambda data, cancel: fs.compare(data, ["fsp-m", "rfe"], max_features=4, cv=20, repeats=20, cancel=cancel),
     ],
-    ids=["near", "necessity", "certify", "price", "path", "cv", "workers", "compare"],
+    ids=["near", "necessity", "certify", "solve", "price", "path", "cv", "workers", "compare"],
 )
 def test_each_long_function_stops(wdbc, call):
     def finished(cancel):
