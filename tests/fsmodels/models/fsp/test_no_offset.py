@@ -1,7 +1,6 @@
 """FSP and its oracle with b fixed at 0, beside all supports, each by a quadratic program of clarabel's."""
 
 import itertools
-import os
 
 import clarabel
 import numpy as np
@@ -135,28 +134,3 @@ def test_select_takes_it(loss):
     assert found.objective > with_b.objective
     with pytest.raises(ParameterError, match="intercept='no'"):
         fs.select(data, max_features=2, intercept="no")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(int(40 * float(os.environ.get("FSMODELS_SOAK", "1")))))
-def test_random_instances_end_at_the_best_support(seed, monkeypatch):
-    rng = np.random.default_rng(seed)
-    monkeypatch.setattr(relaxation, "compiled", lambda: seed % 2 == 0 and relaxation.loop is not None)
-    samples, n, C = int(rng.integers(6, 40)), int(rng.integers(2, 8)), 10.0 ** rng.uniform(-3, 3)
-    loss, free_b = str(rng.choice(list(LOSSES))), bool(rng.integers(0, 2))
-    X, y = numbers(seed, samples, n)
-    data = fs.Dataset.from_arrays(X, y).scaled("none")
-    svm = SvmOracle(X, y, C, loss, free_b=free_b)
-    supports = list(itertools.product([0.0, 1.0], repeat=n))
-    most, price = int(rng.integers(1, n + 1)), C * samples * rng.uniform(0, 0.1, n)
-    words = {"C": C, "loss": loss, "intercept": free_b}
-    if seed % 3:
-        best = min(svm.solve(s, tolerance=1e-9).value for s in supports if sum(s) <= most)
-        model = fs.fsp.fsp_m(data, max_features=most, **words)
-    else:
-        best = min(svm.solve(s, tolerance=1e-9).value + price @ s for s in supports)
-        model = fs.fsp.fsp_lambda(data, penalty=dict(zip(data.features, price, strict=True)), **words)
-    result = fs.solve(model, gap=1e-6)
-    assert result.status is OPTIMAL
-    assert result.objective == pytest.approx(best, rel=2e-6)
-    assert result.bound <= best * (1 + 1e-8)
