@@ -94,6 +94,8 @@ def package_of(module: str, known: dict[str, Path]) -> str:
         return module
     if known[module].name == "__init__.py":
         return module
+    if known[module].name == "__main__.py":  # of the command line
+        return "fsmodels.cli"
     folder = module.rpartition(".")[0]
     return folder if "." in folder else f"{folder} (base)"
 

@@ -246,7 +246,7 @@ def test_requests_are_limited_and_malformed_ones_close_the_connection(cleveland)
 
 
 def test_the_command_prints_the_address_and_ends_at_ctrl_c(tmp_path):
-    command = [sys.executable, "-m", "fsmodels.cli", "app", "cleveland", "--no-browser"]
+    command = [sys.executable, "-m", "fsmodels", "app", "cleveland", "--no-browser"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
     lines = [process.stdout.readline() for _ in range(3)]
     url = lines[1].split()[1]

@@ -420,7 +420,7 @@ def test_version(capsys):
 
 
 def test_as_a_program_from_another_folder(folder):
-    command = [sys.executable, "-m", "fsmodels.cli", *SELECT, "--model", "fsp-m", "--max-features", "2"]
+    command = [sys.executable, "-m", "fsmodels", *SELECT, "--model", "fsp-m", "--max-features", "2"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=folder)
     assert done.returncode == 0
     assert all(" s" in line and "|" in line for line in done.stderr.splitlines()), done.stderr  # of a slow machine

@@ -1,7 +1,0 @@
-"""``python -m fsmodels.cli`` is the command ``fsmodels``."""
-
-import sys
-
-from fsmodels.cli import main
-
-sys.exit(main())
