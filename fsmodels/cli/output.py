@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 BAD_INPUT, NO_SOLUTION = 2, 3  # exit codes
+MANY = 8  # columns of a table that is set closely
 NUMBER = re.compile(r"(?:[-+]?\d|$)")  # a cell that is aligned to the right
 STYLES = re.compile(r"(\x1b\[(?:(?:[0-4]|31);?)+m)")  # plain, bold, dim, italic, underlined, red
 
@@ -59,8 +60,9 @@ def _as_table(frame: pd.DataFrame) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     frame = frame.reset_index().astype(str)
+    apart = 2 if len(frame.columns) < MANY else 1  # columns of spaces; with folds, a path has 80 columns of text
+    table = Table(box=None, padding=(0, apart, 0, 0), pad_edge=False)
     for title in map(str, frame):
         cells = list(frame[title])
         if all(NUMBER.match(cell) for cell in cells):
