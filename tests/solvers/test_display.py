@@ -45,7 +45,7 @@ def test_a_terminal_shows_the_line_between_the_rows_of_the_log():
     os.close(here)
     assert child.returncode == 0, written.decode()
     lines = [line.rpartition("\r")[2] for line in written.decode().replace("\r\n", "\n").strip("\n").split("\n")]
-    assert "0 s, 5 s left | tree | 7 nodes open" in written.decode()
+    assert "0 s, 5 s left | 7 nodes open | tree" in written.decode()
     assert lines[0].split() == ["Iter", "Step", "Objective", "Bound", "Incumbent", "Gap", "Cuts", "|S|", "Time"]
     assert lines[1].split()[:2] == ["0", "cuts"]
     assert lines[-1] == "done"
