@@ -33,6 +33,7 @@ from fsmodels.text import iterable, listed, short
 from solvers import interrupt
 from solvers import progress as watching
 from solvers.clock import own_clock
+from solvers.interrupt import Cancel
 
 if TYPE_CHECKING:
     import joblib
@@ -141,6 +142,7 @@ def choose(
     n_jobs: int | None = None,
     memory: str | Path | joblib.Memory | None = None,
     progress: bool = False,
+    cancel: Cancel | None = None,
     **arguments: Any,
 ) -> Chosen:
     """Choose parameters by held-out errors, select with them, and estimate the error of this procedure.
@@ -162,7 +164,7 @@ def choose(
         The outer folds, as in ``cross_validate``.
     inner : int, splitter of scikit-learn, or None
         The inner folds; as many as ``cv`` by default if that is a number, else 5.
-    n_jobs, memory, progress
+    n_jobs, memory, progress, cancel
         As in ``cross_validate``; the memory keeps each point of each fold.
     **arguments
         As in ``select``; ``time_limit`` is for each solve.
@@ -201,7 +203,7 @@ def choose(
     within = [
         [replace(part, methods=one.methods) for part in folds_of(one.learn, inner, seed, name)] for one in outer
     ]  # folds that are too small for inner folds raise an error before the choice, not after it
-    with interrupt.run(), watching.shown(progress):
+    with interrupt.run(cancel), watching.shown(progress):
         rows = grid.rows(own)
         if None in rows:
             raise KeyboardInterrupt

@@ -40,9 +40,10 @@ from fsmodels.selection.request import Request
 from fsmodels.selection.resampling import bootstraps_of, folds_of
 from fsmodels.selection.selection import Selection
 from fsmodels.text import listed
-from solvers import StopReason
+from solvers import StopReason, interrupt
 from solvers import progress as watching
 from solvers.clock import own_clock
+from solvers.interrupt import Cancel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -185,6 +186,7 @@ def stability(
     fair: Any = (),
     scale: str | None = None,
     progress: bool = False,
+    cancel: Cancel | None = None,
     **arguments: Any,
 ) -> Stability:
     """Select on folds or bootstrap samples, and measure how much the selection depends on the samples.
@@ -209,6 +211,8 @@ def stability(
         As in ``select``; ``time_limit`` is for each run.
     progress : bool
         Show the current run and its progress.
+    cancel : Cancel, optional
+        Token that ends the call from another thread, as Ctrl-C does.
 
     Returns
     -------
@@ -241,7 +245,7 @@ def stability(
         parts, way = folds_of(data, folds, seed), "runs that each leave a fold out"
     else:
         parts, way = bootstraps_of(data, BOOTSTRAPS if bootstraps is None else bootstraps, seed), "bootstrap samples"
-    with watching.shown(progress):
+    with interrupt.run(cancel), watching.shown(progress):
         with own_clock(), watching.doing("all samples"):
             found = request.solve()
         rows: list[dict[str, Any] | None] = []

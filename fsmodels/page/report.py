@@ -35,6 +35,7 @@ from fsmodels.text import listed
 from fsmodels.version import __version__
 from solvers import interrupt
 from solvers import progress as watching
+from solvers.interrupt import Cancel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,6 +90,7 @@ def report(
     scale: str | None = None,
     source: str | Path | None = None,
     progress: bool = False,
+    cancel: Cancel | None = None,
     **given: Any,
 ) -> Page:
     """Select, and write one page: features, held-out errors, proof, other numbers of features, what-if questions.
@@ -118,6 +120,8 @@ def report(
         The file of the data, whose hash is on the page; by default the hash is that of the values.
     progress : bool
         Show the current part.
+    cancel : Cancel, optional
+        Token that ends the call from another thread, as Ctrl-C does.
     **given
         As in ``select``: parameters of the model, side constraints, ``solver``, options, ``seed``.
 
@@ -151,7 +155,7 @@ def report(
     values = values_hash(dataset(data)) if source is None else ""
     origin = Provenance.read(call, [] if source is None else [source], values=values, notes=tuple(remarks(data)))
     plan = Plan.of(Request.of(data, model, scale=scale, **given), **words)
-    with watching.shown(progress):
+    with interrupt.run(cancel), watching.shown(progress):
         return reported(plan, origin)
 
 

@@ -47,7 +47,7 @@ def test_a_selection_stops_with_its_incumbent_and_bound(wdbc, run, options):
     found, seconds = run(lambda: stopped(lambda cancel: fs.select(wdbc, **LONG, **options, cancel=cancel)))
     assert found.stop_reason is fs.StopReason.INTERRUPTED
     assert 0 < found.bound < 218 < found.objective + 1
-    assert seconds < 2  # 0.1 s on an idle machine
+    assert seconds < 30  # 0.1 s on an idle machine; without a token it runs for minutes
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,24 @@ def test_a_selection_stops_with_its_incumbent_and_bound(wdbc, run, options):
         lambda data, cancel: fs.cross_validate(data, max_features=4, cv=20, repeats=20, cancel=cancel),
         lambda data, cancel: fs.cross_validate(data, max_features=4, cv=20, repeats=20, n_jobs=2, cancel=cancel),
         lambda data, cancel: fs.compare(data, ["fsp-m", "rfe"], max_features=4, cv=20, repeats=20, cancel=cancel),
+        lambda data, cancel: fs.stability(data, max_features=4, bootstraps=400, cancel=cancel),
+        lambda data, cancel: fs.choose(data, over={"max_features": [2, 12]}, C=10, cancel=cancel),
+        lambda data, cancel: fs.report(data, **LONG, cancel=cancel),
     ],
-    ids=["near", "necessity", "certify", "solve", "price", "path", "cv", "workers", "compare"],
+    ids=[
+        "near",
+        "necessity",
+        "certify",
+        "solve",
+        "price",
+        "path",
+        "cv",
+        "workers",
+        "compare",
+        "stability",
+        "choose",
+        "report",
+    ],
 )
 def test_each_long_function_stops(wdbc, call):
     def finished(cancel):
@@ -73,7 +89,7 @@ def test_each_long_function_stops(wdbc, call):
             return None
 
     _, seconds = in_thread(lambda: stopped(finished))
-    assert seconds < 2
+    assert seconds < 30
 
 
 def hard(data):
