@@ -19,6 +19,7 @@ from fsmodels.text import DEFAULT_SCALING, SCALINGS
 from fsmodels.version import __version__
 
 TIME_LIMIT = 120.0  # s, for a run without --time-limit
+REPORT_LIMIT = 300.0  # s, for a report
 EACH_LIMIT = 30.0  # s, for each solve of a command with several
 SHARED = ("max_features", "C")  # parameters with the same meaning for most models
 COMPARED = "fsp-m,fsv,gmeb,rfe,one-norm-svm,relief"
@@ -250,8 +251,8 @@ def _sides() -> list[Option]:
     )
 
 
-def _solver(each: str) -> list[Option]:
-    of, limit = (f"each {each}", EACH_LIMIT) if each else ("the whole run, including reading", TIME_LIMIT)
+def _solver(each: str, limit: float) -> list[Option]:
+    of, limit = (f"each {each}", EACH_LIMIT) if each else ("the whole run, including reading", limit)
     limited = f'seconds for {of}, or "none" (default {limit:g})'
     return _group(
         "Solver",
@@ -273,10 +274,12 @@ def _output() -> list[Option]:
     )
 
 
-def _solve(each: str = "", parameters: Iterable[str] = PARAMETERS, grids: bool = False) -> list[click.Parameter]:
+def _solve(
+    each: str = "", parameters: Iterable[str] = PARAMETERS, grids: bool = False, limit: float = TIME_LIMIT
+) -> list[click.Parameter]:
     """Return the options of a command that solves.
 
-    ``each``: the unit of the time limit, if not the whole run.
+    ``each``: the unit of the time limit, if not the whole run; ``limit``: the default of the whole run in seconds.
     ``parameters``: of the models. ``grids``: parameters may have several values.
     """
     return [
@@ -285,7 +288,7 @@ def _solve(each: str = "", parameters: Iterable[str] = PARAMETERS, grids: bool =
         Option("--model NAME", "a model from fsmodels list (default fsp-m)", default="fsp-m"),
         *_parameters(parameters, grids=grids),
         *_sides(),
-        *_solver(each),
+        *_solver(each, limit),
         *_output(),
     ]
 
@@ -445,9 +448,9 @@ def compare() -> None:
         File("--html FILE", "the page to write", required=True),
         Count("--cv K", "folds for the held-out error, or 0 (default 5)", default=5),
         Count("--max-path K", "largest number of features of the path; 0: no path (default: twice --max-features)"),
-        Number("--what-if S", "seconds for what-if questions; 0: none (default: those of --time-limit)"),
+        Number("--what-if S", "seconds for what-if questions; 0: none (default: those that are left)"),
         WORKERS,
-        *_solve(each="solve"),
+        *_solve(limit=REPORT_LIMIT),
     ]
 )
 def report() -> None:

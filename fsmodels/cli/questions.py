@@ -119,9 +119,7 @@ def _report(args: SimpleNamespace) -> None:
         concepts=None if task.embedding is None else task.embedding.concepts,
     )  # fmt: skip
     if not args.quiet:
-        longest = plan.longest or 0.0
-        limit = f"{longest:.0f} s" if longest < 120 else f"{longest / 60:.0f} minutes"
-        words = "" if plan.longest is None else f" Its solves take at most {limit}, usually much less."
+        words = "" if args.time_limit is None else f" It takes at most {args.time_limit:g} s."
         show(f"Writing a report.{words} Ctrl-C stops and writes the finished parts")
     try:
         with progress.shown(task.shows):

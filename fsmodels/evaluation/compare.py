@@ -317,7 +317,7 @@ class Comparison(BaseAnswer):
 
     def _reservations(self, frame: pd.DataFrame) -> str:
         cut = len(self.runs) < self.planned
-        texts = [f"Stopped by Ctrl-C after {len(self.runs)} of {self.planned} runs."] if cut else []
+        texts = [f"Interrupted after {len(self.runs)} of {self.planned} runs."] if cut else []
         over = [] if self.max_features is None else frame.index[frame["n_selected"] > self.max_features]
         if len(over):
             texts.append(f"More than {self.max_features} features: {listed(over)}.")

@@ -245,7 +245,7 @@ def limitations(model: str, runs: pd.DataFrame, planned: int, what: str) -> str:
 
     ``what``: the word for a run, "fold" or "run".
     """
-    text = f" Stopped by Ctrl-C after {len(runs)} of {planned} {what}s." if len(runs) < planned else ""
+    text = f" Interrupted after {len(runs)} of {planned} {what}s." if len(runs) < planned else ""
     lost = runs[runs["selected"].isna()]
     if len(lost):
         reasons = listed(dict.fromkeys(str(message) for message in lost["message"] if message), 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,14 +26,16 @@ from fsmodels.selection.rows import rows_on_switches
 from fsmodels.selection.selection import Selection
 from fsmodels.text import listed
 from solvers import StopReason, interrupt, progress
-from solvers.clock import Clock, own_clock
+from solvers.clock import Clock, one_clock, own_clock
 
 TITLES = {"errors": "Errors on new samples", "path": "Other numbers of features", "what_ifs": "What if"}
 POINTS = 10  # of a path, at most, by default
 SLOW = 300, 20_000  # features, samples: above these recursive elimination takes minutes
 MOST_FEATURES = 12  # features that are left out one by one
+SELECTION, ERRORS, PATH = 0.4, 0.4, 0.7  # largest shares of the time that is left; errors: of each of two models
 FEW = 10  # samples of a class, below which errors are rough
 OTHERS = ("validation", "choose_by", "callback", "memory")  # parameters of ``select`` that a report does not take
+NO_TIME = "Not measured: no time was left. Give a longer time limit."
 STOPPED = "Not measured: the report was stopped before."
 
 
@@ -41,8 +44,8 @@ class Plan:
     """A request, with the further parts of a report.
 
     ``cv``: folds, 0 for none. ``most``: the largest number of features of the path, 0 for no path. ``what_ifs``:
-    seconds for what-if questions, 0 for none; None without a limit. ``time_limit``: seconds of each solve, None without
-    a limit. ``seed``: of the folds.
+    seconds for what-if questions, 0 for none; None without a limit. ``time_limit``: seconds of the whole report, None
+    without a limit. ``seed``: of the folds.
     """
 
     request: Request
@@ -101,13 +104,9 @@ class Plan:
         return sorted(size for size in sizes if size <= max(self.most, allowed))
 
     @property
-    def longest(self) -> float | None:
-        """The largest total time of all solves in seconds; None without a limit."""
-        if self.time_limit is None or self.what_ifs is None or not self.request.spec.runs_solver:
-            return None
-        rounds = math.ceil(self.cv / max(1, self.n_jobs))
-        walks = (1 + rounds) if self.most else 0
-        return self.time_limit * (1 + 2 * rounds + walks) + self.what_ifs
+    def rounds(self) -> int:
+        """The number of folds that are solved one after another."""
+        return math.ceil(self.cv / max(1, self.n_jobs))
 
     def limited(self, seconds: float | None) -> dict[str, Any]:
         """Return the time limit as an option of the model, if it runs a solver."""
@@ -155,23 +154,35 @@ class Findings:
 
 
 def work(plan: Plan) -> Findings:
-    """Compute all parts. Raises NoSelection: there is no selection; and as ``select``."""
-    with interrupt.run():
+    """Compute all parts. Raises NoSelection: there is no selection; and as ``select``.
+
+    Each part has a share of the time that is left, so that time that a part does not need is for the later ones.
+    """
+    with interrupt.run(), one_clock():
+        clock = Clock.of_run(plan.time_limit)
         with progress.doing("selecting"):
-            task, found = _selected(plan)
+            task, found = _selected(plan, _share(clock, SELECTION))
         if not found.has_solution:
             failed = NoSelection(report.headline(found))
             failed.selection = found
             raise failed
         done = Findings(plan, found, stopped=found.stop_reason is StopReason.INTERRUPTED)
-        for name, stage in (("errors", _errors), ("path", _path), ("what_ifs", lambda done: _what_ifs(done, task))):
+        stages: dict[str, Callable[[], None]] = {
+            "errors": lambda: _errors(done, clock),
+            "path": lambda: _path(done, clock),
+            "what_ifs": lambda: _what_ifs(done, task, clock),
+        }
+        for name, stage in stages.items():
             if done.stopped or interrupt.pressed():
                 done.stopped = True
                 done.missing.setdefault(name, STOPPED)
                 continue
+            if clock.over:
+                done.missing[name] = NO_TIME
+                continue
             try:
                 with own_clock(), progress.doing(TITLES[name].lower()):
-                    stage(done)
+                    stage()
             except KeyboardInterrupt:
                 done.stopped = True
                 done.missing.setdefault(name, STOPPED)
@@ -181,22 +192,30 @@ def work(plan: Plan) -> Findings:
         return done
 
 
-def _selected(plan: Plan) -> tuple[Request, Selection]:
+def _share(clock: Clock, share: float) -> float | None:
+    """Return a share of the seconds that are left; None without a limit."""
+    return None if clock.left is None else share * clock.left
+
+
+def _selected(plan: Plan, time_limit: float | None) -> tuple[Request, Selection]:
     """Solve; return the request, whose memory later solves use, and the selection."""
     with own_clock():
         with interrupt.raising():
-            task = plan.request.changed(**plan.limited(plan.time_limit)).build().with_memory()
+            task = plan.request.changed(**plan.limited(time_limit)).build().with_memory()
         return task, task.solve()
 
 
-def _errors(done: Findings) -> None:
+def _errors(done: Findings, clock: Clock) -> None:
     """Compute held-out errors of the model, of the SVM on all features and of recursive elimination."""
     plan = done.plan
     if not plan.cv:
         done.missing["errors"] = "Not measured: cv = 0."
         return
-    done.errors = _held_out_errors(plan, plan.request.changed(**plan.limited(plan.time_limit)))
-    for rival in _rivals(done):
+    done.errors = _held_out_errors(plan, plan.request.changed(**plan.limited(_share(clock, ERRORS / plan.rounds))))
+    for rival in _rivals(done, _share(clock, ERRORS / plan.rounds)):
+        if clock.over:
+            done.missing[rival.spec.name] = NO_TIME
+            continue
         try:
             done.rivals.append(_held_out_errors(plan, rival))
         except Error as error:
@@ -212,41 +231,41 @@ def _held_out_errors(plan: Plan, request: Request) -> CrossValidated:
     return held
 
 
-def _rivals(done: Findings) -> list[Request]:
+def _rivals(done: Findings, time_limit: float | None) -> list[Request]:
     """Return the requests to compare with, which have the same C."""
-    plan, request, given = done.plan, done.plan.request, done.found.parameters
+    request, given = done.plan.request, done.found.parameters
     C, data = {"C": given["C"]} if "C" in given else {}, request.data
     rivals = []
     if request.spec.name != "svm":
-        rivals.append(Request.of(data, "svm", **C, time_limit=plan.time_limit))
+        rivals.append(Request.of(data, "svm", **C, time_limit=time_limit))
     size, small = len(done.found.selected), data.n_features <= SLOW[0] and data.n_samples <= SLOW[1]
     if request.spec.name != "rfe" and small and not data.is_sparse and 0 < size < data.n_features:
         rivals.append(Request.of(data, "rfe", **C, max_features=size, **rows_on_switches(request.rows, data)))
     return rivals
 
 
-def _path(done: Findings) -> None:
+def _path(done: Findings, clock: Clock) -> None:
     plan, request = done.plan, done.plan.request
     if not plan.most:
         known = request.parameters.get("max_features") is not None
         done.missing["path"] = f"Not measured: {'max_path = 0' if known else 'there is no max_features'}."
         return
-    limit = None if plan.time_limit is None else plan.time_limit / len(plan.sizes)
+    limit = _share(clock, PATH / (len(plan.sizes) * (1 + plan.rounds)))
     arguments = {**request.arguments, "max_features": plan.sizes, **plan.limited(limit)}
     folds = fold_rows(request.data.y, plan.cv, plan.seed) if plan.cv else None
     done.path = path(request.data, request.spec.name, folds=folds, n_jobs=plan.n_jobs, **arguments)
 
 
-def _what_ifs(done: Findings, task: Request) -> None:
+def _what_ifs(done: Findings, task: Request, clock: Clock) -> None:
     """Prove the costs of selected features and side constraints, or the distance of a heuristic from the best."""
     plan, found, request = done.plan, done.found, done.plan.request
     if plan.what_ifs == 0:
         done.missing["what_ifs"] = "Not measured: what_ifs = 0."
         return
-    model = task.model
+    limits = [seconds for seconds in (plan.what_ifs, clock.left) if seconds is not None]
+    own, model = Clock.of_run(min(limits, default=None)), task.model
     proven = task.spec.proves_bound and task.spec.reuses_model
     if proven and model is not None and model.component("sigma") is not None:
-        clock = Clock.of_run(plan.what_ifs)
         names = [row.name for row in model.component_objects(pyo.Constraint, active=True)]
         rows = [name for name in names if name.startswith(tuple(task.stated or ()))]
         memory = {name: value for name, value in task.options.items() if name == "memory"}
@@ -254,16 +273,15 @@ def _what_ifs(done: Findings, task: Request) -> None:
         if free:
             done.necessity = necessity(
                 request.data, request.spec.name, features=free[:MOST_FEATURES],
-                time_limit=clock.left / 2 if rows and clock.left else clock.left, **memory, **request.arguments,
+                time_limit=_share(own, 0.5) if rows else own.left, **memory, **request.arguments,
             )  # fmt: skip
         if rows and not interrupt.pressed():
             options = {name: value for name, value in task.options.items() if name != "time_limit"}
-            done.prices = price_of(model, rows, solver=task.solver, time_limit=clock.left, **options)
+            done.prices = price_of(model, rows, solver=task.solver, time_limit=own.left, **options)
         return
     if "fsp_objective" in task.spec.comparison_objectives and found.selected:
-        limit = plan.what_ifs
         done.certified = certify(
-            request.data, found.selected, C=found.parameters["C"], time_limit=limit, **request.rows
+            request.data, found.selected, C=found.parameters["C"], time_limit=own.left, **request.rows
         )
     lack = "proves no bound" if found.bound is None else "has no binary variable for each feature"
     done.missing["what_ifs"] = f"Not measured: {request.spec.name} {lack}. Use a model with both, such as fsp-m."

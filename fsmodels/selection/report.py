@@ -170,9 +170,9 @@ def headline(found: Outcome) -> str:
         }.get(found.status)
         if reason is None and found.stop_reason is StopReason.TIME_LIMIT:
             limit = found.result.options.get("time_limit", 0)
-            return f"No solution within {limit:g} s: give more time (--time-limit, Python: time_limit=)."
+            return f"No solution within {_seconds(limit)}: give more time (--time-limit, Python: time_limit=)."
         if reason is None and found.stop_reason is StopReason.INTERRUPTED:
-            return "Stopped by Ctrl-C before there was a solution: let it run longer."
+            return "Interrupted before there was a solution: let it run longer."
         reason = reason or f"No solution: {found.result.solver} stopped with {found.stop_reason.value}."
         return f"{reason} {found.message}".strip()
     what = f"{len(found.selected)} of {found.data.n_features} features"
@@ -186,9 +186,9 @@ def headline(found: Outcome) -> str:
     if found.status is SolutionStatus.STATIONARY:
         return f"Solved: {what}, a stationary point: no bound on better points is proven."
     stopped = {
-        StopReason.TIME_LIMIT: f"Stopped at {found.result.options.get('time_limit') or 0:g} s",
+        StopReason.TIME_LIMIT: f"Stopped at {_seconds(found.result.options.get('time_limit') or 0.0)}",
         StopReason.ITERATION_LIMIT: "Stopped at the iteration limit",
-        StopReason.INTERRUPTED: "Stopped by Ctrl-C",
+        StopReason.INTERRUPTED: "Interrupted",
         StopReason.CALLBACK: "Stopped by the callback",
     }.get(found.stop_reason, "Done")
     if found.chosen_by:
@@ -196,6 +196,10 @@ def headline(found: Outcome) -> str:
     if found.gap is not None and found.bound is not None:
         what += f"; {distance(found.objective, found.bound)}"
     return f"{stopped}: {what}."
+
+
+def _seconds(x: float) -> str:
+    return f"{round(x, 2) if x < 10 else round(x, 1):g} s"
 
 
 def distance(objective: float | None, bound: float) -> str:

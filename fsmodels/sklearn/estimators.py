@@ -138,7 +138,7 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
             limit = None if left is None else max(left / (len(requests) - k), LEAST)
             found.append(request.solved(one, functions, limit))
             if found[-1].stop_reason is StopReason.INTERRUPTED and k + 1 < len(requests):
-                raise KeyboardInterrupt("Stopped by Ctrl-C before every class had a selection.")
+                raise KeyboardInterrupt("Interrupted before every class had a selection.")
         return found
 
     def _set_fitted(self, found: list[Selection]) -> None:

@@ -377,7 +377,7 @@ def test_ctrl_c_with_an_incumbent_is_exit_code_0(folder, capsys, monkeypatch):
     words = ["select", "wdbc", "--model", "fsp-m", "--max-features", "5", "--solver", "benders", "--json", "out.json"]
     code, out, _ = run(capsys, *words)
     assert code == 0
-    assert "Stopped by Ctrl-C: 5 of 30 features" in out
+    assert "Interrupted: 5 of 30 features" in out
     assert json.loads((folder / "out.json").read_text("utf-8"))["stop_reason"] == "interrupted"
 
 
@@ -393,7 +393,7 @@ def test_ctrl_c_before_an_incumbent_is_exit_code_3(folder, capsys, monkeypatch):
     monkeypatch.setattr("solvers.facts.certificate._choose_integers", lambda model: False)
     code, _, err = run(capsys, *words, "--force-in", "mean_area")
     assert code == 3
-    assert err == "Error: Stopped by Ctrl-C before there was a solution: let it run longer.\n"
+    assert err == "Error: Interrupted before there was a solution: let it run longer.\n"
 
 
 def test_list_shows_data_sets_models_and_solvers(capsys):

@@ -46,7 +46,7 @@ def test_the_page_tells_data_files_and_the_command(folder, capsys):
     assert json.loads((folder / "r.json").read_text())["selected"] == list(found.selected)
     assert "Written to NAME.html, r.json" in out
     assert "Held-out error" in out
-    assert "Its solves take" in out
+    assert "It takes at most" in out
 
 
 def test_quiet_is_one_line(folder, capsys):

@@ -96,7 +96,7 @@ def test_ctrl_c_keeps_the_outer_folds_that_are_known(data, stopped_after, inner,
     assert resumed.nested.runs["error"].to_list() == whole.nested.runs["error"].to_list()
     if inner == 3:
         assert cut.nested.runs["error"].to_list() == whole.nested.runs["error"].to_list()[:2]
-        assert "Stopped by Ctrl-C after 2 of 3 folds." in cut.sentence
+        assert "Interrupted after 2 of 3 folds." in cut.sentence
 
 
 def test_ctrl_c_before_a_choice_is_ctrl_c(data, stopped_after):

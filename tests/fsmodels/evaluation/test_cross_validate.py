@@ -184,7 +184,7 @@ def test_ctrl_c_keeps_the_folds_that_are_done(data, stopped_after, n_jobs):
     with stopped_after(2), joblib.parallel_config("sequential"):  # whose workers see the patch
         found = fs.cross_validate(data, "rfe", max_features=2, cv=4, n_jobs=n_jobs)
         assert found.runs["fold"].to_list() == [1, 2]
-        assert "Stopped by Ctrl-C after 2 of 4 folds." in found.sentence
+        assert "Interrupted after 2 of 4 folds." in found.sentence
         with pytest.raises(KeyboardInterrupt):
             fs.cross_validate(data, "rfe", max_features=2, cv=4, n_jobs=n_jobs)
 

@@ -145,12 +145,12 @@ def test_runs_that_stopped_early_are_said_to_be_open(data):
 def test_runs_before_ctrl_c_are_kept(runs, data, stopped_after):
     with stopped_after(runs):
         found = fs.stability(data, "rfe", max_features=2, bootstraps=5)
-    assert f"Stopped by Ctrl-C after {runs} of 5 runs." in found.sentence
+    assert f"Interrupted after {runs} of 5 runs." in found.sentence
     assert (found.index is None, len(found.runs), len(found.found.selected)) == (runs < 2, runs, 2)
     content = found.to_dict()
     assert content["selection"]["selected"] == list(found.found.selected)
     assert len(content["runs"]) == runs
-    assert "Stopped by Ctrl-C" in repr(found)
+    assert "Interrupted" in repr(found)
 
 
 def test_sparse_data_stay_sparse(data):
