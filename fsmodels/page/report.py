@@ -113,7 +113,7 @@ def report(
         Workers for the folds.
     time_limit : float, optional
         Seconds for the whole report; None for no limit. Each part has a share of the seconds that are left: the
-        selection 40%, then the held-out errors of the model and of the SVM 40% each, then the path 70%.
+        selection 40% of all, then the held-out errors of the model and of the SVM 40% each, then the path 70%.
     scale : str, optional
         As in ``select``.
     source : str or Path, optional

@@ -161,7 +161,8 @@ def work(plan: Plan) -> Findings:
     with interrupt.run(), one_clock():
         clock = Clock.of_run(plan.time_limit)
         with progress.doing("selecting"):
-            task, found = _selected(plan, _share(clock, SELECTION))
+            limit = None if plan.time_limit is None else min(SELECTION * plan.time_limit, clock.left or 0.0)
+            task, found = _selected(plan, limit)
         if not found.has_solution:
             failed = NoSelection(report.headline(found))
             failed.selection = found
