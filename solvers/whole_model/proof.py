@@ -23,19 +23,20 @@ from solvers.result import Result, SolutionStatus, relative_gap
 from solvers.shared_state import put_off
 from solvers.values import INSIDE, kept
 
-# The smallest ratio of two coefficients of the objective for which a bound is used if rows are quadratic. In
+# The smallest ratio of two coefficients of the objective for which a bound is used if rows are quadratic and an edit,
+# such as a cost on a weight, may move the optimum far away (without one the builder limits the weights). In
 # min c t - g u + ... with u^2 <= t z, gurobi and scip treat reduced costs below 1e-9 as 0 and cut the cone where its
 # slope is below their tolerance: they reported optima that were 8% (1e-8) to 100% (1e-10) wrong.
 LEAST_COST = 1e-7
 
 
 def without_unreliable_claims(
-    answer: Answer, spec: SolverSpec, model: ModelCache, options: SolveOptions, time_left: float | None, curved: bool
+    answer: Answer, spec: SolverSpec, model: ModelCache, options: SolveOptions, time_left: float | None, may_grow: bool
 ) -> Answer:
     """Return the answer without bounds and statuses that are known to be unreliable for such models.
 
-    ``model``: the model of the solver. ``curved``: True if rows are not linear. The fields of ``SolverSpec`` describe
-    the other cases.
+    ``model``: the model of the solver. ``may_grow``: True for rows that are not linear and points of any size. The
+    fields of ``SolverSpec`` describe the other cases.
     """
     infeasible = answer.status is SolutionStatus.INFEASIBLE
     if answer.bound is None and not infeasible:
@@ -49,7 +50,7 @@ def without_unreliable_claims(
         or (not spec.proves_at_poles and has_poles(model))
         or (has_sets and spec.least_curvature > 0 and _least_curvature(model) < spec.least_curvature)
         or (tiny_costs and _least_coefficient(model) < spec.least_coefficient)
-        or (curved and not infeasible and _least_coefficient(model) < LEAST_COST)
+        or (may_grow and not infeasible and _least_coefficient(model) < LEAST_COST)
     )
     if not unreliable:
         return answer

@@ -163,8 +163,7 @@ class WholeModelRun:
         target, wanted = (visible.cache, rows) if view is None else (cached(view.model), view.rows_of(rows))
         with plain_domains(target.variables, continuous=continuous), progress.doing(f"{self.spec.name} runs"):
             answer = runner.solve(target, time_limit=self.clock.left, integer=integer, duals=wanted)
-        curved = not {C.LP, C.MILP, C.QP, C.MIQP} & set(self.needed)
-        answer = without_unreliable_claims(answer, self.spec, target, options, self.clock.left, curved)
+        answer = without_unreliable_claims(answer, self.spec, target, options, self.clock.left, self.may_grow)
         if answer.has_point and self._dual_solver is not None:
             answer = replace(answer, duals=self._duals_by_other(target, view))
         if not self.spec.in_table and C.LP not in self.needed:
@@ -202,6 +201,11 @@ class WholeModelRun:
         """Whether edits have only added restrictions, so that the bound of the certificate is valid."""
         built = None if self.certificate is None else self.certificate.built
         return built is not None and built.restricted(self.cache)
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether rows are not linear, and edits or the lack of a certificate allow points of any size."""
+        return not self._restricted and not {C.LP, C.MILP, C.QP, C.MIQP} & set(self.needed)
 
     def _proving_rows(self) -> list[Any]:
         """Return the rows whose multipliers prove the bound; none if an edit has invalidated the proof."""

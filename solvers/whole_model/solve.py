@@ -136,7 +136,7 @@ def _retried(run: WholeModelRun, own: SolveOptions, answer: Answer, result: Resu
     unproven = answer.status is SolutionStatus.OPTIMAL and result.status is SolutionStatus.FEASIBLE
     if not unproven or not spec.retry_options or set(spec.retry_options) & set(own.own):
         return result
-    if not run.in_time(spec) or interrupt.pressed():
+    if not run.in_time(spec) or interrupt.pressed() or (run.may_grow and answer.bound is None):
         return result
     first = [(v, v.value) for v in run.cache.variables]
     again = run.solve_again(replace(own, own={**own.own, **spec.retry_options}), first)
