@@ -51,7 +51,7 @@ WHOLE = {
 ROWS = "max_features C penalty budget requires excludes force_in force_out all_or_none at_most at_least"
 ROWS += " at_most_of_group hierarchy signs fair sample_weight class_weight"
 FURTHER = ["time_limit", "gap", "threads", "seed", "iteration_limit", "tee", "loss", "form"]
-NOT_TRIED = {"n_jobs", "memory", "progress"}  # workers and files
+NOT_TRIED = {"n_jobs", "memory", "progress", "callback"}  # workers, files, functions of the user
 OTHER_WORDS = {"data": "dataset", "validation": "dataset", "fair": "group", "features": "selected", "rows": "row"}
 
 
