@@ -62,6 +62,12 @@ def _terminal() -> TextIO | None:
     return None
 
 
+def _in_notebook() -> bool:
+    """Return True if this process is a kernel of Jupyter, not if it only has imported ipykernel."""
+    kernels = sys.modules.get("ipykernel.kernelapp")
+    return kernels is not None and bool(kernels.IPKernelApp.initialized())
+
+
 def _own(stream: Any) -> TextIO:
     """Return another stream to the same file: Pyomo redirects the standard ones while a solver runs."""
     encoding = getattr(stream, "encoding", None) or "ascii"
@@ -80,7 +86,7 @@ class StatusLine:
     def open(self) -> None:
         """Open the stream."""
         terminal = _terminal()
-        self._notebook = "ipykernel" in sys.modules
+        self._notebook = _in_notebook()
         self._file = sys.stdout if self._notebook else _own(terminal or sys.stderr)
         self._rewrites = self._notebook or terminal is not None
         self._last = self._now()

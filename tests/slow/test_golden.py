@@ -100,7 +100,6 @@ def command(name, folder):
     """Return exit code, output, errors, JSON and page of a command that is run in a folder."""
     if name in BEFORE:
         command(BEFORE[name], folder)
-    sys.modules.pop("ipykernel", None)  # of another test: the status line would be that of a notebook
     out, err = io.StringIO(), io.StringIO()
     shipped = str(Path(__file__).parents[2] / "data")
     words = shlex.split(COMMANDS[name].replace("OUT", f"{name}.json").replace("shipped", shipped))

@@ -4,6 +4,7 @@ import io
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -58,7 +59,8 @@ def test_a_pipe_gets_no_line_in_the_first_seconds():
 
 
 def test_a_notebook_shows_one_line_and_removes_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ipykernel", io)
+    running = SimpleNamespace(IPKernelApp=SimpleNamespace(initialized=lambda: True))
+    monkeypatch.setitem(sys.modules, "ipykernel.kernelapp", running)
     monkeypatch.setattr(sys, "stdout", out := io.StringIO())
     line = progress.StatusLine()
     line.open()
@@ -66,6 +68,14 @@ def test_a_notebook_shows_one_line_and_removes_it(monkeypatch):
     line.draw("8 nodes open")
     line.close()
     assert [part.strip() for part in out.getvalue().split("\r")] == ["", "7 nodes open", "8 nodes open", "", ""]
+
+
+def test_a_script_that_imports_ipykernel_is_no_notebook():
+    pytest.importorskip("ipykernel")
+    program = f"import ipykernel.kernelapp\n{PROGRAM}"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "done"
+    assert "\r" not in done.stdout
 
 
 def test_lines_of_a_pipe_are_ten_seconds_apart(monkeypatch):
