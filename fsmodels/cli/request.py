@@ -89,7 +89,7 @@ class Task:
 
 def read(args: SimpleNamespace) -> Task:
     """Read the data and the options of a model; warnings go to standard error at once."""
-    runs_solver = find(args.model).runs_solver
+    spec = find(args.model)
     file = _result_file(args)
     data, facts, embedding, notes = loaded(args, signs=not (args.quiet and args.json is None))
     if not args.quiet:
@@ -118,9 +118,9 @@ def read(args: SimpleNamespace) -> Task:
         "rows": args.rows,
     }
     named = {kind: value for kind, value in sides.items() if kind not in ("budget", "fair")}
-    read_rows(find(args.model), named, data, limited=True)  # errors come before a run is announced
-    given = {**parameters, **sides, "solver": args.solver, **_options(args, runs_solver)}
-    return Task(args, data, facts, embedding, given, file, runs_solver, notes)
+    read_rows(spec, named, data, limited=True)  # errors come before a run is announced
+    given = {**parameters, **sides, "solver": args.solver, **_options(args, spec.runs_solver)}
+    return Task(args, data, facts, embedding, given, file, spec.runs_solver, notes)
 
 
 def loaded(args: SimpleNamespace, *, signs: bool) -> tuple[Dataset, dict[str, Any], Embedding | None, list[str]]:

@@ -96,12 +96,12 @@ def numeric_matrix(table: pd.DataFrame, origin: Origin, blanks: bool = False) ->
             if is_text.any():
                 texts[str(name)] = is_text
         if texts:
-            raise _refused_text(table, texts, origin)
+            raise _refused_text(table, texts, origin, blanks)
     check_finite(X, [str(name) for name in table.columns], origin, blanks=blanks)
     return X
 
 
-def _refused_text(table: pd.DataFrame, texts: dict[str, NDArray[np.bool_]], origin: Origin) -> DataError:
+def _refused_text(table: pd.DataFrame, texts: dict[str, NDArray[np.bool_]], origin: Origin, blanks: bool) -> DataError:
     """Return the error for columns with text: the first with its row, and the options that treat all of them."""
     name, is_text = next(iter(texts.items()))
     row, cells = int(np.argmax(is_text)), int(is_text.sum())
@@ -109,11 +109,10 @@ def _refused_text(table: pd.DataFrame, texts: dict[str, NDArray[np.bool_]], orig
     also = f" So {'has' if len(others) == 1 else 'have'} {listed(others)}." if others else ""
     first = list(texts)[:SHOWN]
     values = {column: _written(table[column]) for column in first}
-    by = treatments(table, origin)
-    few = name in by.get("impute", ()) or 2 * cells < len(values[name])
-    remedy = f"{'fill in' if name in by.get('impute', ()) else 'give'} numbers,{' remove such rows,' if few else ''}"
-    if "impute" in by:
-        by["impute"] = "median"
+    by = treatments(table, origin, blanks)
+    missing = _treatment(values[name], [str(cell) for cell in table.loc[is_text, name]], origin) == "impute"
+    few = missing or 2 * cells < len(values[name])
+    remedy = f"{'fill in' if missing else 'give'} numbers,{' remove such rows,' if few else ''}"
     treat = f"treat {'them' if others else 'it'} with {origin.options(by)}, " if by.keys() != {"drop"} else ""
     if origin.path is not None and (ways := next(filter(None, map(readings, values.values())), [])):
         treat = f"give {', or '.join(way.words for way in ways)}, "
@@ -123,19 +122,24 @@ def _refused_text(table: pd.DataFrame, texts: dict[str, NDArray[np.bool_]], orig
     )
 
 
-def treatments(table: pd.DataFrame, origin: Origin) -> dict[str, Any]:
-    """Return options that make all columns numeric: option -> columns, of the first ``SHOWN`` that need one."""
+def treatments(table: pd.DataFrame, origin: Origin, blanks: bool = False) -> dict[str, Any]:
+    """Return options that make columns numeric, for the first ``SHOWN`` that need one; ``blanks``: blanks are allowed.
+
+    ``{"drop": ["id"], "one-hot": ["colour"], "impute": "median"}``
+    """
     by: dict[str, Any] = {}
     for name, values in itertools.islice(table.items(), MOST_SEARCHED):
         _, is_text = _column(values)
-        written = _written(values)
+        written, way = _written(values), ""
         if is_text.any():
-            by.setdefault(_treatment(written, [str(cell) for cell in values[is_text]], origin), []).append(str(name))
+            way = _treatment(written, [str(cell) for cell in values[is_text]], origin)
         elif len(written) < len(values):
-            by.setdefault("impute", []).append(str(name))
+            way = "impute"
+        if way and not (blanks and way == "impute"):
+            by.setdefault(way, []).append(str(name))
         if sum(map(len, by.values())) == SHOWN:
             break
-    return by
+    return {**by, "impute": "median"} if "impute" in by else by
 
 
 def _written(values: pd.Series) -> list[str]:

@@ -311,8 +311,6 @@ def _meant(table: pd.DataFrame, target: str, origin: Origin) -> str:
     if not few:
         return ""
     by = columns.treatments(table.drop(columns=few[0]), origin)
-    if "impute" in by:
-        by["impute"] = "median"
     candidates = listed([f"{name} ({' / '.join(short(value) for value in found[name])})" for name in few], 5)
     return f"Columns with two values: {candidates}; for the first give {options({'target': few[0], **by})}. "
 

@@ -59,6 +59,12 @@ class Price:
         return max(self.least, self.kept.objective - self.dropped.bound)
 
     @property
+    def shares(self) -> tuple[float, float]:
+        """``least`` and ``most`` as shares of the best objective without the row."""
+        base = self.dropped.bound
+        return share_of(base + self.least, base), share_of(base + self.most, base)
+
+    @property
     def sentence(self) -> str:
         """The price without terms of duality, and the objective at the other limits."""
         levels = "; ".join(f"at {limit:g}: {interval(at.bound, at.objective)}" for limit, at in self.along)
@@ -68,8 +74,7 @@ class Price:
     def _priced(self) -> str:
         if self.kept.status is SolutionStatus.INFEASIBLE:
             return f'With "{self.row}" no selection is possible; without it the best objective is {self._dropped}.'
-        base = self.dropped.bound
-        low, high = share_of(base + self.least, base), share_of(base + self.most, base)
+        low, high = self.shares
         if self.most <= 1e-6 * abs(self.kept.objective):
             return f'"{self.row}" costs nothing: the best without it is no better.'
         shares = share_interval(low, high)
@@ -176,8 +181,7 @@ class Prices(BaseAnswer, Sequence[Price]):
         """Return the price of each row, also as a share of the optimum without it, both optima, and the slack."""
         rows = {}
         for p in self:
-            base = p.dropped.bound
-            low, high = share_of(base + p.least, base), share_of(base + p.most, base)
+            low, high = p.shares
             rows[p.row] = {
                 "Price": interval(p.least, p.most, DIGITS) if p.most > 0 else "0",
                 "Share": share_interval(low, high) if high <= LARGEST_SHARE else "",

@@ -594,3 +594,11 @@ def test_one_message_proposes_the_target_and_treats_every_column(tmp_path):
     data = eval(f"fs.Dataset.from_csv(file, {python})", {"fs": fs, "file": file})
     assert data.features == ("kind=b", "x", "y")
     assert data.positive_label == "yes"
+
+
+def test_blanks_that_are_imputed_need_no_other_option(tmp_path):
+    file = tmp_path / "blanks.csv"
+    file.write_text("id,x,target\nA1,,0\nB2,3,1\nC3,4,0\n")
+    with pytest.raises(fs.DataError, match="--drop id") as refused:
+        fs.Dataset.from_csv(file, impute="mean")
+    assert "--impute" not in str(refused.value)
