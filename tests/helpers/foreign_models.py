@@ -382,3 +382,14 @@ FOREIGN = {
     "pooling, haverly 2": haverly(HAVERLY_2),
     "pooling, haverly 3": haverly(HAVERLY_3),
 }
+
+
+def integers_and_continuous() -> pyo.ConcreteModel:
+    """General integers k and a continuous u in a master, and y in its subproblem."""
+    m = pyo.ConcreteModel()
+    m.k = pyo.Var([0, 1], domain=pyo.Integers, bounds=(-3, 7))
+    m.u, m.y = pyo.Var(bounds=(0, 5)), pyo.Var(bounds=(0, None))
+    m.row = pyo.Constraint(expr=m.k[0] + 2 * m.k[1] + m.u >= 3.7)
+    m.link = pyo.Constraint(expr=m.y >= 4.3 - m.k[0] - 0.7 * m.k[1])
+    m.cost = pyo.Objective(expr=m.k[0] + 1.6 * m.k[1] + 2 * m.u + 3 * m.y)
+    return m

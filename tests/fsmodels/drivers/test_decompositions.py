@@ -11,6 +11,7 @@ from pyomo.gdp import Disjunction
 
 import fsmodels as fs
 import solvers
+from foreign_models import integers_and_continuous
 from model_state import state
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
 from solvers.drivers.benders.base import DecompositionDriver
@@ -24,22 +25,6 @@ SUBS = names(C.QP | C.QCP | DUALS, installed=False)
 
 DECOMPOSITIONS = [name for name, driver in DRIVERS.items() if issubclass(driver, DecompositionDriver)]
 CUTTING = [name for name in DECOMPOSITIONS if name != "branch-and-cut"]  # whose limits are in test_soundness.py
-
-
-@pytest.fixture(scope="module")
-def eight(make_data):
-    """40 samples, 8 features: several iterations, 256 supports."""
-    return make_data(40, 8, seed=3)
-
-
-@pytest.fixture(scope="module")
-def optimum(eight, enumerated):
-    return enumerated(eight, max_features=3)
-
-
-@pytest.fixture
-def model(eight):
-    return fs.fsp.fsp_m(eight, max_features=3, C=1.0)
 
 
 def assert_brackets(table, truth):
@@ -588,12 +573,7 @@ def test_the_users_rows_variables_and_fixings(driver):
 
 @pytest.mark.parametrize("driver", DECOMPOSITIONS)
 def test_general_integers_and_continuous_variables_of_the_master(driver):
-    m = pyo.ConcreteModel()
-    m.k = pyo.Var([0, 1], domain=pyo.Integers, bounds=(-3, 7))
-    m.u, m.y = pyo.Var(bounds=(0, 5)), pyo.Var(bounds=(0, None))
-    m.row = pyo.Constraint(expr=m.k[0] + 2 * m.k[1] + m.u >= 3.7)
-    m.link = pyo.Constraint(expr=m.y >= 4.3 - m.k[0] - 0.7 * m.k[1])
-    m.cost = pyo.Objective(expr=m.k[0] + 1.6 * m.k[1] + 2 * m.u + 3 * m.y)
+    m = integers_and_continuous()
     agrees(m, m.k, driver=driver, subproblem=m.y)
 
 

@@ -153,22 +153,6 @@ def test_no_point_is_asked_twice(tree, model, optimum):
 # Limits.
 
 
-@pytest.fixture(scope="module")
-def eight(make_data):
-    """40 samples, 8 features: several points, 256 supports."""
-    return make_data(40, 8, seed=3)
-
-
-@pytest.fixture(scope="module")
-def optimum(eight, enumerated):
-    return enumerated(eight, max_features=3)
-
-
-@pytest.fixture
-def model(eight):
-    return fs.fsp.fsp_m(eight, max_features=3)
-
-
 def assert_held(result, model, truth):
     assert result.status in (SolutionStatus.FEASIBLE, SolutionStatus.OPTIMAL)
     assert truth <= result.objective * (1 + 1e-7)

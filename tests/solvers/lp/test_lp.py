@@ -13,6 +13,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 import solvers
+from foreign_models import integers_and_continuous
 from solvers import SolutionStatus, StopReason
 from solvers.errors import SolverError
 from solvers.interfaces.registry import SOLVERS
@@ -392,12 +393,7 @@ def test_branch_and_cut_locates_facilities(lp_solver, facilities):
 
 @pytest.mark.parametrize("lp_solver", EVERY)
 def test_branch_and_cut_with_continuous_and_general_integer_master_variables(lp_solver):
-    model = pyo.ConcreteModel()
-    model.k = pyo.Var([0, 1], domain=pyo.Integers, bounds=(-3, 7))
-    model.u, model.y = pyo.Var(bounds=(0, 5)), pyo.Var(bounds=(0, None))
-    model.row = pyo.Constraint(expr=model.k[0] + 2 * model.k[1] + model.u >= 3.7)
-    model.link = pyo.Constraint(expr=model.y >= 4.3 - model.k[0] - 0.7 * model.k[1])
-    model.cost = pyo.Objective(expr=model.k[0] + 1.6 * model.k[1] + 2 * model.u + 3 * model.y)
+    model = integers_and_continuous()
     best = solvers.solve(model, "highs", gap=1e-9).objective
     result = solvers.solve(model, "branch-and-cut", complicating=[model.k], subproblem=[model.y], lp_solver=lp_solver)
     assert result.status is SolutionStatus.OPTIMAL
