@@ -1,6 +1,8 @@
 """Check of a reported infeasibility by the elastic program of the model, whose rows have slacks.
 
-The program min { sum of slacks } has an optimum for every model. If it is above 0, no point satisfies the rows.
+The program min { sum of slacks } has an optimum for every model. If it is above 0, no point satisfies the rows. A
+linear row is divided by its largest coefficient: otherwise the slack of a row with coefficients of 1e-6 is a million
+times cheaper than the variables, whose costs then fall below the tolerance of the solver.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.repn import generate_standard_repn
 
-from solvers.errors import ModelError
+from solvers.errors import ModelError, SolverError
 from solvers.model_cache import ModelCache
 from solvers.result import FEASIBLE, ROUNDING, SolutionStatus
 from solvers.values import bounds_of, kept, value_or_none
@@ -41,18 +43,24 @@ def surely_infeasible(cache: ModelCache, solved: Callable[[Any], SolutionStatus]
     The elastic program has a point unless bounds are crossed: a solver that reports it as infeasible is wrong. A cone
     ``w^2 <= d t`` with a slack is not a cone: if the solver rejects the program, only linear rows get slacks.
 
-    - ``solved``: solves a model and returns the status.
+    - ``solved``: solves a model and returns the status. Raises SolverError if the solver fails.
     - ``interior``: the report is that of an interior-point method. It is confirmed only if the least sum of slacks
-      exceeds the rounding error. The report of a search holds unless a point of the elastic program satisfies the rows.
+      exceeds the rounding error. The report of a search holds unless the solver fails at the elastic program, or a
+      point of that program satisfies the rows.
     """
     may_clash = any(low > high for low, high in map(bounds_of, cache.variables))  # although all rows have slacks
     with kept(cache.variables):
-        try:
-            elastic = _elastic(cache)
-            status = solved(elastic)
-        except ModelError:
-            may_clash, elastic = True, _elastic(cache, curved=False)
-            status = solved(elastic)
+        for curved in (True, False):
+            elastic = _elastic(cache, curved=curved)
+            try:
+                status = solved(elastic)
+                break
+            except ModelError:
+                may_clash = True
+            except SolverError:
+                return False
+        else:
+            return False
         if status not in (SolutionStatus.OPTIMAL, SolutionStatus.FEASIBLE):
             return (status is SolutionStatus.INFEASIBLE and may_clash) or not interior
         if not interior:
@@ -93,19 +101,21 @@ def _remove_small_squares(rows: list[Any]) -> None:
                 v.set_value(0.0, skip_validation=True)
 
 
-def _elastic(cache: ModelCache, *, curved: bool = True) -> pyo.ConcreteModel:
+def _elastic(cache: ModelCache, *, curved: bool) -> pyo.ConcreteModel:
     """Return the elastic program; with ``curved`` nonlinear rows have slacks too."""
     model, rows = pyo.ConcreteModel(name="elastic"), cache.rows
+    repns = [generate_standard_repn(row.body) for row in rows]
     model.variables = pyo.Reference(dict(enumerate(cache.variables)), ctype=pyo.Var)
     model.up, model.down = (pyo.Var(range(len(rows)), domain=pyo.NonNegativeReals) for _ in range(2))
-    for k, row in enumerate(rows):
-        if not curved and not generate_standard_repn(row.body).is_linear():
+    for k, repn in enumerate(repns):
+        if not curved and not repn.is_linear():
             model.up[k].fix(0.0), model.down[k].fix(0.0)
+    units = [max(map(abs, repn.linear_coefs), default=0.0) or 1.0 if repn.is_linear() else 1.0 for repn in repns]
     # A sum in Pyomo shares its list of arguments with ``sum + x``: without a named expression, x would stay in the
     # row of the user.
     model.body = pyo.Expression(range(len(rows)), rule=lambda m, r: rows[r].body)
     model.rows = pyo.Constraint(
-        range(len(rows)), rule=lambda m, r: (rows[r].lower, m.body[r] + m.up[r] - m.down[r], rows[r].upper)
+        range(len(rows)), rule=lambda m, r: (rows[r].lower, m.body[r] + units[r] * (m.up[r] - m.down[r]), rows[r].upper)
     )
     model.slacks = pyo.Objective(expr=pyo.quicksum([*model.up.values(), *model.down.values()]))
     return model

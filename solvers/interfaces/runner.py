@@ -179,14 +179,17 @@ class Runner:
         by = end if interior else min(time.perf_counter() + SECONDS, math.inf if end is None else end)
 
         def solved(model: Any) -> SolutionStatus:
-            return self._attempt(cached(model), by, integer, (), self.spec.required_options).status
+            found = self._attempt(cached(model), by, integer, (), self.spec.required_options)
+            if found.stop_reason is StopReason.SOLVER_ERROR:
+                raise SolverFailure(f"{self.spec.name} failed: {found.message}.", self.spec.name)
+            return found.status
 
         if surely_infeasible(cache, solved, interior=interior):
             return answer
         again = self._attempt(cache, end, integer, duals, self._certifying)
         if again.has_point:
             return again
-        message = "reports the model as infeasible, but a solve with slacks in the rows found a feasible point"
+        message = "reports the model as infeasible, which a solve with slacks in the rows does not confirm"
         return replace(answer, status=SolutionStatus.NO_SOLUTION, message=message, undecided=True)
 
     def without_proof(self, answer: Answer) -> Answer:

@@ -7,6 +7,7 @@ import pytest
 
 import solvers
 from solvers import SolutionStatus
+from solvers.errors import SolverFailure
 from solvers.interfaces.infeasibility import surely_infeasible
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
@@ -123,3 +124,32 @@ def test_a_search_is_contradicted_by_a_point_with_a_square_below_its_tolerance(l
         return SolutionStatus.OPTIMAL
 
     assert surely_infeasible(cached(m), solved, interior=False) is (least > 0.0)
+
+
+@pytest.mark.parametrize(("solver", "size"), [("gurobi", 1e7), ("gurobi", 1e4), ("scip", 1e7)])
+def test_a_row_with_small_coefficients_that_demands_large_variables_is_not_infeasible(solver, size, need):
+    """Gurobi called this infeasible: the slack of the row cost less than its tolerance on reduced costs."""
+    need(solver)
+    m = pyo.ConcreteModel()
+    m.w, m.t, m.s = pyo.Var([0, 1]), pyo.Var([0, 1], bounds=(0, None)), pyo.Var([0, 1], domain=pyo.Binary)
+    m.cone = pyo.Constraint([0, 1], rule=lambda m, j: m.w[j] ** 2 <= m.t[j] * m.s[j])
+    m.row = pyo.Constraint(expr=1e-4 * m.w[0] + 1.1e-4 * m.w[1] >= 1e-4 * size)
+    m.limit = pyo.Constraint(expr=m.s[0] + m.s[1] <= 1)
+    m.cost = pyo.Objective(expr=m.t[0] + m.t[1] + m.s[0] + m.s[1])
+    result = solvers.solve(m, solver, time_limit=20)
+    assert result.status is not SolutionStatus.INFEASIBLE
+    if result.objective is not None:
+        assert result.objective == pytest.approx((size / 1.1) ** 2, rel=1e-4)
+
+
+@pytest.mark.parametrize("interior", [True, False])
+def test_a_failed_elastic_program_confirms_nothing(interior):
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(0, 1))
+    m.row = pyo.Constraint(expr=1e-6 * m.x >= 2e-6)
+    m.cost = pyo.Objective(expr=m.x)
+
+    def solved(elastic):
+        raise SolverFailure("failed", "gurobi")
+
+    assert not surely_infeasible(cached(m), solved, interior=interior)
