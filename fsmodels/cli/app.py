@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from fsmodels.checks import import_extra
 from fsmodels.cli import request
 
-READING = ("target", "positive", "drop", *request.TABLE, "one_hot", "impute")  # options of Dataset.from_csv
+READING = ("target", "positive", "drop", *request.TABLE_OPTIONS, "one_hot", "impute")  # options of Dataset.from_csv
 UNWRITTEN = ("bags", "interactions", "sample_weight", "class_weight", "fair")  # options that to_python has no code for
 
 

@@ -187,8 +187,9 @@ def _table() -> list[Option]:
         Option("--sep MARK", 'separator of columns: , ; | "tab" or "space" (default: detected)'),
         Option("--decimal MARK", "decimal mark, . or , (default: detected)"),
         Option("--thousands MARK", "mark between thousands (default: none)"),
-        Option("--encoding NAME", "encoding of a text file (default: utf-8)"),
+        Option("--encoding NAME", "encoding of a text file (default: utf-8 or cp1252)"),
         Option("--sheet NAME", "sheet of a workbook (default: the only one with cells)"),
+        Count("--header N", "line, or row of the sheet, with the names of the columns (default 1)"),
     )
 
 

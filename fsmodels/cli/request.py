@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,10 +16,10 @@ from fsmodels.cli.output import ResultFile, complain, show
 from fsmodels.datasets.checks import apply_scaling
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.diagnose import warn_once
-from fsmodels.datasets.dialect import Dialect
 from fsmodels.datasets.files import LIBSVM, is_svmlight
 from fsmodels.datasets.instances import Embedding, embed
 from fsmodels.datasets.shipped import list_bags, list_datasets, shipped_file
+from fsmodels.datasets.tables import TABLE_OPTIONS
 from fsmodels.errors import DataError, DataWarning, OptionError, ParameterError
 from fsmodels.selection import report
 from fsmodels.selection.catalogue import find
@@ -31,7 +31,6 @@ from solvers import interrupt, progress
 from solvers.user_warnings import warn
 
 BAG = "bag_id"
-TABLE = [part.name for part in fields(Dialect)]  # options for reading a table
 OF_SAMPLES = ["one_hot", "impute", "fair", "interactions", "sample_weight", "class_weight"]
 OF_NAMES = ["target", "drop", "bags", "one_hot", "impute", "fair", "interactions", "sample_weight"]
 
@@ -184,7 +183,7 @@ def load(args: SimpleNamespace) -> tuple[Dataset, dict[str, Any], Embedding | No
         warn(f'reading the local file "{args.data}", not the shipped data set of that name.', DataWarning)
     if is_svmlight(path):
         if os.path.isfile(path):
-            _refuse(args, TABLE, f'is for tables, and "{path}" is in libsvm format: leave it out.')
+            _refuse(args, TABLE_OPTIONS, f'is for tables, and "{path}" is in libsvm format: leave it out.')
             why = f'needs columns with names, and the libsvm-format file "{path}" has none: the label is first in each '
             _refuse(args, OF_NAMES, f"{why}line and features have numbers. Leave it out, or give a table.")
         data = Dataset.from_svmlight(path, args.positive)
@@ -212,7 +211,7 @@ def load(args: SimpleNamespace) -> tuple[Dataset, dict[str, Any], Embedding | No
 
 def dialect(args: SimpleNamespace) -> dict[str, Any]:
     """Return the options for reading a table."""
-    return {name: getattr(args, name) for name in TABLE}
+    return {name: getattr(args, name) for name in TABLE_OPTIONS}
 
 
 def _shipped(args: SimpleNamespace) -> set[str]:

@@ -20,6 +20,7 @@ from typing import Any
 
 import pandas as pd
 
+from fsmodels.checks import whole
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.text import short
 
@@ -28,6 +29,7 @@ SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "ba
 THOUSANDS = (".", ",", " ", "'", "\u2019", "\u00a0", "\u202f", "\u2009")  # narrow and other spaces among them
 # Words for a missing value.
 BLANKS = {"na", "n/a", "#n/a", "<na>", "nan", "none", "null", "missing", "?", "-", "."}
+LAST_LINE = 1_000_000
 AMBIGUOUS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}", re.ASCII)
 LOOSE = re.compile(r"[\d.,eE+-]+")
 
@@ -49,14 +51,14 @@ def word(text: object) -> str:
     return quoted(argument) if double else shlex.quote(argument)
 
 
-def options(given: Mapping[str, str | Sequence[str]]) -> str:
+def options(given: Mapping[str, Any]) -> str:
     """Return options for both interfaces: ``--drop a --drop b (Python: drop=["a", "b"])``."""
-    values = {name: [value] if isinstance(value, str) else value for name, value in given.items()}
+    values = {name: [value] if isinstance(value, str | int) else value for name, value in given.items()}
     words = [f"--{name} {'tab' if v == chr(9) else word(v)}" for name in values for v in values[name]]
     return f"{' '.join(words)} (Python: {in_python(given)})"
 
 
-def in_python(given: Mapping[str, str | Sequence[str]]) -> str:
+def in_python(given: Mapping[str, Any]) -> str:
     """Return options as arguments in Python: ``drop=["a", "b"]``."""
     return ", ".join(f"{name.replace('-', '_')}={json.dumps(v, ensure_ascii=False)}" for name, v in given.items())
 
@@ -66,7 +68,8 @@ class Dialect:
     r"""Options for reading a file; the reader determines those that are None.
 
     ``sep``: between columns. ``decimal``, ``thousands``: marks in numbers, ``""`` for no mark between thousands.
-    ``encoding``: of a text file, by Python's name. ``sheet``: of a workbook.
+    ``encoding``: of a text file, by Python's name. ``sheet``: of a workbook. ``header``: line or row with the names of
+    the columns, counted from 1; the lines above it are not read.
 
     Raises ParameterError: a value that is not allowed.
 
@@ -79,9 +82,12 @@ class Dialect:
     thousands: str | None = None
     encoding: str | None = None
     sheet: str | None = None
+    header: int | None = None
 
     def __post_init__(self) -> None:
-        for part in fields(self):
+        if self.header is not None:
+            whole("header", self.header, 1, LAST_LINE, "it is the line with the names of the columns, counted from 1")
+        for part in fields(self)[:-1]:
             given = getattr(self, part.name)
             if given is not None and not isinstance(given, str):
                 raise ParameterError(f"{part.name} got {type(given).__name__}: give text.")
@@ -103,7 +109,7 @@ class Dialect:
             raise _wrong("encoding", self.encoding, "utf-8, cp1252, latin-1, utf-16 or another of Python's") from None
 
     @property
-    def given(self) -> dict[str, str]:
+    def given(self) -> dict[str, Any]:
         """The options that are given, by name."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
@@ -145,7 +151,7 @@ class Origin:
             return f"row {row + 1}, {'line' if self.dialect.sheet is None else 'sheet row'} {self.lines[row + 1]}"
         return f"row {row + 1}"
 
-    def options(self, given: Mapping[str, str | Sequence[str]]) -> str:
+    def options(self, given: Mapping[str, Any]) -> str:
         """Return options for both interfaces, or for Python only if there is no file."""
         return in_python(given) if self.path is None else options(given)
 

@@ -46,6 +46,7 @@ class Constructors:
         thousands: str | None = None,
         encoding: str | None = None,
         sheet: str | None = None,
+        header: int | None = None,
         one_hot: Any = (),
         impute: str | None = None,
     ) -> Self:
@@ -69,9 +70,12 @@ class Constructors:
         aside : str or sequence of str
             Columns that are kept but are not features, numbers or text, such as the group of each sample.
         sep, decimal, thousands, encoding : str, optional
-            Separator, decimal mark, mark between thousands (default: none), and encoding of text (default: UTF-8).
+            Separator, decimal mark, mark between thousands (default: none), and encoding of text (default: UTF-8 or
+            cp1252).
         sheet : str, optional
             Sheet of a workbook in which several sheets have cells.
+        header : int, optional
+            Line, or row of the sheet, with the names of the columns, counted from 1; the lines above it are not read.
         one_hot : str, sequence of str or mapping, optional
             Columns of categories, numbers or text, that become 0/1 features (``colour=red``), selected together;
             "colour:apart" if each may be selected alone; "all" for all columns of text.
@@ -99,7 +103,8 @@ class Constructors:
         ('age', 'dose')
         """
         path, dropped = as_path(path), as_names(drop, "drop")
-        table, origin = tables.read_table(path, Dialect(sep, decimal, thousands, encoding, sheet), unused=dropped)
+        requested = Dialect(sep, decimal, thousands, encoding, sheet, header)
+        table, origin = tables.read_table(path, requested, unused=dropped)
         table = tables.without(table, dropped, target, origin)
         return cls._of_table(table, target, positive, title(path), aside, one_hot, impute, origin)
 

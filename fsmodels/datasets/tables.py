@@ -15,6 +15,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from solvers.shared_state import process_wide, without_warnings
 from solvers.user_warnings import warn
 
 Rows = list[list[Any]]
+TABLE_OPTIONS = [part.name for part in fields(Dialect)]
 
 SEPARATORS = ",;\t|"
 SHORT_CELL, TEXT_CELL = 40, 90  # bytes of memory for a cell of one character, which Python shares, and of several
@@ -67,18 +69,18 @@ def read_table(
     raw = content(path)
     where = f'file "{path}"'
     if raw.startswith(b"PAR1"):
-        _refuse_options(requested, ("sep", "decimal", "thousands", "encoding", "sheet"), path, "a Parquet file")
+        _refuse_options(requested, TABLE_OPTIONS, path, "a Parquet file")
         table = _parquet(path)
         _check_header(list(table.columns), path, "")
         return table, Origin(where, path, Dialect(sheet=""))
     if raw.startswith(b"PK\x03\x04"):
         _refuse_options(requested, ("sep", "encoding"), path, "a workbook")
-        rows, lines, sheet = _workbook(path, raw, requested.sheet)
+        rows, lines, sheet = _workbook(path, raw, requested.sheet, requested.header or 1)
         sep = encoding = None
     else:
         _refuse_options(requested, ("sheet",), path, "text")
-        encoding = requested.encoding or "utf-8"
-        text, sheet = _decoded(raw, encoding, path), None
+        encoding, sheet = requested.encoding or _encoding(raw), None
+        text = _from_line(requested.header or 1, _decoded(raw, encoding, path))
         sep = requested.sep or _separator(text, path)
         rows, lines = _rows(text, sep, path)
     if len(rows) == 1:
@@ -98,13 +100,13 @@ def read_table(
     if marks != (".", ""):
         columns = [dialect.plain(cells, marks) for cells in columns]
     headless = _headless(header)
-    _check_header(header, path, headless)
+    _check_header(header, path, headless, lines)
     cells = np.array(columns, dtype=object).T  # one block is fast in pandas for any number of columns
     table = pd.DataFrame(cells, columns=header, dtype=object)
-    found = Dialect(sep, *marks, encoding, sheet)
+    found = Dialect(sep, *marks, encoding, sheet, requested.header)
     unusual = {
         name: value
-        for name in ("sep", "decimal", "thousands")
+        for name in ("sep", "decimal", "thousands", "encoding")
         if getattr(requested, name) is None and (value := getattr(found, name)) not in (None, getattr(PLAIN, name))
     }
     if unusual:
@@ -118,6 +120,22 @@ def _refuse_options(requested: Dialect, names: Sequence[str], path: Path, what: 
             raise ParameterError(
                 f'--{name} (Python: {name}=) is for other files, and "{path}" is {what}: leave it out.'
             )
+
+
+def _encoding(raw: bytes) -> str:
+    """Return cp1252 for text without zero bytes in which no character beyond ASCII is UTF-8; otherwise utf-8."""
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        if b"\0" not in raw and raw.decode(errors="ignore").isascii():
+            return "cp1252"
+    return "utf-8"
+
+
+def _from_line(first: int, text: str) -> str:
+    """Return a text with blank lines in place of those before ``first``, so that the later ones keep their numbers."""
+    lines = list(io.StringIO(text, newline="")) if first > 1 else [text]
+    return "\n" * (first - 1) + "".join(lines[first - 1 :]) if first > 1 else text
 
 
 def _decoded(raw: bytes, encoding: str, path: Path) -> str:
@@ -191,8 +209,9 @@ def _rows(text: str, sep: str, path: Path) -> tuple[Rows, list[int]]:
         remedy = "add the missing cells" if found < width else f'remove the extra cells, or quote text with "{sep}"'
         raise DataError(
             f'Row {ragged} (line {lines[ragged]}) of file "{path}" has {found} cell{"s" * (found != 1)} and the header '
-            f"has {width}: {remedy}. If the header is not in line {lines[0]}, delete the lines above it. If another "
-            "mark separates the columns, give it with --sep (Python: sep=)."
+            f"has {width}: {remedy}. If the header is not in line {lines[0]}, delete the lines above it or "
+            f"give its line, such as {Dialect(header=lines[ragged]).words}. If another mark separates the columns, "
+            "give it with --sep (Python: sep=)."
         )
     if (words := {len(row[0].split()) for row in rows}) != {1} and len(words) == width == 1:
         raise DataError(
@@ -220,8 +239,8 @@ def _needs(what: str, package: str, path: Path) -> DataError:
     )
 
 
-def _workbook(path: Path, raw: bytes, wanted: str | None) -> tuple[Rows, list[int], str]:
-    """Return rows, row numbers and name of the requested sheet, or of the only sheet with cells."""
+def _workbook(path: Path, raw: bytes, wanted: str | None, first: int) -> tuple[Rows, list[int], str]:
+    """Return rows from row ``first`` on, row numbers and name of the requested sheet, or of the only one with cells."""
     try:
         import openpyxl
     except ImportError:
@@ -232,7 +251,7 @@ def _workbook(path: Path, raw: bytes, wanted: str | None) -> tuple[Rows, list[in
         with without_warnings(Warning):  # about styles and drop-down lists, which are not read
             sheets = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True).worksheets
             names = [sheet.title for sheet in sheets]
-            found = {sheet.title: _sheet(sheet, path) for sheet in sheets if wanted in (None, sheet.title)}
+            found = {sheet.title: _sheet(sheet, path, first) for sheet in sheets if wanted in (None, sheet.title)}
     except DataError:
         raise
     except Exception as error:  # openpyxl has no exception class for files that are not complete
@@ -258,13 +277,13 @@ def _workbook(path: Path, raw: bytes, wanted: str | None) -> tuple[Rows, list[in
     return *found[full[0]], full[0]
 
 
-def _sheet(sheet: Any, path: Path) -> tuple[Rows, list[int]]:
-    """Return the rows of a sheet without empty rows and columns, and the number of each row."""
+def _sheet(sheet: Any, path: Path, first: int) -> tuple[Rows, list[int]]:
+    """Return the rows of a sheet from ``first`` on, without empty rows and columns, and the number of each row."""
     sheet.reset_dimensions()  # the stored dimensions can be wrong
     available, many = available_memory(), 0
     rows: Rows = []
     lines: list[int] = []
-    for line, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+    for line, row in enumerate(sheet.iter_rows(min_row=first, values_only=True), start=first):
         if any(cell not in (None, "") for cell in row):
             many += len(row)
             check_fits(path, CELL * many, available)
@@ -352,19 +371,19 @@ def _named(header: list[str], columns: list[Sequence[Any]], path: Path) -> tuple
     return [header[j] for j in kept], [columns[j] for j in kept]
 
 
-def _check_header(header: list[str], path: Path, headless: str) -> None:
+def _check_header(header: list[str], path: Path, headless: str, lines: Sequence[int] = (1, 2)) -> None:
     for name, count in Counter(header).items():
         if count > 1 and name:
             places = [str(k + 1) for k, other in enumerate(header) if other == name]
             raise DataError(
                 f'File "{path}" has {len(places)} columns named "{name}" (columns {", ".join(places)}): '
-                f"give each column another name in line 1.{headless}"
+                f"give each column another name in line {lines[0]}.{headless}"
             )
     if "" in header:
         raise DataError(
-            f'Column {header.index("") + 1} of file "{path}" has no name: name it in line 1. '
-            "If it is an index of pandas, write the file again with index=False; if the header has several rows, keep "
-            f"one.{headless}"
+            f'Column {header.index("") + 1} of file "{path}" has no name: name it in line {lines[0]}. If '
+            "it is an index of pandas, write the file again with index=False. If the header has several rows, or is "
+            f"below a title, give the row of the names, such as {Dialect(header=lines[1]).words}.{headless}"
         )
 
 

@@ -304,7 +304,7 @@ CASES = {
     "all rows long": ("a,target\n1,0,\n1,2,\n", {}, ["Row 1 (line 2)", "3 cells"]),
     "short row": ("a,b,target\n1,0\n1,2,3\n", {}, ["Row 1 (line 2)", "2 cells", "add"]),
     "a title": ("Report\na,b,target\n1,2,0\n2,1,1\n", {}, ["Row 1 (line 2)", "delete the lines above"]),
-    "latin": ("é,target\n1,0\n".encode("latin-1"), {}, ["UTF-8"]),
+    "two encodings": ("é,".encode() + "é,target\n1,2,0\n".encode("latin-1"), {}, ["UTF-8"]),
 }
 
 

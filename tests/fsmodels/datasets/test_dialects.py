@@ -179,12 +179,18 @@ def test_marks_in_quotes_and_below_the_header_do_not_separate(tmp_path):
 # --- what is recognised ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "cp1252"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le"])
 def test_another_encoding_is_named_and_then_read(tmp_path, encoding):
     path = wrote(tmp_path, "gr\u00f6\u00dfe;label\n1,5;ja\n2,5;nein\n".encode(encoding))
     (choice,) = options_in(refusal(read, path))
     assert read(path, **choice)[0].features == ("gr\u00f6\u00dfe",)
     assert "is not ASCII text" in refusal(read, wrote(tmp_path, "\u00f6;label\n1;x\n"), encoding="ascii")
+
+
+def test_text_without_characters_of_utf_8_is_read_as_cp1252_with_a_note(tmp_path):
+    data, notes = read(wrote(tmp_path, "gr\u00f6\u00dfe;label\n1,5;ja\n2,5;nein\n".encode("cp1252")))
+    assert data.features == ("gr\u00f6\u00dfe",)
+    assert '--encoding cp1252 (Python: sep=";", decimal=",", encoding="cp1252")' in notes[0]
 
 
 def test_a_gzipped_file_is_read_under_any_name(tmp_path):
@@ -203,7 +209,12 @@ def test_a_first_line_that_looks_like_a_sample_is_named(tmp_path):
 def test_lines_above_the_header_are_named(tmp_path):
     message = refusal(read, wrote(tmp_path, "Report of May\n\na,b,label\n1,2,x\n2,3,y\n3,1,x\n"))
     assert "Row 1 (line 3)" in message
-    assert "delete the lines above it" in message
+    assert "delete the lines above it or give its line, such as --header 3 (Python: header=3)" in message
+    assert read(tmp_path / "table.csv", header=3)[0].features == ("a", "b")
+    bad = wrote(tmp_path, 'Report,"of\nMay"\na,b,label\n1,2,x\n2,z,y\n3,1,x\n')
+    assert 'row 2, line 5 ("z")' in refusal(read, bad, header=3)
+    with pytest.raises(ParameterError, match="header=0 is not allowed"):
+        read(bad, header=0)
 
 
 def test_columns_between_spaces_are_read_by_an_option(tmp_path):

@@ -78,6 +78,16 @@ def test_a_workbook_under_another_name_is_known_and_a_broken_one_refused(tmp_pat
     assert "no cell with a value" in refusal(Dataset.from_csv, workbook(tmp_path / "e.xlsx", ("s", [])), "group")
 
 
+def test_the_header_of_a_sheet_may_have_two_rows(tmp_path):
+    frame = pd.DataFrame([[1.5, 20, "x"], [2.5, 30, "y"]])
+    frame.columns = pd.MultiIndex.from_tuples([("Patient", "a"), ("Patient", "b"), ("Outcome", "group")])
+    frame.to_excel(tmp_path / "two.xlsx")
+    assert "such as --header 2 (Python: header=2)" in refusal(Dataset.from_csv, tmp_path / "two.xlsx", "group")
+    with pytest.warns(fs.DataWarning, match="counts the rows: it is left out"):
+        data = Dataset.from_csv(tmp_path / "two.xlsx", "group", header=2)
+    assert (data.features, data.X.tolist()) == (("a", "b"), [[1.5, 20], [2.5, 30]])
+
+
 def test_a_sheet_with_cells_far_apart_is_read_and_one_that_fills_the_memory_refused(tmp_path, monkeypatch):
     book = openpyxl.Workbook()
     for row in TABLE:
