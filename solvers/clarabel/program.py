@@ -28,6 +28,9 @@ from solvers.clarabel.rows import BoundProver, CompiledRow, ConicModel, Triplets
 from solvers.errors import ModelError
 from solvers.walker import Affine, Body, affine, stacked
 
+UNBALANCED = 0.1  # share of the cost of a column that its gradient must not exceed in a proof
+NEGLIGIBLE = 1e-9  # relative to the largest cost: smaller gradients are the error of the solver
+
 
 @dataclass(frozen=True)
 class Behind:
@@ -236,14 +239,17 @@ class Program:
 
         The Lagrangian at z is bounded below by its value at x plus its gradient r at x times the step to the optimum.
         The solver leaves r at its tolerance and not at 0; ``|r|'|x|`` covers steps up to the size of x. If that is more
-        than the objective, x has diverged, and the bound is infinite.
+        than the objective, x has diverged, and the bound is infinite. The same holds if r is as large as the cost of a
+        column: the multipliers do not balance this cost, and the objective may fall along the column without end.
         """
         px = self._full_p() @ x
         r = px + self.q + self.A.T @ z
         margin = float(np.abs(r) @ np.abs(x))
         dual = float(-0.5 * x @ px - self.b @ z) + float(r @ x) - margin
         primal = float(0.5 * x @ px + self.q @ x)
-        if margin > max(1.0, abs(primal)):
+        cost = np.abs(self.q)
+        unbalanced = (np.abs(r) > UNBALANCED * cost) & (np.abs(r) > NEGLIGIBLE * cost.max(initial=0.0))
+        if margin > max(1.0, abs(primal)) or bool(np.any(unbalanced & (cost > 0.0))):
             return -self.sense * np.inf
         return self.sense * (min(dual, primal) + self.const)
 

@@ -68,7 +68,7 @@ _GUROBI = SolverSpec(
     least_curvature=1e-9,  # with 5e-10 a fifth of the optima of random models were wrong by 1 to 50%
     default_options=_GUROBI_DUAL,
     tight_options={"IntFeasTol": 1e-9, "FeasibilityTol": 1e-9, "MIPGapAbs": 0.0, **_GUROBI_DUAL},
-    certificate_options={"DualReductions": 0},
+    required_options={"DualReductions": 0},  # with 1 it reported 5.35e6 as optimal (optimum 5.03e6)
     interface=_V2 + "gurobi.gurobi_persistent.GurobiPersistent",
     serialised=True,
 )
@@ -121,6 +121,7 @@ SOLVERS.update(
                 "constraints/SOS1/maxboundcuts": 0,
                 "constraints/SOS1/maxboundcutsroot": 0,
                 "separating/disjunctive/freq": -1,
+                "misc/allowstrongdualreds": False,  # with True it reported -1.990e6 as optimal (optimum -2.000e6)
             },
             # w^2 / s with s >= 0: it reported 1005.9 as optimal (optimum 4.3), and "infeasible" with s >= 1e-9
             proves_at_poles=False,

@@ -753,6 +753,18 @@ def test_a_point_that_goes_to_infinity_has_no_bound():
     opt = Clarabel()
     opt.solve(m, raise_exception_on_nonoptimal_result=False, load_solutions=False)
     program = Program(opt._model)
-    z = np.array([2.0])
-    assert program.bound_from(np.array([1.0, 1e13]), z) == -np.inf
-    assert program.bound_from(np.array([1.0, 0.1]), z) > -10
+    for size in (1e13, 0.1):
+        assert program.bound_from(np.array([1.0, size]), np.array([2.0])) == -np.inf
+
+
+@pytest.mark.parametrize(("gradient", "bounded"), [(-1e3, False), (-1e-3, True)])
+def test_multipliers_that_leave_out_the_cost_of_a_column_prove_nothing(gradient, bounded):
+    """It called an unbounded model solved, where the costs of 8e6 of other columns hid a cost of 1e3."""
+    m = pyo.ConcreteModel()
+    m.x, m.g = pyo.Var(), pyo.Var()
+    m.row = pyo.Constraint(expr=m.g >= 0)
+    m.cost = pyo.Objective(expr=4e6 * m.x**2 - 8e6 * m.x + 1e3 * m.g)
+    opt = Clarabel()
+    opt.solve(m)
+    bound = Program(opt._model).bound_from(np.array([1.0, 1.0]), np.array([1e3 + gradient]))
+    assert bool(np.isfinite(bound)) is bounded

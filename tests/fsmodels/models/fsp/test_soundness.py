@@ -590,3 +590,24 @@ def test_what_is_proven_to_have_an_end_is_not_unbounded(driver, monkeypatch):
     assert (result.status, result.stop_reason) == (SolutionStatus.FEASIBLE, StopReason.SOLVER_ERROR)
     assert 0.0 <= result.bound < result.objective
     assert "its solver failed" in result.message
+
+
+def test_gurobi_has_no_dual_reductions(need):
+    """With them Gurobi reported 5.35e6 as the optimum and as a bound; the optimum is 5.03e6."""
+    need("gurobi")
+    X = [[1, -1, -1], [-1, 1, -1], [1, 1, 1], [1, -2, 0], [-1, 0, -1], [-1, -1, 1], [1, 2, -1]]
+    data = fs.Dataset.from_arrays(np.array(X, dtype=float), [1, -1, -1, -1, -1, 1, -1])
+    data = data.weighted([1.0, 1.0, 0.5, 1.0, 0.5, 2.0, 0.5])
+    m = fs.fsp.fsp_m(data, C=1e6, max_features=1, loss="squared-hinge", form="indicator")
+    m.requires = pyo.Constraint(expr=m.sigma["x1"] <= m.sigma["x2"])
+    assert fs.solve(m, "gurobi").objective == pytest.approx(5032258.14, rel=1e-6)
+
+
+def test_scip_has_no_strong_dual_reductions(need):
+    """With them SCIP reported -1.9896e6 as the optimum and as a bound; the optimum is -2.0004e6."""
+    need("scip")
+    X = [[10004, 9996], [10000, 9999], [10002, 9997], [10000, 9999], [10002, 10003], [10001, 9999], [10004, 9999]]
+    data = fs.Dataset.from_arrays(np.array(X, dtype=float), [1, -1, 1, -1, 1, 1, 1])
+    m = fs.fsp.fsp_m(data, C=1.0, max_features=1)
+    m.objective.set_value(m.objective.expr + 0.2 * m.b)
+    assert fs.solve(m, "scip").objective == pytest.approx(-2000399.82, rel=1e-6)
