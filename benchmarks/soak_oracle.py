@@ -111,7 +111,7 @@ class Program:
                 best, point = value, x
         if point:
             self._check(best, point)
-            self.missed = max((v for _, v in self.violations(point)), default=0.0)
+            self.missed = max([0.0, *(v for _, v in self.violations(point))])
         return best, point
 
     def _leaves(self) -> list[tuple[dict[Key, float], list[Row]]]:
