@@ -29,6 +29,7 @@ LAYERS = [
     "solvers.drivers.catalogue",
     "solvers.whole_model",
     "solvers.run",
+    "solvers.comparison",
     "solvers.plugin",
     "solvers.import_hook",
     "solvers",

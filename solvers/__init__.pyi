@@ -1,3 +1,4 @@
+from solvers.comparison import SolverComparison, compare
 from solvers.drivers.alternating.driver import Alternating
 from solvers.drivers.benders.explain import explain_split
 from solvers.drivers.benders.multi_tree import Benders
@@ -60,6 +61,7 @@ __all__ = [
     "ShownModel",
     "SingleTree",
     "SolutionStatus",
+    "SolverComparison",
     "SolverError",
     "StopReason",
     "Structure",
@@ -70,6 +72,7 @@ __all__ = [
     "Takers",
     "TwoLayer",
     "available",
+    "compare",
     "either",
     "explain_split",
     "facts_of",

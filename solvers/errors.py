@@ -32,6 +32,10 @@ class SolverError(Error, RuntimeError):
     """A solver is unknown, not installed, cannot solve this class of model, or failed."""
 
 
+class UnknownSolver(SolverError):
+    """A name is neither in the table of solvers nor a solver of Pyomo."""
+
+
 class LicenceError(SolverError):
     """A solver has no licence, or none for a model of this size."""
 

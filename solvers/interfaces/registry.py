@@ -20,7 +20,7 @@ from pyomo.contrib.solver.common.base import SolverBase
 from pyomo.contrib.solver.common.factory import SolverFactory as SolverFactoryV2
 from pyomo.opt.solver import SystemCallSolver
 
-from solvers.errors import OptionError, SolverError
+from solvers.errors import OptionError, SolverError, UnknownSolver
 from solvers.interfaces import table  # noqa: F401 - fills SOLVERS
 from solvers.interfaces.spec import DUALS, SOLVERS, Capability, SolverSpec, describe
 
@@ -71,11 +71,11 @@ def find(name: str, besides: Iterable[str] = ()) -> SolverSpec:
                 made = factory(name)
         if type(made).__name__ == "UnknownSolver":
             close = nearest(name, [*SOLVERS, *besides])
-            raise SolverError(f'Solver "{name}" is not known.{close} Installed: {here}.')
+            raise UnknownSolver(f'Solver "{name}" is not known.{close} Installed: {here}.')
         try:
             runs = made.available() if factory is SolverFactoryV2 else made.available(exception_flag=False)
         except Exception:  # Pyomo parses the output of any program as a version; "cat" has none
-            raise SolverError(f'The program "{name}" is not a solver. Installed: {here}.') from None
+            raise UnknownSolver(f'The program "{name}" is not a solver. Installed: {here}.') from None
         if not runs:
             raise SolverError(f'Solver "{name}" of Pyomo is not installed. Installed: {here}.')
         return replace(_listed(made) or unlisted(name, made), name=name, make=lambda: factory(name), serialised=True)
