@@ -18,7 +18,7 @@ from solvers.drivers.catalogue import DRIVERS
 from solvers.errors import Error, OptionError, SolverError, UnknownSolver
 from solvers.interfaces.registry import find
 from solvers.lazy import PREFIX
-from solvers.pictures import OVER
+from solvers.pictures import OVER, axes
 from solvers.result import DEFAULT_GAP, Result, SolutionStatus, StopReason, contradicts
 from solvers.run import solve
 from solvers.user_warnings import warn
@@ -26,6 +26,11 @@ from solvers.values import INSIDE, put_back
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+OPTIONAL = ["features", "iterations", "nodes", "message"]
+COLUMNS = ["status", "stop_reason", "objective", "bound", "gap", "features", "seconds", *OPTIONAL[1:]]
+SHOWN: dict[str, Any] = {"na_rep": "", "float_format": "{:.6g}".format}
 
 
 @dataclass(frozen=True)
@@ -51,9 +56,9 @@ class SolverComparison:
         The columns ``features``, ``iterations`` and ``nodes`` are present if a solver reports them, ``message`` if a
         solver has no solution.
         """
-        frame = pd.DataFrame([_row(result) for result in self.results.values()], pd.Index(self.results, name="solver"))
-        columns = ["status", "stop_reason", "objective", "bound", "gap", "features", "seconds", "iterations", "nodes"]
-        return frame.reindex(columns=[*columns, "message"]).dropna(axis=1, how="all").astype({"status": object})
+        rows = [_row(result) for result in self.results.values()]
+        frame = pd.DataFrame(rows, pd.Index(self.results, name="solver"), COLUMNS)
+        return frame.drop(columns=[name for name in OPTIONAL if frame[name].isna().all()])
 
     def plot(self, over: str = "seconds", ax: Axes | None = None) -> Axes:
         """Draw the incumbents and the proven bounds of all solvers on the same axes.
@@ -76,15 +81,26 @@ class SolverComparison:
             raise OptionError(
                 f"No solver reports a point or a bound over {OVER.get(over, (over, over))[1]}: see table."
             )
+        ax = axes(ax)
         for name, result in known.items():
-            ax = result.plot(over, ax, label=name)
+            result.plot(over, ax, label=name)
         return ax
 
+    def _short(self) -> pd.DataFrame:
+        """Return the table with text for the gap, without the messages."""
+        frame = self.table.drop(columns="message", errors="ignore")
+        return frame.assign(gap=frame["gap"].map("{:.2%}".format, na_action="ignore"))
+
+    @property
+    def _messages(self) -> str:
+        """The messages of the solvers without a solution."""
+        return "\n".join(f"{name}: {run.message}" for name, run in self.results.items() if not run.has_solution)
+
     def __repr__(self) -> str:
-        return str(self.table.to_string(na_rep="", float_format="{:.6g}".format))
+        return f"{self._short().to_string(**SHOWN)}\n{self._messages}".rstrip()
 
     def _repr_html_(self) -> str:
-        return html.frame(self.table, na_rep="", float_format="{:.6g}".format)
+        return html.frame(self._short(), **SHOWN) + (html.paragraph(self._messages) if self._messages else "")
 
 
 def compare(
@@ -170,12 +186,11 @@ def _runs(solvers: Iterable[str] | Mapping[str, Mapping[str, Any]]) -> dict[str,
     """Return the options of each run, the solver among them; raise an error for unknown and repeated names."""
     if isinstance(solvers, str):
         raise OptionError(f'solvers="{solvers}" is one name: give a list, as in ["{solvers}", "scip"].')
-    named = solvers.items() if isinstance(solvers, Mapping) else [(name, {}) for name in solvers]
     runs: dict[str, dict[str, Any]] = {}
-    for name, options in named:
+    for name in solvers:
         if name in runs:
             raise OptionError(f'"{name}" is given twice: give two labels, {{"a": {{"solver": "{name}", ...}}, ...}}.')
-        runs[name] = {"solver": name, **options}
+        runs[name] = {"solver": name, **(solvers[name] if isinstance(solvers, Mapping) else {})}
         chosen = runs[name]["solver"]
         if isinstance(chosen, str) and chosen.removeprefix(PREFIX) not in DRIVERS:
             try:
