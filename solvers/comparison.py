@@ -18,7 +18,7 @@ from solvers.drivers.catalogue import DRIVERS
 from solvers.errors import Error, OptionError, SolverError, UnknownSolver
 from solvers.interfaces.registry import find
 from solvers.lazy import PREFIX
-from solvers.pictures import OVER, axes
+from solvers.pictures import axes
 from solvers.result import DEFAULT_GAP, Result, SolutionStatus, StopReason, contradicts
 from solvers.run import solve
 from solvers.user_warnings import warn
@@ -74,33 +74,27 @@ class SolverComparison:
         -------
         matplotlib.axes.Axes
         """
-        known = {name: run for name, run in self.results.items() if run.has_solution or run.bound is not None}
+        known = [name for name, run in self.results.items() if run.has_solution or run.bound is not None]
         if over == "iterations":
-            known = {name: run for name, run in known.items() if len(run.iterations)}
-        if not known:
-            raise OptionError(
-                f"No solver reports a point or a bound over {OVER.get(over, (over, over))[1]}: see table."
-            )
+            known = [name for name in known if len(self.results[name].iterations)]
         ax = axes(ax)
-        for name, result in known.items():
-            result.plot(over, ax, label=name)
+        for name in known or self.results:
+            self.results[name].plot(over, ax, label=name)
         return ax
 
-    def _short(self) -> pd.DataFrame:
-        """Return the table with text for the gap, without the messages."""
+    def _parts(self) -> tuple[pd.DataFrame, str]:
+        """Return the table with text for the gap, and the messages of the solvers without a solution."""
         frame = self.table.drop(columns="message", errors="ignore")
-        return frame.assign(gap=frame["gap"].map("{:.2%}".format, na_action="ignore"))
-
-    @property
-    def _messages(self) -> str:
-        """The messages of the solvers without a solution."""
-        return "\n".join(f"{name}: {run.message}" for name, run in self.results.items() if not run.has_solution)
+        notes = [f"{name}: {run.message}" for name, run in self.results.items() if not run.has_solution]
+        return frame.assign(gap=frame["gap"].map("{:.2%}".format, na_action="ignore")), "\n".join(notes)
 
     def __repr__(self) -> str:
-        return f"{self._short().to_string(**SHOWN)}\n{self._messages}".rstrip()
+        frame, messages = self._parts()
+        return f"{frame.to_string(**SHOWN)}\n{messages}".rstrip()
 
     def _repr_html_(self) -> str:
-        return html.frame(self._short(), **SHOWN) + (html.paragraph(self._messages) if self._messages else "")
+        frame, messages = self._parts()
+        return html.frame(frame, **SHOWN) + html.paragraph(messages)
 
 
 def compare(
@@ -183,24 +177,19 @@ def compare(
 
 
 def _runs(solvers: Iterable[str] | Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the options of each run, the solver among them; raise an error for unknown and repeated names."""
+    """Return the options of each run, the solver among them; raise an error for unknown names."""
     if isinstance(solvers, str):
         raise OptionError(f'solvers="{solvers}" is one name: give a list, as in ["{solvers}", "scip"].')
     runs: dict[str, dict[str, Any]] = {}
     for name in solvers:
-        if name in runs:
-            raise OptionError(f'"{name}" is given twice: give two labels, {{"a": {{"solver": "{name}", ...}}, ...}}.')
         runs[name] = {"solver": name, **(solvers[name] if isinstance(solvers, Mapping) else {})}
         chosen = runs[name]["solver"]
         if isinstance(chosen, str) and chosen.removeprefix(PREFIX) not in DRIVERS:
             try:
                 find(chosen, DRIVERS)
-            except UnknownSolver:
-                raise
-            except SolverError:
-                pass  # it is not installed; its row has the message
-    if not runs:
-        raise OptionError('No solver to compare: give a list of names, as in ["branch-and-cut", "scip"].')
+            except SolverError as error:  # the row of a solver that is not installed has the message
+                if isinstance(error, UnknownSolver):
+                    raise
     return runs
 
 
@@ -209,18 +198,16 @@ def _result(model: pyo.ConcreteModel, options: dict[str, Any]) -> Result:
     try:
         return solve(model, **options)
     except Error as error:
-        name = str(options["solver"])
-        return Result(SolutionStatus.NO_SOLUTION, StopReason.SOLVER_ERROR, solver=name, message=str(error))
+        return Result(SolutionStatus.NO_SOLUTION, StopReason.SOLVER_ERROR, message=str(error))
 
 
 def _row(result: Result) -> dict[str, Any]:
     """Return a row of the table."""
-    nodes = result.details.get("nodes")
     return {
         **result.summary(),
         "stop_reason": result.stop_reason.value,
         "iterations": len(result.iterations) or None,
-        "nodes": nodes if isinstance(nodes, int) else None,
+        "nodes": result.details.get("nodes"),
         "message": None if result.has_solution else result.message or None,
     }
 
