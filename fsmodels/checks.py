@@ -139,18 +139,22 @@ def choosing(sigma: Any) -> bool:
     return switch("sigma", sigma, "binaries that define the selection")
 
 
-def feature_count(value: Any, n_features: int, instead: str = "", name: str = "max_features") -> int:
-    """Return max_features as int, an integer in 1..n_features; ``instead`` is an alternative for the message.
+def feature_count(
+    value: Any, n_features: int, instead: str = "", name: str = "max_features", what: str = "features"
+) -> int:
+    """Return max_features as int, an integer in 1..n_features.
+
+    ``instead``: an alternative for the message. ``what``: the counted objects.
 
     Raises InfeasibleParameter, with the value and the range.
     """
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if is_whole and 1 <= value <= n_features:
         return int(value)
-    what = "is not an integer"
+    wrong = "is not an integer"
     if is_whole:
-        what = "selects no feature" if value < 1 else f"is above the {n_features} features of the data"
-    raise InfeasibleParameter(f"{name}={shown(value)} {what}: use 1..{n_features}{instead}.", parameter=name)
+        wrong = "selects no feature" if value < 1 else f"is above the {n_features} {what} of the data"
+    raise InfeasibleParameter(f"{name}={shown(value)} {wrong}: use 1..{n_features}{instead}.", parameter=name)
 
 
 def renamed(old: str, new: str) -> Callable[[Callable[P, T]], Callable[P, T]]:

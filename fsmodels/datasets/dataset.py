@@ -401,6 +401,20 @@ class Dataset(Constructors):
         """The two features of each product."""
         return {name: (product.a, product.b) for name, product in self.products.items()}
 
+    @property
+    def columns(self) -> dict[str, list[str]]:
+        """The features of each column of the table: several for a category, one for any other feature."""
+        of = {name: column for column, category in self.categories.items() for name in category.features}
+        found: dict[str, list[str]] = {}
+        for name in self.features:
+            found.setdefault(of.get(name, name), []).append(name)
+        return found
+
+    def columns_of(self, features: Iterable[str]) -> list[str]:
+        """Return the columns of the table to which features belong."""
+        wanted = set(features)
+        return [column for column, names in self.columns.items() if not wanted.isdisjoint(names)]
+
     def refitted(self) -> "Dataset":
         """Return the data with imputed values and products that are computed from these samples, such as a fold.
 

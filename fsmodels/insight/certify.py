@@ -86,7 +86,11 @@ class Certified(ProvenAnswer):
     def sentence(self) -> str:
         """The answer without terms of duality."""
         most = self.best.parameters.get("max_features")
-        those = f"model with at most {most} features" if most is not None else "model under the same limits"
+        those = (
+            f"model with at most {most} {self.best.parameters.get('count', 'features')}"
+            if most is not None
+            else "model under the same limits"
+        )
         text = (
             f"The {len(self.features)} given features have the objective {number(self.objective)}. The objective of "
             f"every {those} is at least {number(self.bound)}, so they are {at_most(self.above)} above the best "

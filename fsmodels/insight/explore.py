@@ -322,7 +322,7 @@ class Session:
         """Replace the rows and parameters of the model by those of a question; return it with its reported rows."""
         model, rows = self.model, read_rows(task.spec, task.rows, task.data)
         for row in list(model.component_objects(pyo.Constraint)):
-            if row.name not in self._built and row.name != "cardinality":
+            if row.name not in self._built and row.name not in ("cardinality", "column_limit"):
                 model.del_component(row)
         for name in MUTABLE:
             if name in task.parameters:
@@ -335,6 +335,8 @@ class Session:
     def _set(self, name: str, value: Any) -> None:
         """Set a parameter of the model; add or remove a limit on the number of features that is a row."""
         model = self.model
+        if name == "max_features" and value is None and model.component("max_columns") is not None:
+            value = len(self.data.columns)
         if model.component(name) is not None and (value is not None or name != "max_features"):
             set_parameter(model, name, value, self.data)
         elif value is not None:

@@ -139,7 +139,7 @@ class NearOptimal(ProvenAnswer, Sequence[NearModel]):
         most = self.best.parameters.get("max_features")
         count, share = len(self.models), about(self.within)
         what, lie = ("model", "lies") if count == 1 else ("models", "lie")
-        of = "" if most is None else f" with at most {most} features"
+        of = "" if most is None else f" with at most {most} {self.best.parameters.get('count', 'features')}"
         best = self.models[0].objective if self.models else self.best.objective
         text = f"{count} {what}{of} {lie} within {share} of the best" + (
             f" ({number(best)})" if best is not None else ""

@@ -133,7 +133,7 @@ class Necessity(ProvenAnswer):
     def sentence(self) -> str:
         """The answer without terms of duality."""
         most = self.best.parameters.get("max_features")
-        what = "model" if most is None else f"model with at most {most} features"
+        what = "model" if most is None else f"model with at most {most} {self.best.parameters.get('count', 'features')}"
         share = about(self.within)
         parts = []
         forced = [name for name in self.features(EVERY) if name in self.forced]

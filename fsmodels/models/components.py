@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -258,6 +258,17 @@ def limit_features(model: pyo.ConcreteModel, most: int) -> None:
     model.max_features = changeable(checked, most, "most features")
     doc = r"at most that many features \(\sum_j \sigma_j \le \mathrm{max\_features}\)"
     model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc=doc)
+
+
+def limit_columns(model: pyo.ConcreteModel, columns: Iterable[Sequence[str]], most: int) -> None:
+    """Add the limit on the number of columns, ``column_limit``; each column is a group of features with equal sigma.
+
+    sigma of the first feature of a column is 1 if the column is used. ``model.max_columns`` is a mutable parameter.
+    """
+    first = [model.sigma[names[0]] for names in columns]
+    model.max_columns = changeable(partial(feature_count, n_features=len(first), what="columns"), most, "most columns")
+    doc = "at most that many columns, by sigma of the first feature of each"
+    model.column_limit = pyo.Constraint(expr=pyo.quicksum(first) <= model.max_columns, doc=doc)
 
 
 def by_ordered_sets(model: pyo.ConcreteModel, weights: Any, number: str = "(7)") -> None:

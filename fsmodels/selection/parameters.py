@@ -40,6 +40,9 @@ class Parameter:
 
 PARAMETERS = {
     "max_features": Parameter("--max-features K", "the largest number of features to select", {"type": int}),
+    "count": Parameter(
+        "--count WHAT", "unit of --max-features: features (default), or columns, where a category counts once"
+    ),
     "C": Parameter("-C X", "weight of the sum of slacks (default 1; required for kernel models)", {"type": float}),
     "penalty": Parameter(
         "--penalty X",

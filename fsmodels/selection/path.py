@@ -19,7 +19,7 @@ from fsmodels.models.fsp import penalties
 from fsmodels.models.spec import ModelSpec
 from fsmodels.selection.catalogue import find
 from fsmodels.selection.curve import SelectionPath, point_text
-from fsmodels.selection.request import Request
+from fsmodels.selection.request import Request, most_features
 from fsmodels.selection.resampling import Resample, folds_of
 from fsmodels.selection.rows import prices
 from fsmodels.selection.selection import Selection
@@ -194,6 +194,9 @@ def _values(name: str, given: Any, data: Dataset, spec: ModelSpec) -> list[Any]:
 
 def set_parameter(model: pyo.ConcreteModel, name: str, value: Any, data: Dataset) -> None:
     """Set a parameter of a built model; do nothing if the model does not contain it."""
+    if name == "max_features" and model.component("max_columns") is not None:
+        model.max_columns.set_value(value)
+        value = most_features(data, value)
     parameter = model.component(name)
     if parameter is None:  # a parameter of the report only
         return

@@ -77,6 +77,8 @@ def contract(found: Outcome) -> dict[str, Any]:
         "seed": result.options.get("seed", found.parameters.get("seed")),
         "versions": versions(found),
     }
+    if solved and found.parameters.get("count") == "columns":
+        content["columns"] = data.columns_of(found.selected)
     plain: dict[str, Any] = as_json(content)
     return plain
 
@@ -176,6 +178,8 @@ def headline(found: Outcome) -> str:
         reason = reason or f"No solution: {found.result.solver} stopped with {found.stop_reason.value}."
         return f"{reason} {found.message}".strip()
     what = f"{len(found.selected)} of {found.data.n_features} features"
+    if found.parameters.get("count") == "columns":
+        what += f" in {len(found.data.columns_of(found.selected))} of {len(found.data.columns)} columns"
     if found.objective is not None:
         what += f", objective {number(found.objective)}"
     if found.status is SolutionStatus.OPTIMAL:
@@ -269,6 +273,8 @@ def facts(found: Outcome) -> list[tuple[str, str]]:
     rows = [classes(found)]
     if found.data.weighting is not None:
         rows.append(("Weights of samples", str(found.data.weighting)))
+    if found.has_solution and found.parameters.get("count") == "columns":
+        rows.append(("Columns", ", ".join(found.data.columns_of(found.selected))))
     if stated := found.parameters.get("rows"):
         rows.append(("Rows", "; ".join(stated)))
     if found.objective is not None:

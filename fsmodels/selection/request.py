@@ -17,9 +17,10 @@ from fsmodels.checks import choice, feature_count
 from fsmodels.datasets.checks import apply_scaling, dataset, require_unweighted, reweighted
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.diagnose import warn_once
+from fsmodels.datasets.dialect import quoted
 from fsmodels.errors import DataError, NoSelection, ParameterError
 from fsmodels.models.classifier import LinearClassifier
-from fsmodels.models.components import limit_features
+from fsmodels.models.components import limit_columns, limit_features
 from fsmodels.models.spec import ModelSpec
 from fsmodels.selection.catalogue import find, used_parameters
 from fsmodels.selection.parameters import PARAMETERS
@@ -111,7 +112,11 @@ class Request:
         if (given.n_samples, len(space.features)) != (about["samples"], about["features"]):
             sizes = f"{about['samples']} samples and {about['features']} features (scaling of {len(space.features)})"
             raise DataError(f'The selection is of {sizes}, and data "{data.name}" are others: give the same data.')
-        own = {name: value for name, value in parameters.items() if name in spec.parameters or name == "max_features"}
+        own = {
+            name: value
+            for name, value in parameters.items()
+            if name in spec.parameters or name in ("max_features", "count")
+        }
         scaled = replace(space.apply_scale_to(given), looked_at=True)
         ran = content["solver"] if spec.runs_solver and "solver" in content else {"name": None, "options": {}}
         return cls.of(scaled, spec.name, **{**ran["options"], "solver": ran["name"], **own, **rows})
@@ -202,6 +207,10 @@ class Request:
         if not spec.takes_weights:
             require_unweighted(data, f'Model "{spec.name}"')
         wanted = dict(self.parameters)
+        by_columns = choice("count", wanted.pop("count", None) or "features", ["features", "columns"]) == "columns"
+        if by_columns:
+            self._check_columns(data)
+            most_columns, wanted["max_features"] = wanted["max_features"], most_features(data, wanted["max_features"])
         limited = wanted.get("max_features") is not None and "max_features" not in spec.parameters
         rows = read_rows(spec, ready.rows, data, limited=limited)
         most = (
@@ -222,8 +231,26 @@ class Request:
             if most is not None:
                 limit_features(model, most)
                 parameters = {**parameters, "max_features": most}
+        if by_columns:
+            limit_columns(model, data.columns.values(), most_columns)
+            parameters = {**parameters, "max_features": most_columns, "count": "columns"}
         built = replace(ready, parameters=parameters, model=model, stated=stated)
         return replace(built, options={"tee": True, **options}) if self.progress and built.takes("tee") else built
+
+    def _check_columns(self, data: Dataset) -> None:
+        """Raise ParameterError if a limit on columns is not possible: no limit, no row for it, separate categories."""
+        spec, problem = self.spec, ""
+        if self.parameters.get("max_features") is None:
+            problem = 'count="columns" is the unit of max_features: give max_features too.'
+        elif not spec.runs_solver or not accepts_rows(spec) or "budget" in spec.parameters:
+            problem = f'Model "{spec.name}" has no row with max_features and cannot count columns: use fsp-m or fs.'
+        elif apart := [name for name, category in data.categories.items() if not category.together]:
+            problem = (
+                f'count="columns" needs categories that are selected together, and {listed(map(quoted, apart))} is '
+                "encoded as separate features (apart): encode it without :apart, or count features."
+            )
+        if problem:
+            raise ParameterError(problem, parameter="count")
 
     def ready(self) -> Request:
         """Build the model, unless Ctrl-C is pressed, and warn of categories whose features it selects separately."""
@@ -288,6 +315,13 @@ class Request:
             self.spec.name, self.data, parameters, (), None, None, result.bound, result.status, result.stop_reason,
             result, result.message, model=self.model,
         )  # fmt: skip
+
+
+def most_features(data: Dataset, columns: Any) -> Any:
+    """Return the largest number of features in a number of columns; another object is returned for a later error."""
+    if not isinstance(columns, int) or columns < 1:
+        return columns
+    return sum(sorted(map(len, data.columns.values()), reverse=True)[:columns])
 
 
 def driver_options(model: pyo.ConcreteModel, solver: Any) -> Collection[str]:

@@ -292,12 +292,11 @@ def warn_of_split_categories(name: str, data: Dataset, stated: Mapping[str, Any]
 def _together(data: Dataset, found: list[Declaration]) -> list[Declaration]:
     """Return "all or none" for the 0/1 features of each category that is selected together, unless it was given."""
     given = [set(one.reported) for one in found if one.keyword == "all_or_none"]
-    present = [
-        [name for name in category.features if name in data.features]
-        for category in data.categories.values()
-        if category.together
+    groups = [
+        names
+        for column, names in data.columns.items()
+        if len(names) > 1 and set(names) not in given and data.categories[column].together
     ]
-    groups = [names for names in present if len(names) > 1 and set(names) not in given]
     return [declaration for names in groups for declaration in _read_group(names, data)]
 
 
@@ -409,6 +408,7 @@ def _rows(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the name of each row or component, and the keyword with its value."""
     if (most := parameters.get("max_features")) is not None:
         yield "cardinality", f"max_features={most}"
+        yield "column_limit", f'max_features={most}, count="columns"'
     counts: dict[str, int] = {}
     reported = {name: one for name, one in parameters.items() if one and not isinstance(one, numbers.Number)}
     for name, words in declared(reported).items():

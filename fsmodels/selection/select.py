@@ -27,6 +27,7 @@ def select(
     model: str = "fsp-m",
     *,
     max_features: int | None = None,
+    count: str | None = None,
     C: float | None = None,
     penalty: float | Mapping[str, float] | None = None,
     budget: int | tuple[Mapping[str, float], float] | Iterable[tuple[Mapping[str, float], float]] = (),
@@ -65,6 +66,9 @@ def select(
     max_features : int, optional
         The maximum number of features, for every model with a selection. For fsmulti in addition to (5), because more
         features may share its budget.
+    count : {"features", "columns"}
+        What ``max_features`` counts. "columns": a category with several 0/1 features (``one_hot``) counts once. It is
+        the row ``cardinality`` over the first feature of each column, whose features are selected together.
     C : float, optional
         The weight of the sum of slacks (of squared slacks with ``loss="squared-hinge"``, for svm, fsp-m and
         fsp-lambda); default 1. The kernel models require it.

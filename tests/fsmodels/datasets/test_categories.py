@@ -191,3 +191,69 @@ def test_the_command_line_makes_categories_and_predicts_them(tmp_path, monkeypat
         assert "--unseen zeros" in capsys.readouterr().err
     assert main(["predict", "r.json", "strange.csv", "--unseen", "zeros"]) == 0
     assert main(["select", "strange.csv", "--model", "svm", "--one-hot", "all", "--bags", "colour"]) == 2
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    rng, n = np.random.default_rng(4), 40
+    words = {"colour": ["red", "green", "blue"], "size": list("SMLX"), "sex": ["f", "m"]}
+    frame = pd.DataFrame({name: rng.normal(size=n) for name in "ab"} | {k: rng.choice(v, n) for k, v in words.items()})
+    score = frame["a"] + 1.5 * (frame["colour"] == "red") - 1.2 * (frame["size"] == "S") + 0.3 * rng.normal(size=n)
+    return frame.assign(target=(score > score.median()).astype(int))
+
+
+def test_a_limit_on_columns_reaches_the_optimum_of_enumeration_over_columns(mixed):
+    data = Dataset.from_frame(mixed, one_hot="all").scaled("standard")
+    assert list(data.columns) == ["a", "b", "colour", "size", "sex"]
+    for k in (1, 2, 3):
+        found = fs.select(data, max_features=k, count="columns")
+        least = min(
+            fs.select(data.select_features([name for c in chosen for name in data.columns[c]]), "svm").objective
+            for chosen in itertools.combinations(data.columns, k)
+        )
+        assert found.status.value == "optimal"
+        assert found.objective == pytest.approx(least, rel=1e-6)
+        assert len(data.columns_of(found.selected)) <= k
+    assert (data.columns_of(found.selected), len(found.selected)) == (["a", "colour", "size"], 8)
+    assert "8 of 10 features in 3 of 5 columns" in str(found)
+    assert found.to_dict()["columns"] == ["a", "colour", "size"]
+    table = fs.path(data, max_features=[1, 3], count="columns")  # one model, whose limit changes
+    assert table["objective"].iloc[-1] == pytest.approx(found.objective, rel=1e-6)
+    session = fs.explore(data, max_features=1, count="columns")
+    assert session.ask(max_features=3).found.objective == pytest.approx(found.objective, rel=1e-6)
+    assert session.ask(max_features=2, force_in=["b"]).found.selected[0] == "a"
+    assert "at most 2 columns" in fs.near_optimal(data, max_features=2, count="columns").sentence
+    assert fs.select(data, max_features=3, count="columns", solver="scip").objective == pytest.approx(least, rel=1e-4)
+
+
+def test_a_limit_on_columns_is_rebuilt_named_and_refused_where_it_is_not_possible(mixed, tmp_path):
+    data = Dataset.from_frame(mixed, one_hot="all").scaled("standard")
+    found = fs.select(data, "fs", penalty=0.05, max_features=2, count="columns")
+    assert len(data.columns_of(found.selected)) == 2 < len(found.selected)
+    found.save(tmp_path / "x.json")
+    assert fs.load_selection(tmp_path / "x.json").rebuild(data).column_limit.upper.value == 2
+    both = fs.select(data, max_features=1, count="columns", force_in=["a", "b"])
+    assert 'max_features=1, count="columns"' in both.message
+    apart = Dataset.from_frame(mixed, one_hot=["colour:apart", "size", "sex"])
+    for call, words in (
+        (lambda: fs.select(data, max_features=6, count="columns"), "above the 5 columns of the data: use 1..5"),
+        (lambda: fs.select(data, max_features=2, count="column"), "use one of features, columns"),
+        (lambda: fs.select(data, "fsp-lambda", penalty=1, count="columns"), "give max_features too"),
+        (lambda: fs.select(data, "rfe", max_features=2, count="columns"), "use fsp-m or fs"),
+        (lambda: fs.select(data, "fsmulti", max_features=2, count="columns"), "use fsp-m or fs"),
+        (lambda: fs.select(apart, max_features=2, count="columns"), "encode it without :apart"),
+    ):
+        with pytest.raises(fs.ParameterError, match=words):
+            call()
+
+
+def test_the_command_line_counts_columns(mixed, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    mixed.to_csv("m.csv", index=False)
+    words = ["select", "m.csv", "--one-hot", "all", "--max-features", "2", "--count", "columns"]
+    assert main([*words, "--json", "m.json"]) == 0
+    out = capsys.readouterr().out
+    assert "in 2 of 5 columns" in out
+    assert "a, colour" in out
+    assert main([*words, "--model", "rfe"]) == 2
+    assert "Option: --count." in capsys.readouterr().err
