@@ -11,6 +11,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pyomo.environ as pyo
 import pytest
 
 import fsmodels as fs
@@ -53,6 +54,18 @@ def test_every_model_and_every_solver_is_in_a_table():
     for page, names in {"models.md": MODELS, "solvers.md": available()["name"]}.items():
         for name in names:
             assert re.search(rf"^\|.*`{re.escape(name)}`", PAGES[page], re.MULTILINE), name
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "formulations").glob("*.md")), ids=lambda page: page.stem)
+def test_the_lines_of_python_of_a_formulation_run(page):
+    names = {}
+    (code,) = blocks(page.read_text("utf-8"), "python")
+    exec(code, names)
+    assert names["result" if "result" in names else "found"].status.value in ("optimal", "stationary", "feasible")
+    if "model" in names:
+        table = re.findall(r"^\| \$.* \| (`.*) \|$", page.read_text("utf-8"), re.MULTILINE)
+        shown = {name for cell in table for name in re.findall(r"`(\w+)`", cell)}
+        assert shown >= {v.local_name for v in names["model"].component_objects(pyo.Var)}
 
 
 def test_every_helper_of_side_constraints_is_in_its_table():
@@ -175,6 +188,28 @@ def test_plain_mathematics_of_docstrings_is_escaped_and_lists_in_columns_keep_th
     assert escaped(["|w_j| of mu_, not ``a|b_``"]) == [r"\|w_j\| of mu\_, not ``a|b_``"]
     assert escaped(["``a``   one", "``bc``  two"]) == ["| ``a``   one", "| ``bc``  two"]
     assert escaped([".. math::", "    |x|_"]) == [".. math::", "    |x|_"]
+
+
+def test_mathematics_of_a_formulation_is_written_as_latex():
+    notation = extension("notation")
+    for text, latex in {
+        "1/2 w'w + C e'xi = e'alpha": r"\tfrac{1}{2} w^{\top}w + C e^{\top}\xi = e^{\top}\alpha",
+        "|w_j| <= sqrt(2 C min(l+, l-))": r"\lvert w_{j}\rvert \le \sqrt{2 C \min (l_{+}, l_{-})}",
+        "v_* = 1 - e^(-alpha v)": r"v_{*} = 1 - e^{-\alpha v}",
+        "v+_j - w~_j^2 / (4C)": r"v_{j}^{+} - \tilde{w}_{j}^{2} / (4C)",
+    }.items():
+        assert notation.converted(f"so {text} at") == ["so ", latex, " at"]
+    plain = "a k-fold split of A (see L-BFGS-B, e.g. 1e-8) in the paper's section 2"
+    assert notation.converted(plain) == [plain]
+    assert notation.is_formula("w_j^2 <= t_j")
+    assert not notation.is_formula('loss = "f1"')
+
+
+def test_notes_of_a_module_are_not_on_its_page():
+    told = extension("plain_docstrings").without_notes(
+        ["Symbols", "    w", "Class", "    LP", "", "May import ``solvers``."]
+    )
+    assert told == ["Class", "    LP", ""]
 
 
 def test_what_a_page_would_fetch_is_found(tmp_path):
