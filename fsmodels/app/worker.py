@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import Error, ParameterError
@@ -149,7 +150,7 @@ class PanelWorker:
             page = report(session.data, session.task.spec.name, **session.arguments)
             return {"event": "report", "html": page.html, "name": f"{self.data.name}.html"}
         result = getattr(session, action)()
-        return {"event": "result", "do": action, "text": result.sentence, "table": _table(action, result)}
+        return {"event": "result", "do": action, "text": result.sentence, "table": _table(result.short())}
 
     def _ask(self, request: Event) -> Session:
         """Answer the question of a request; return the session of its model."""
@@ -247,14 +248,7 @@ def _confusion(found: Selection) -> Event | None:
     return {"labels": labels, "counts": counts}
 
 
-def _table(action: str, result: Any) -> list[list[str]]:
+def _table(frame: pd.DataFrame) -> list[list[str]]:
     """Return the rows of a table as text, the titles first."""
-    if action == "near_optimal":
-        lines = [[number(model.objective), ", ".join(model.features)] for model in result]
-        return [["objective", "features"], *lines]
-    if action == "necessity":
-        roles = {role.role: listed(result.features(role.role)) for role in result.roles}
-        return [["role", "features"], *([role, names] for role, names in sorted(roles.items()))]
-    columns = [result.runs[name] for name in ("fold", "error", "selected")]
-    lines = [[str(fold), f"{100 * error:.1f}%", listed(names)] for fold, error, names in zip(*columns, strict=True)]
-    return [["fold", "error", "features"], *lines]
+    frame = frame.reset_index()
+    return [list(map(str, row)) for row in (frame.columns, *frame.itertuples(index=False))]

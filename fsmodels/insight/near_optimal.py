@@ -3,8 +3,11 @@
 One tree search finds all of them: it continues after the optimum, and prunes a node only if no selection in it is near
 enough (``within`` of ``branch-and-cut``).
 
-A selection that contains another one is listed too if its classifier uses every feature. If a weight is 0, its
-classifier is that of the smaller selection, and it is left out if the smaller one is listed.
+A selection is listed if no proper subset of it is listed with an objective that is at most as large, within the
+relative gap of the solver (1e-4 by default). So a feature whose removal changes the objective by less than the gap is
+in no selection of the list, and every selection left out contains a listed one that is as good within the gap. A
+subset that violates a side constraint is not listed and replaces no selection. The best selection is left out in the
+same way; the shares are still relative to its objective.
 """
 
 from __future__ import annotations
@@ -26,11 +29,11 @@ from fsmodels.selection.report import number
 from fsmodels.selection.request import Request
 from fsmodels.selection.selection import Selection
 from fsmodels.text import listed
-from fsmodels.weights import column_sizes, used
 from solvers import interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock
 from solvers.interrupt import Cancel
+from solvers.options import Config
 
 MOST_DRAWN = 60  # models in a picture
 
@@ -61,7 +64,7 @@ class NearOptimal(ProvenAnswer, Sequence[NearModel]):
     open : int
         Open nodes of the search, which may contain further selections.
     idle : int
-        Selections that were left out because a smaller one has the same classifier.
+        Selections that were left out because a listed subset of them is as good within the gap.
     seconds : float
     """
 
@@ -82,9 +85,14 @@ class NearOptimal(ProvenAnswer, Sequence[NearModel]):
     def __getitem__(self, k: Any) -> Any:
         return self.models[k]
 
+    @property
+    def _best(self) -> float:
+        """The least objective, which may be that of a selection that was left out."""
+        return min(x for x in (self.best.objective, *(m.objective for m in self.models)) if x is not None)
+
     def table(self) -> pd.DataFrame:
         """Return a frame with a row for each model: objective, the share above the best, and the features."""
-        base = self.models[0].objective
+        base = self._best
         lines = [
             {
                 "objective": m.objective,
@@ -140,16 +148,16 @@ class NearOptimal(ProvenAnswer, Sequence[NearModel]):
         count, share = len(self.models), about(self.within)
         what, lie = ("model", "lies") if count == 1 else ("models", "lie")
         of = "" if most is None else f" with at most {most} {self.best.parameters.get('count', 'features')}"
-        best = self.models[0].objective if self.models else self.best.objective
-        text = f"{count} {what}{of} {lie} within {share} of the best" + (
-            f" ({number(best)})" if best is not None else ""
-        )
+        text = f"{count} {what}{of} {lie} within {share} of the best ({number(self._best)})"
         if self.complete:
             text += "; there is no other."
         elif self.open:
             text += f" so far; there may be more with objectives from {number(self.below)}, in {self.open} open nodes."
         else:
             text += f"; there are more with objectives from {number(self.below)}."
+        if self.idle:
+            many = "1 larger selection is" if self.idle == 1 else f"{self.idle} larger selections are"
+            text += f" {many} left out, because a listed subset is as good within the gap."
         roles = self.importance()
         every = [name for name in roles.index if roles.loc[name, "models"] == count]
         if every and count > 1:
@@ -266,17 +274,18 @@ def _read(task: Request, best: Selection, within: float) -> NearOptimal:
         used_weights = {name: best.classifier.weights[name] for name in best.selected}
         bound = -math.inf if best.bound is None else best.bound
         found.append(NearModel(best.selected, best.objective, bound, used_weights, float(best.classifier.b)))
-    kept, known, sizes = [], {frozenset(m.features) for m in found}, column_sizes(task.data.X)
-    for m in found:
-        weights = np.array([m.weights.get(name, 0.0) for name in task.data.features])
-        names = frozenset(
-            name for name, is_used in zip(task.data.features, used(weights, sizes), strict=True) if is_used
-        )
-        if names == frozenset(m.features) or names not in known:
+    kept = _without_unneeded(found, task.options.get("gap", Config.gap))
+    return NearOptimal(best, within, kept, near.complete, near.below, near.open, len(found) - len(kept), best.seconds)
+
+
+def _without_unneeded(found: list[NearModel], gap: float) -> tuple[NearModel, ...]:
+    """Return the selections of which no proper subset is returned that is as good within the gap."""
+    kept: list[NearModel] = []
+    for m in sorted(found, key=lambda m: len(m.features)):
+        worst = m.objective + gap * abs(m.objective)
+        if not any(set(other.features) < set(m.features) and other.objective <= worst for other in kept):
             kept.append(m)
-    return NearOptimal(
-        best, within, tuple(kept), near.complete, near.below, near.open, len(found) - len(kept), best.seconds
-    )
+    return tuple(m for m in found if m in kept)
 
 
 def _model(task: Request, best: Selection, choice: Any) -> NearModel:
