@@ -26,7 +26,8 @@ include_patterns = [
 ]
 exclude_patterns = ["build", "docs/_build", "**/.ipynb_checkpoints"]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
-extensions += ["mathml", "plain_docstrings", "public_names"]
+extensions += ["sphinx.ext.viewcode"]
+extensions += ["gallery", "mathml", "plain_docstrings", "public_names"]
 
 html_theme = "furo"
 html_title = f"fsmodels {__version__}"

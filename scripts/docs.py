@@ -29,15 +29,33 @@ def fetched(out: Path) -> list[str]:
     return found
 
 
+def raw_formulas(out: Path) -> list[str]:
+    """Return the pages that contain LaTeX which was not converted; the source of the packages is left out."""
+    pages = [page for page in sorted(out.rglob("*.html")) if "_modules" not in page.parts]
+    return [str(page.relative_to(out)) for page in pages if r"\(" in page.read_text("utf-8")]
+
+
+def long_titles(out: Path) -> list[str]:
+    """Return the titles of the sidebar with more than four words."""
+    titles: set[str] = set()
+    for page in sorted(out.rglob("*.html")):
+        tree = page.read_text("utf-8").partition('class="sidebar-tree"')[2].partition("</aside>")[0]
+        titles |= {
+            re.sub("<[^>]+>", "", found) for found in re.findall(r'<a class="[^"]*reference[^"]*"[^>]*>(.*?)</a>', tree)
+        }
+    return sorted(title for title in titles if len(title.split()) > 4)
+
+
 def build(out: Path) -> int:
-    """Build into a folder; return Sphinx's exit code, 1 where a page would fetch something."""
+    """Build into a folder; return Sphinx's exit code, or 1 if a page does not pass a check."""
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", "-j", "auto"]
     code = subprocess.run([*command, "-c", str(ROOT / "docs"), str(ROOT), str(out)], cwd=ROOT, check=False).returncode
     if code == 0:
         (out / "index.html").write_text(START + "\n", "utf-8")
-        for tag in (asked := fetched(out)):
-            print(f"fetched from elsewhere: {tag}", file=sys.stderr)
-        code = int(bool(asked))
+        checks = {"fetched from elsewhere": fetched, "LaTeX in a page": raw_formulas, "title too long": long_titles}
+        problems = [f"{name}: {found}" for name, check in checks.items() for found in check(out)]
+        print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
+        code = int(bool(problems))
     return code
 
 

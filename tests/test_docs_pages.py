@@ -33,7 +33,7 @@ def blocks(text, kind=""):
 
 def commands(text):
     """The words of each command ``fsmodels ...`` of a page; continued lines are one, comments are left out."""
-    for line in "\n".join(blocks(text)).replace("\\\n", " ").splitlines():
+    for line in "\n".join(blocks(text, "bash")).replace("\\\n", " ").splitlines():
         command = line.split("&&")[-1].split("#")[0].strip().removeprefix("$ ")
         if command.startswith("fsmodels "):
             yield shlex.split(command)[1:]
@@ -106,7 +106,7 @@ def test_the_tutorial_runs_from_its_first_command_to_its_last(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     shutil.copytree(DOCS.parent / "data", "data")
     text = PAGES["tutorial.md"]
-    for line in "\n".join(blocks(text)).splitlines():
+    for line in "\n".join(blocks(text, "bash")).splitlines():
         if line.startswith("fsmodels "):
             assert main(shlex.split(line)[1:]) == 0, line
         else:
@@ -137,7 +137,11 @@ def test_python_of_pages_runs(page, capsys):
 
 def test_every_page_is_in_the_contents():
     contents = PAGES["index.md"] + PAGES["gallery.md"] + PAGES["benchmarks.md"]
-    listed = {line.removesuffix("?") for block in blocks(contents, "{toctree}") for line in block.splitlines()}
+    listed = {
+        re.sub(r"^.*<(.*)>$", r"\1", line).removesuffix("?")
+        for block in blocks(contents, "{toctree}")
+        for line in block.splitlines()
+    }
     assert {name.removesuffix(".md") for name in PAGES} - {"index"} <= listed
     assert {f"formulations/{page.stem}" for page in (DOCS / "formulations").glob("*.md")} <= listed
 
@@ -224,3 +228,30 @@ def test_what_a_page_would_fetch_is_found(tmp_path):
     ):
         page.write_text(tag)
         assert len(docs.fetched(tmp_path)) == 1
+
+
+def test_formulas_and_long_titles_of_the_site_are_found(tmp_path):
+    docs = extension("docs", "scripts")
+    page = tmp_path / "page.html"
+    tree = '<div class="sidebar-tree"><a class="current reference internal" href="#">{}</a></div></aside>'
+    page.write_text(tree.format("Errors on new samples"))
+    assert not docs.raw_formulas(tmp_path)
+    assert not docs.long_titles(tmp_path)
+    page.write_text(tree.format("The command line, and Python") + r"\(x\)")
+    assert docs.raw_formulas(tmp_path) == ["page.html"]
+    assert docs.long_titles(tmp_path) == ["The command line, and Python"]
+
+
+def test_items_of_the_gallery_have_pictures():
+    pytest.importorskip("PIL")
+    page = extension("gallery").with_thumbnails(PAGES["gallery.md"], DOCS)
+    assert page.count('<img alt="" src="data:image/png;base64,') == len(
+        list((DOCS.parent / "notebooks").glob("*.ipynb"))
+    )
+
+
+def test_names_of_a_module_are_in_a_table():
+    written = extension("public_names").written("% summary: fsmodels.models.fsp\n")
+    assert ".. autosummary::" in written
+    assert "fsmodels.models.fsp.fsp_m" in written
+    assert "pyomo" not in written

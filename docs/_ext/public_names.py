@@ -1,4 +1,8 @@
-"""Pages of the reference: a line ``% names: fsmodels.datasets`` stands for all public names that live there."""
+"""Pages of the reference: marks for the public names of a package, and for a table of the names of a module.
+
+``% names: fsmodels.datasets`` stands for all public names defined there, ``% summary: fsmodels.models.fsp`` for
+a table of what a module defines.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from solvers.lazy import read
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "reference"
 _MARK = re.compile(r"^% names: (.+)$", re.MULTILINE)
+_MODULE = re.compile(r"^% summary: (.+)$", re.MULTILINE)
 
 
 def homes() -> dict[str, str]:
@@ -39,11 +44,24 @@ def written(text: str) -> str:
     def names(mark: re.Match[str]) -> str:
         prefixes = tuple(mark[1].split())
         here = [name for name, home in known.items() if any(f"{home}.".startswith(f"{p}.") for p in prefixes)]
-        return "\n".join(
-            _directive(name) for name in sorted(here, key=lambda name: (name.split(".")[1][0].isupper(), name))
-        )
+        here.sort(key=lambda name: (name.split(".")[1][0].isupper(), name))
+        return "\n".join([_summary(here), *map(_directive, here)])
 
-    return _MARK.sub(names, text)
+    return _MODULE.sub(_functions, _MARK.sub(names, text))
+
+
+def _summary(names: list[str]) -> str:
+    """Return a table with the first sentence of each name."""
+    rows = "".join(f"   {name}\n" for name in names)
+    return f"```{{eval-rst}}\n.. autosummary::\n   :nosignatures:\n\n{rows}```\n"
+
+
+def _functions(mark: re.Match[str]) -> str:
+    """Return the summary of the functions and classes that a module defines."""
+    module = importlib.import_module(mark[1])
+    public = getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")])
+    own = [name for name in public if getattr(getattr(module, name), "__module__", "").startswith(mark[1])]
+    return _summary([f"{mark[1]}.{name}" for name in sorted(own, key=lambda name: (name[0].isupper(), name))])
 
 
 def _directive(name: str) -> str:
@@ -59,7 +77,8 @@ def _directive(name: str) -> str:
 
 
 def _read(app: Any, docname: str, source: list[str]) -> None:
-    source[0] = written(source[0]) if "% names: " in source[0] else source[0]
+    if _MARK.search(source[0]) or _MODULE.search(source[0]):
+        source[0] = written(source[0])
 
 
 def setup(app: Any) -> dict[str, Any]:

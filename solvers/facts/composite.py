@@ -27,7 +27,7 @@ from solvers.model_cache import ModelCache, cached
 
 @dataclass(frozen=True)
 class RiskRow:
-    """The row ``h (side - coefficients . v)`` of a risk; ``coefficients`` (n,) are int8 if possible."""
+    """Row ``h (side - sum(coefficients * v))`` of a risk; ``coefficients`` (n,) are int8 if possible."""
 
     coefficients: np.ndarray
     side: float

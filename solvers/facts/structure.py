@@ -34,7 +34,7 @@ FAINT = 1e-3  # share of the coefficients: a tree with tolerance 1e-6 may miss a
 
 @dataclass(frozen=True)
 class Cut:
-    """The affine minorant ``constant + coefficients . x`` of the subproblem's value, x the complicating variables."""
+    """Affine minorant ``constant + sum(coefficients * x)`` of the subproblem's value, x the complicating variables."""
 
     constant: float
     coefficients: np.ndarray
