@@ -33,6 +33,7 @@ html_theme = "furo"
 html_title = f"fsmodels {__version__}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["copy.js"]
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 html_copy_source = False

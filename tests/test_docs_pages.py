@@ -253,5 +253,5 @@ def test_items_of_the_gallery_have_pictures():
 def test_names_of_a_module_are_in_a_table():
     written = extension("public_names").written("% summary: fsmodels.models.fsp\n")
     assert ".. autosummary::" in written
-    assert "fsmodels.models.fsp.fsp_m" in written
+    assert "~fsmodels.models.fsp.fsp_m" in written
     assert "pyomo" not in written

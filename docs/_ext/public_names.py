@@ -61,7 +61,7 @@ def _functions(mark: re.Match[str]) -> str:
     module = importlib.import_module(mark[1])
     public = getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")])
     own = [name for name in public if getattr(getattr(module, name), "__module__", "").startswith(mark[1])]
-    return _summary([f"{mark[1]}.{name}" for name in sorted(own, key=lambda name: (name[0].isupper(), name))])
+    return _summary([f"~{mark[1]}.{name}" for name in sorted(own, key=lambda name: (name[0].isupper(), name))])
 
 
 def _directive(name: str) -> str:
