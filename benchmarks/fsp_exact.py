@@ -38,12 +38,12 @@ PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "scikit-learn", "highspy", "p
 # ---- one contender, in its own process
 
 
-def by_solver(solver):
+def by_solver(solver, **options):
     def run(data, spec):
         start = time.perf_counter()
         model = fs.fsp.fsp_m(data, max_features=spec["M"], C=spec["C"], form=spec["form"])
         built = time.perf_counter()
-        result = fs.solve(model, solver, gap=GAP, time_limit=spec["limit"], threads=1, seed=spec["seed"])
+        result = fs.solve(model, solver, gap=GAP, time_limit=spec["limit"], threads=1, seed=spec["seed"], **options)
         end = time.perf_counter()
         inside = result.details.get("seconds")
         record = {
@@ -97,7 +97,7 @@ def by_l1(data, spec):
 
 RUN = {
     OURS: by_solver("branch-and-cut"),
-    "multi-tree": by_solver("benders"),
+    "multi-tree": by_solver("benders", in_out=False),
     "SCIP": by_solver("scip"),
     LAZY: by_solver("single-tree"),
     RFE: by_rfe,

@@ -66,7 +66,7 @@ def benders(model, train, validation, C, seed):
     model.C = C
     result, facts = within(
         model, "benders", iteration_limit=ITERATIONS, choose_by="validation", validation=validation, seed=seed,
-        master_options=MASTER,
+        master_options=MASTER, in_out=False,
     )  # fmt: skip
     table = [] if result is None else result.iterations
     last = table["Gap"].iloc[-1] if len(table) else None  # of the least objective, not of what is kept

@@ -84,7 +84,7 @@ _EXPLAINED = {
 SECONDS = 5.0  # for the check of a reported infeasibility
 _turn = Turn()  # lock for interfaces that redirect the output of the process
 NO_LICENCE, TOO_LARGE = 10009, 10010  # codes of gurobipy.GRB.Error
-_HUGE = 1e20  # infinity in the output of solvers
+_HUGE = 1e18  # infinity in the output of solvers: scip reported -9.99999998e19 as the optimum of an unbounded model
 _held: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # persistent solver -> its last runner and model
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 from solvers.drivers.base import ENDLESS, Driver, End
 from solvers.drivers.benders.block_subproblem import BlockSubproblem
 from solvers.drivers.benders.declared import structure_of
-from solvers.drivers.benders.master import with_linear_products
+from solvers.drivers.benders.master import with_linear_products, without_complements
 from solvers.drivers.benders.relaxation import UnboundedProblem, relax_whole
 from solvers.drivers.benders.split import SplitModel, adapted, floor_of, is_declared, split
 from solvers.drivers.benders.switched import SwitchedSubproblem
@@ -25,6 +25,7 @@ from solvers.interfaces.registry import either, require
 from solvers.interfaces.runner import Runner
 from solvers.options import Config, SolverObject
 from solvers.result import SolutionStatus, StopReason
+from solvers.values import put_back
 
 
 @dataclass
@@ -96,7 +97,7 @@ class DecompositionDriver(Driver):
         )
         if c.validation is not None and structure.score is None:
             raise OptionError("validation= needs a model whose structure can score data; this model has none.")
-        self.parts = with_linear_products(split(self.cache, structure))
+        self.parts = with_linear_products(without_complements(split(self.cache, structure)))
         self.parts, why_slow = adapted(self.parts)
         self.parts.check_facts()
         self.structure = self.parts.structure
@@ -123,6 +124,24 @@ class DecompositionDriver(Driver):
             return StopReason.SOLVER_ERROR, None
         self.forget()
         return StopReason.CONVERGED, SolutionStatus.UNBOUNDED
+
+    def offer(
+        self,
+        objective: float,
+        variables: Sequence[Any],
+        load: Callable[[], None],
+        score: float | None = None,
+        *,
+        latest: bool = False,
+    ) -> bool:
+        """Offer the values of the model as incumbent, with the binaries that the master leaves out."""
+        pairs = self.parts.complements
+
+        def load_all() -> None:
+            load()
+            put_back([(z, 1.0 - round(x.value)) for x, z in pairs])
+
+        return super().offer(objective, variables, load_all if pairs else load, score, latest=latest)
 
     def run(self) -> End:
         """Run; return the reason to stop, and the status if the gap does not determine it."""

@@ -10,6 +10,7 @@ other products, or with a product of an unbounded variable, are left unchanged f
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from pyomo.repn import generate_standard_repn
 from solvers.drivers.benders.block_rows import BlockCuts
 from solvers.drivers.benders.split import SplitModel
 from solvers.facts.structure import Cut
+from solvers.model.expressions import variables
 from solvers.model.function import is_linear
 from solvers.model.linear import LinearRows, power_of_two
 from solvers.values import bounds_of, give_values, values_of
@@ -241,6 +243,38 @@ def with_linear_products(parts: SplitModel) -> SplitModel:
         master_variables=[*parts.master_variables, *products.variables.values()],
         links=[parts.links, model],
     )
+
+
+def without_complements(parts: SplitModel) -> SplitModel:
+    """Return the parts without binaries z that only occur in x + z = 1 of a disjunction, and without these rows.
+
+    A disjunction of two disjuncts has such a row, which doubles the variables of the master. ``complements`` of the
+    result contains the pairs (x, z): after a solve z is 1 - x.
+    """
+    links = [] if parts.links is None else [row for row in parts.links.disjunction.values() if row.equality]
+    pairs = {id(row): list(variables(row.body)) for row in links}
+    pairs = {key: held for key, held in pairs.items() if len(held) == 2 and all(map(_is_free_binary, held))}
+    if not pairs:
+        return parts
+    outside = [row.body for row in parts.master_rows if id(row) not in pairs] + list(parts.master_terms)
+    used = Counter(id(v) for held in pairs.values() for v in held)
+    used.update(id(v) for v in [*parts.structure.complicating, *(v for part in outside for v in variables(part))])
+    found: dict[int, tuple[Any, Any]] = {}
+    for key, (x, z) in pairs.items():
+        x, z = (x, z) if used[id(z)] == 1 else (z, x)
+        if used[id(z)] == 1 and used[id(x)] > 1:
+            found[key] = x, z
+    gone = {id(z) for _, z in found.values()}
+    return replace(
+        parts,
+        master_rows=[row for row in parts.master_rows if id(row) not in found],
+        master_variables=[v for v in parts.master_variables if id(v) not in gone],
+        complements=list(found.values()),
+    )
+
+
+def _is_free_binary(v: Any) -> bool:
+    return not v.fixed and v.is_integer() and tuple(v.bounds) == (0, 1)
 
 
 class _Products:

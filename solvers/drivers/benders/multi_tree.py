@@ -2,15 +2,16 @@ r"""Generalised Benders decomposition with many trees: master and subproblem alt
 
 For a model min { c(x, u) + q(x) } with q(x) = min { f(y, x) : y in Y(x) } convex in x, x discrete:
 
-    0. Add cuts at the structure's starting points, if it has any. If the subproblem has blocks, solve the relaxed
-       master by in-out separation (``in_out``); without integers, stop.
+    0. Add cuts at the structure's starting points, if it has any. Solve the relaxed master: if the subproblem has
+       blocks, by in-out separation (``in_out``), without integers stop; if the structure has a relaxation, by it.
     1. Solve the master min { c(x, u) + eta : the user's rows, eta >= every cut } -> x-bar; its bound is a lower bound.
     2. Solve the subproblem at x-bar -> q(x-bar), y-bar and a cut that is tight there; c + q(x-bar) is an upper bound.
        If it is infeasible, add a feasibility cut and go to 1.
     3. Keep the best upper bound (with ``validation``, the classifier with the least validation error).
     4. Stop if the bounds meet; otherwise add the cut and go to 1. If q(x) = q_1(x) + ... + q_B(x) for independent
        blocks, eta >= eta_1 + ... + eta_B with a cut for each block (multi-cut). Then also add the cuts half-way to the
-       best point of 0, which are stronger at the neighbours of x-bar.
+       best point of 0, which are stronger at the neighbours of x-bar. With an oracle, also add cuts at exchanges of one
+       choice of x-bar.
 
 Before the first cut eta is unbounded; it is fixed at 0, and the value of the master is no bound. An unbounded master
 gets a floor from the relaxation of the whole model, or the model is unbounded or infeasible (``relaxation``).
@@ -37,15 +38,19 @@ from solvers.drivers.benders.master import Master
 from solvers.drivers.benders.relaxation import why_unbounded
 from solvers.drivers.solver_options import master_solver_options
 from solvers.errors import OptionError
-from solvers.facts.structure import SubAnswer
+from solvers.facts.structure import Cut, SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import require_proofs
 from solvers.interfaces.runner import Answer, Runner
 from solvers.model.classes import needs
 from solvers.model.conflict import clashing_rows
+from solvers.model.linear import LinearRows
 from solvers.options import SolverObject
-from solvers.result import BELOW_TOLERANCES, SolutionStatus, StopReason
+from solvers.result import BELOW_TOLERANCES, SolutionStatus, StopReason, is_closed
 
+NEIGHBOURS = 40  # largest number of cuts at exchanges for each solution of the master
+CLOSEST = 50  # choices that exchanges may switch on
+ROWS = 1e-9  # tolerance of rows
 LOOSE, SHARE = 1e-2, 0.1  # gap of the masters while the cuts are weak: limit, and share of the remaining gap
 
 
@@ -64,12 +69,16 @@ class BendersConfig(DecompositionConfig):
     cuts : str or int
         Number of cuts for a subproblem in blocks: "multi" for one cut for each block (for each of 200 groups of
         neighbours if there are more blocks), "single" for one cut, or a number.
+    in_out : bool
+        Solve the relaxed master first, and add cuts half-way to its optimum (blocks) or at exchanges of one choice
+        (oracles). False: cuts at the optima of the master only, as in Aytug 2015.
     """
 
     master_solver: str | SolverObject = "highs"
     master_options: Mapping[str, Any] | None = None
     patience: int | None = None
     cuts: str | int = "multi"
+    in_out: bool = True
 
 
 class Benders(DecompositionDriver):
@@ -142,6 +151,7 @@ class Benders(DecompositionDriver):
                 return ended
             self._add(answer)
             self._add_halfway(point)
+            self._add_neighbours(point, answer.cut)
             if objective is not None and objective == self.best and self._rescale(answer.value or 0.0):
                 self._visited.clear()
         return self.stop, None
@@ -151,6 +161,8 @@ class Benders(DecompositionDriver):
         self._master.clear_values()
         self._stale, self._visited = 0, set[bytes]()
         self._centre: np.ndarray | None = None  # of the relaxed master
+        self._relaxed: LinearRows | None = None  # the relaxed master that the structure has solved
+        self._cuts: list[Cut] = []
         self._loose = self._loose_repeated = False  # the gap of the master, and whether it led to a known point
         for point in self.structure.starts if self.parts.as_built else []:
             answer = self._answer(point)
@@ -231,13 +243,60 @@ class Benders(DecompositionDriver):
         return min(1e-7, max(1e-10, self.config.gap / 10))
 
     def _relax(self) -> bool:
-        """Solve the relaxed master by in-out separation, for blocks; return True if the run has ended."""
-        if self.groups is None or not self._master.linear:
+        """Solve the relaxed master; return True if the run has ended."""
+        if not self.config.in_out or not self._master.linear:
+            return False
+        if self.groups is None:
+            self._relax_by_structure()
             return False
         phase = InOut(self, self._master, self.groups)
         phase.run(self._tolerance)
         self._centre, self._solved = phase.centre, phase.solved
         return self.stop is not StopReason.CONVERGED or (not phase.integer and self.closed(self.config.gap))
+
+    def _relax_by_structure(self) -> None:
+        """Solve the relaxed master with the true subproblem by the structure, and add the cut that is tight there."""
+        relaxation = self.structure.relaxation if self.by_oracle else None
+        if relaxation is None:
+            return
+        parts = self.parts
+        rows = LinearRows.of(parts.master_rows, parts.master_variables, parts.master_terms, parts.sign).scaled()
+        accuracy, limit = self._tolerance, self.clock.left
+        with self.timing("subproblem"):
+            found = relaxation(rows, rows.x_lower, rows.x_upper, accuracy=accuracy, enough=np.inf, time_limit=limit)
+        if found is not None:
+            self.raise_bound(found.bound)
+            self._master.add_cut(found.cut)
+            self._relaxed = rows
+            self.record("relaxed", None, cuts=len(self.master.cuts), support=None)
+
+    def _add_neighbours(self, point: np.ndarray, cut: Cut | None) -> None:
+        """Add cuts at exchanges of one choice that the cuts do not exclude, the most promising ones first.
+
+        The integer master is many times slower than an oracle, and would propose most of these points later.
+        """
+        rows = self._relaxed
+        if cut is None or rows is None or len(rows.variables) != len(point):
+            return
+        self._cuts.append(cut)
+        points = exchanges(point, cut.coefficients)
+        moved = points @ rows.matrix.T
+        points = points[((moved >= rows.lower - ROWS) & (moved <= rows.upper + ROWS)).all(axis=1)]
+        if not len(points):
+            return
+        cost = points @ rows.cost + rows.constant
+        values = np.max([c.constant + points @ c.coefficients for c in self._cuts], axis=0)
+        for _ in range(min(NEIGHBOURS, len(points))):
+            k = int(np.argmin(cost + values))
+            if self.best is not None and is_closed(self.best, cost[k] + values[k], self.config.gap, self.resolution):
+                return
+            answer = None if self.stopped() is not None else self._answer(points[k])
+            if answer is None or answer.value is None or answer.cut is None:
+                return
+            self._add(answer)
+            self._cuts.append(answer.cut)
+            values = np.maximum(values, answer.cut.constant + points @ answer.cut.coefficients)
+            values[k] = np.inf
 
     def _add_halfway(self, point: np.ndarray) -> None:
         """Add violated cuts at the point half-way between the master's optimum and the centre of the relaxed master."""
@@ -269,3 +328,18 @@ class Benders(DecompositionDriver):
     def why_infeasible(self) -> str:
         """Return a sentence with rows of the master that have no common solution."""
         return clashing_rows(self.parts.master_rows, self.parts.master_variables, self._master_runner)
+
+
+def exchanges(point: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """Return the 0/1 points that differ from a point by one choice off, one on, or both, of shape (k, n).
+
+    ``slopes``: of the cut at the point; only the choices with the least slopes are switched on.
+    """
+    on, off = np.flatnonzero(point > 0.5), np.flatnonzero(point < 0.5)
+    off = off[np.argsort(slopes[off])[:CLOSEST]]
+    first, second = (part.ravel() for part in np.meshgrid(np.append(on, -1), np.append(off, -1), indexing="ij"))
+    points = np.tile(np.round(point), (len(first), 1))
+    for part, value in ((first, 0.0), (second, 1.0)):
+        rows = np.flatnonzero(part >= 0)
+        points[rows, part[rows]] = value
+    return points[(first >= 0) | (second >= 0)]

@@ -70,6 +70,9 @@ class SplitModel:
     restricted: bool = False
     taken: bool = False
     links: Any = None  # the models with the rows for disjunctions and products in the master
+    complements: list[tuple[Any, Any]] = field(
+        default_factory=list
+    )  # (x, z) with z = 1 - x, which the master leaves out
     held: dict[int, list[Any]] = field(default_factory=dict)  # variables of the subproblem's rows and terms, by id
 
     @property

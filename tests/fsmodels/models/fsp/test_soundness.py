@@ -611,3 +611,43 @@ def test_scip_has_no_strong_dual_reductions(need):
     m = fs.fsp.fsp_m(data, C=1.0, max_features=1)
     m.objective.set_value(m.objective.expr + 0.2 * m.b)
     assert fs.solve(m, "scip").objective == pytest.approx(-2000399.82, rel=1e-6)
+
+
+def test_a_side_that_zero_violates_by_rounding_does_not_demand_a_feature(make_data):
+    """A row w <= -5e-17 counted as "feature always selected": the optimum was one penalty too high."""
+    data = make_data(20, 3, seed=1)
+    m = fs.fsp.fsp_lambda(data, C=1.0, penalty=5.0)
+    best = fs.solve(m, DRIVER).objective
+    m.row = pyo.Constraint(expr=0.59 * m.w["c"] <= -4.67e-17)
+    result = fs.solve(m, DRIVER)
+    assert result.objective == pytest.approx(fs.solve(m, "scip").objective, rel=1e-4)
+    m.row.set_value(m.w["c"] <= -1e-6)
+    assert fs.solve(m, DRIVER).objective >= max(best, 5.0)
+    assert m.sigma["c"].value == 1
+
+
+@pytest.mark.parametrize("driver", ["benders", DRIVER])
+def test_complements_of_a_disjunction_are_left_out_and_have_values(driver, make_data):
+    m = fs.fsp.fsp_m(make_data(25, 6, seed=2), max_features=2, form="indicator")
+    reference = fs.solve(fs.fsp.fsp_m(make_data(25, 6, seed=2), max_features=2)).objective
+    for rows in (False, True):
+        result = fs.solve(m, driver)
+        assert result.status is SolutionStatus.OPTIMAL
+        for j in m.features:
+            assert m.dropped[j].binary_indicator_var.value == 1 - round(m.sigma[j].value)
+        if not rows:
+            assert result.objective == pytest.approx(reference, rel=1e-4)
+            first = m.features.first()
+            m.own = pyo.Constraint(expr=m.dropped[first].binary_indicator_var + m.sigma[m.features.at(2)] <= 1)
+    assert m.dropped[first].binary_indicator_var.value + m.sigma[m.features.at(2)].value <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("in_out", [True, False])
+@pytest.mark.parametrize("penalised", [True, False])
+def test_benders_with_and_without_cuts_at_exchanges_is_branch_and_cut(in_out, penalised, make_data):
+    data = make_data(30, 6, seed=4)
+    builders = [lambda: fs.fsp.fsp_lambda(data, penalty=0.5), lambda: fs.fsp.fsp_m(data, max_features=3)]
+    build = builders[0] if penalised else builders[1]
+    result = fs.solve(build(), "benders", in_out=in_out)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(fs.solve(build()).objective, rel=1e-4)
