@@ -151,7 +151,8 @@ class Benders(DecompositionDriver):
                 return ended
             self._add(answer)
             self._add_halfway(point)
-            self._add_neighbours(point, answer.cut)
+            if not self._add_neighbours(point, answer.cut):
+                return StopReason.TIME_LIMIT, None
             if objective is not None and objective == self.best and self._rescale(answer.value or 0.0):
                 self._visited.clear()
         return self.stop, None
@@ -268,35 +269,39 @@ class Benders(DecompositionDriver):
             self.raise_bound(found.bound)
             self._master.add_cut(found.cut)
             self._relaxed = rows
-            self.record("relaxed", None, cuts=len(self.master.cuts), support=None)
 
-    def _add_neighbours(self, point: np.ndarray, cut: Cut | None) -> None:
+    def _add_neighbours(self, point: np.ndarray, cut: Cut | None) -> bool:
         """Add cuts at exchanges of one choice that the cuts do not exclude, the most promising ones first.
+
+        Return False if the time is up.
 
         The integer master is many times slower than an oracle, and would propose most of these points later.
         """
         rows = self._relaxed
         if cut is None or rows is None or len(rows.variables) != len(point):
-            return
+            return True
         self._cuts.append(cut)
         points = exchanges(point, cut.coefficients)
         moved = points @ rows.matrix.T
         points = points[((moved >= rows.lower - ROWS) & (moved <= rows.upper + ROWS)).all(axis=1)]
         if not len(points):
-            return
+            return True
         cost = points @ rows.cost + rows.constant
         values = np.max([c.constant + points @ c.coefficients for c in self._cuts], axis=0)
         for _ in range(min(NEIGHBOURS, len(points))):
             k = int(np.argmin(cost + values))
             if self.best is not None and is_closed(self.best, cost[k] + values[k], self.config.gap, self.resolution):
-                return
-            answer = None if self.stopped() is not None else self._answer(points[k])
+                return True
+            if self.stopped() is not None:
+                return True
+            answer = self._answer(points[k])
             if answer is None or answer.value is None or answer.cut is None:
-                return
+                return answer is not None
             self._add(answer)
             self._cuts.append(answer.cut)
             values = np.maximum(values, answer.cut.constant + points @ answer.cut.coefficients)
             values[k] = np.inf
+        return True
 
     def _add_halfway(self, point: np.ndarray) -> None:
         """Add violated cuts at the point half-way between the master's optimum and the centre of the relaxed master."""
