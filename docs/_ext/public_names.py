@@ -1,7 +1,7 @@
 """Pages of the reference: marks for the public names of a package, and for a table of the names of a module.
 
-``% names: fsmodels.datasets`` stands for all public names defined there, ``% summary: fsmodels.models.fsp`` for
-a table of what a module defines.
+The line ``% names: fsmodels.datasets`` is replaced by all public names of that package, and the line
+``% summary: fsmodels.models.fsp`` by a table of the functions and classes of that module.
 """
 
 from __future__ import annotations

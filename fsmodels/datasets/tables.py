@@ -79,8 +79,8 @@ def read_table(
         sep = encoding = None
     else:
         _refuse_options(requested, ("sheet",), path, "text")
-        encoding, sheet = requested.encoding or _encoding(raw), None
-        text = _from_line(requested.header or 1, _decoded(raw, encoding, path))
+        text, encoding = _text(raw, requested.encoding, path)
+        text, sheet = _from_line(requested.header or 1, text), None
         sep = requested.sep or _separator(text, path)
         rows, lines = _rows(text, sep, path)
     if len(rows) == 1:
@@ -122,20 +122,23 @@ def _refuse_options(requested: Dialect, names: Sequence[str], path: Path, what: 
             )
 
 
-def _encoding(raw: bytes) -> str:
-    """Return cp1252 for text without zero bytes in which no character beyond ASCII is UTF-8; otherwise utf-8."""
+def _text(raw: bytes, wanted: str | None, path: Path) -> tuple[str, str]:
+    """Return the text and its encoding: the given one, UTF-8, or cp1252 if no character beyond ASCII is UTF-8."""
+    encoding = wanted or "utf-8"
     try:
-        raw.decode()
-    except UnicodeDecodeError:
-        if b"\0" not in raw and raw.decode(errors="ignore").isascii():
-            return "cp1252"
-    return "utf-8"
+        return _decoded(raw, encoding, path), encoding
+    except DataError:
+        if wanted is None and b"\0" not in raw and raw.decode(errors="ignore").isascii():
+            return _decoded(raw, "cp1252", path), "cp1252"
+        raise
 
 
 def _from_line(first: int, text: str) -> str:
     """Return a text with blank lines in place of those before ``first``, so that the later ones keep their numbers."""
-    lines = list(io.StringIO(text, newline="")) if first > 1 else [text]
-    return "\n" * (first - 1) + "".join(lines[first - 1 :]) if first > 1 else text
+    if first == 1:
+        return text
+    lines = io.StringIO(text, newline="").readlines()
+    return "\n" * (first - 1) + "".join(lines[first - 1 :])
 
 
 def _decoded(raw: bytes, encoding: str, path: Path) -> str:

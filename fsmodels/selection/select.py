@@ -68,7 +68,7 @@ def select(
         features may share its budget.
     count : {"features", "columns"}
         What ``max_features`` counts. "columns": a category with several 0/1 features (``one_hot``) counts once. It is
-        the row ``cardinality`` over the first feature of each column, whose features are selected together.
+        the row ``column_limit`` over the first feature of each column, whose features are selected together.
     C : float, optional
         The weight of the sum of slacks (of squared slacks with ``loss="squared-hinge"``, for svm, fsp-m and
         fsp-lambda); default 1. The kernel models require it.
@@ -138,9 +138,8 @@ def select(
 
         - benders, branch-and-cut, single-tree: ``sub_solver``, ``sub_options``, ``oracle``, ``complicating``,
           ``blocks``, ``subproblem``, ``coupling``, ``assume_convex``; benders, single-tree: ``master_solver``,
-          ``master_options``, ``patience``, ``cuts``, ``in_out``;
-          branch-and-cut: ``lp_solver``, ``lp_options``, ``root_limit``,
-          ``memory``, ``cutoff``, ``within``, ``most_choices``
+          ``master_options``, ``patience``, ``cuts``, ``in_out``; branch-and-cut: ``lp_solver``, ``lp_options``,
+          ``root_limit``, ``memory``, ``cutoff``, ``within``, ``most_choices``
         - sla, alternating, multi-start: ``starts``, ``start_range``; sla, alternating: ``tolerance``, ``lp_solver``,
           ``lp_options``; sla: ``linear_start``, ``master_solver``, ``master_options``, ``master_seconds``; alternating:
           ``blocks``, ``together``, ``method``; alternating, multi-start: ``warm_start``; multi-start: ``sub_solver``,

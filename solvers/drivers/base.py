@@ -275,11 +275,15 @@ class Driver(RunState):
             details=details,
         )
 
+    def complete_point(self) -> None:
+        """Set values that follow from those of the incumbent, after it is loaded."""
+
     def _load_incumbent(self, facts: Facts | None) -> tuple[float | None, float]:
         """Put the incumbent on the model, and return its objective and its violation; None and 0 if there is none."""
         self._load()
         if self._kept is None:
             return None, 0.0
+        self.complete_point()
         if self.cache.written is not None:
             self.cache.written.bring_back()
         objective = self._kept[1]

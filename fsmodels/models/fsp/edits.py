@@ -39,10 +39,11 @@ import pyomo.environ as pyo
 
 from fsmodels.models.fsp.oracle.problem import Edits, Rows
 from fsmodels.models.proofs.svm import SQUARED, LossKind
+from fsmodels.weights import column_sizes
 from solvers.facts import EditedSub, Inexpressible
 
 MOST_ROWS = 200  # on weights: with more the oracle is slow
-ROUNDING_OF_SIDES = 1e-12
+ROUNDING_OF_SIDES = 1e-12  # relative: sides below it are 0
 PERSPECTIVE, RMP = "perspective", "rmp"
 
 
@@ -260,7 +261,7 @@ class Reader:
     def _bound(self, j: int, a: float, s: float, lower: float, upper: float) -> None:
         """Add lower <= a w_j + s sigma_j <= upper as bounds for sigma_j = 1; w_j is 0 if sigma_j is 0."""
         # A side that 0 violates by rounding, relative to the weight's unit of 1 / max |x_ij|, allows w_j = 0.
-        nothing = ROUNDING_OF_SIDES * abs(a) / (float(abs(self.X[:, [j]]).max()) or 1.0)
+        nothing = ROUNDING_OF_SIDES * abs(a) / (float(column_sizes(self.X[:, [j]])[0]) or 1.0)
         self.required[j] |= lower > nothing or upper < -nothing
         ends = sorted([(lower - s) / a, (upper - s) / a])
         self.least[j], self.largest[j] = max(self.least[j], ends[0]), min(self.largest[j], ends[1])

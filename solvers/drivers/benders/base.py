@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,23 +125,9 @@ class DecompositionDriver(Driver):
         self.forget()
         return StopReason.CONVERGED, SolutionStatus.UNBOUNDED
 
-    def offer(
-        self,
-        objective: float,
-        variables: Sequence[Any],
-        load: Callable[[], None],
-        score: float | None = None,
-        *,
-        latest: bool = False,
-    ) -> bool:
-        """Offer the values of the model as incumbent, with the binaries that the master leaves out."""
-        pairs = self.parts.complements
-
-        def load_all() -> None:
-            load()
-            put_back([(z, 1.0 - round(x.value)) for x, z in pairs])
-
-        return super().offer(objective, variables, load_all if pairs else load, score, latest=latest)
+    def complete_point(self) -> None:
+        """Set the binaries that the master leaves out."""
+        put_back([(z, 1.0 - round(x.value)) for x, z in self.parts.complements])
 
     def run(self) -> End:
         """Run; return the reason to stop, and the status if the gap does not determine it."""

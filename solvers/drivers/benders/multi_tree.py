@@ -36,6 +36,7 @@ from solvers.drivers.benders.block_subproblem import BlockAnswer, BlockSubproble
 from solvers.drivers.benders.in_out import InOut, grouping
 from solvers.drivers.benders.master import Master
 from solvers.drivers.benders.relaxation import why_unbounded
+from solvers.drivers.exchange import Incumbent, singles
 from solvers.drivers.solver_options import master_solver_options
 from solvers.errors import OptionError
 from solvers.facts.structure import Cut, SubAnswer
@@ -49,7 +50,7 @@ from solvers.options import SolverObject
 from solvers.result import BELOW_TOLERANCES, SolutionStatus, StopReason, is_closed
 
 NEIGHBOURS = 40  # largest number of cuts at exchanges for each solution of the master
-CLOSEST = 50  # choices that exchanges may switch on
+LEVEL = 2  # of the exchanges: up to 32 removals and 32 additions
 ROWS = 1e-9  # tolerance of rows
 LOOSE, SHARE = 1e-2, 0.1  # gap of the masters while the cuts are weak: limit, and share of the remaining gap
 
@@ -163,7 +164,6 @@ class Benders(DecompositionDriver):
         self._stale, self._visited = 0, set[bytes]()
         self._centre: np.ndarray | None = None  # of the relaxed master
         self._relaxed: LinearRows | None = None  # the relaxed master that the structure has solved
-        self._cuts: list[Cut] = []
         self._loose = self._loose_repeated = False  # the gap of the master, and whether it led to a known point
         for point in self.structure.starts if self.parts.as_built else []:
             answer = self._answer(point)
@@ -273,21 +273,20 @@ class Benders(DecompositionDriver):
     def _add_neighbours(self, point: np.ndarray, cut: Cut | None) -> bool:
         """Add cuts at exchanges of one choice that the cuts do not exclude, the most promising ones first.
 
-        Return False if the time is up.
-
-        The integer master is many times slower than an oracle, and would propose most of these points later.
+        Return False if the time is up. The integer master is many times slower than an oracle, and would propose
+        most of these points later.
         """
         rows = self._relaxed
         if cut is None or rows is None or len(rows.variables) != len(point):
             return True
-        self._cuts.append(cut)
-        points = exchanges(point, cut.coefficients)
+        now, every = Incumbent(point, 0.0, cut), np.ones(len(point), dtype=bool)
+        points = np.array([*singles(now, LEVEL, every, rows.cost)])
         moved = points @ rows.matrix.T
         points = points[((moved >= rows.lower - ROWS) & (moved <= rows.upper + ROWS)).all(axis=1)]
         if not len(points):
             return True
         cost = points @ rows.cost + rows.constant
-        values = np.max([c.constant + points @ c.coefficients for c in self._cuts], axis=0)
+        values = self._master.values_at(points)
         for _ in range(min(NEIGHBOURS, len(points))):
             k = int(np.argmin(cost + values))
             if self.best is not None and is_closed(self.best, cost[k] + values[k], self.config.gap, self.resolution):
@@ -298,7 +297,6 @@ class Benders(DecompositionDriver):
             if answer is None or answer.value is None or answer.cut is None:
                 return answer is not None
             self._add(answer)
-            self._cuts.append(answer.cut)
             values = np.maximum(values, answer.cut.constant + points @ answer.cut.coefficients)
             values[k] = np.inf
         return True
@@ -333,18 +331,3 @@ class Benders(DecompositionDriver):
     def why_infeasible(self) -> str:
         """Return a sentence with rows of the master that have no common solution."""
         return clashing_rows(self.parts.master_rows, self.parts.master_variables, self._master_runner)
-
-
-def exchanges(point: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-    """Return the 0/1 points that differ from a point by one choice off, one on, or both, of shape (k, n).
-
-    ``slopes``: of the cut at the point; only the choices with the least slopes are switched on.
-    """
-    on, off = np.flatnonzero(point > 0.5), np.flatnonzero(point < 0.5)
-    off = off[np.argsort(slopes[off])[:CLOSEST]]
-    first, second = (part.ravel() for part in np.meshgrid(np.append(on, -1), np.append(off, -1), indexing="ij"))
-    points = np.tile(np.round(point), (len(first), 1))
-    for part, value in ((first, 0.0), (second, 1.0)):
-        rows = np.flatnonzero(part >= 0)
-        points[rows, part[rows]] = value
-    return points[(first >= 0) | (second >= 0)]

@@ -53,6 +53,7 @@ class SplitModel:
     - ``mixed``: rows and terms with variables of both parts that are not declared as coupling.
     - ``taken``: whether the structure's oracle handles the edits.
     - ``structure``: the structure of the model, with the added variables.
+    - ``complements``: pairs (x, z) of binaries with z = 1 - x; the master leaves z out.
     """
 
     structure: Structure
@@ -70,9 +71,7 @@ class SplitModel:
     restricted: bool = False
     taken: bool = False
     links: Any = None  # the models with the rows for disjunctions and products in the master
-    complements: list[tuple[Any, Any]] = field(
-        default_factory=list
-    )  # (x, z) with z = 1 - x, which the master leaves out
+    complements: list[tuple[Any, Any]] = field(default_factory=list)
     held: dict[int, list[Any]] = field(default_factory=dict)  # variables of the subproblem's rows and terms, by id
 
     @property

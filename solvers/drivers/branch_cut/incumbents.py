@@ -17,9 +17,9 @@ import numpy as np
 
 from solvers.clock import Clock
 from solvers.drivers.benders.base import DecompositionConfig
-from solvers.drivers.branch_cut.exchange import ENDS, Incumbent, exchange, exchange_blocks
 from solvers.drivers.branch_cut.master import MasterLP
 from solvers.drivers.branch_cut.memory import Memory
+from solvers.drivers.exchange import ENDS, Incumbent, exchange, exchange_blocks
 from solvers.facts.structure import Cut, SubAnswer
 from solvers.result import StopReason
 from solvers.values import put_back

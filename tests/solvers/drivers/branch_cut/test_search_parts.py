@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from solvers.drivers.branch_cut.branching import PseudoCosts, Tree
-from solvers.drivers.branch_cut.exchange import Incumbent, exchange, exchange_blocks
+from solvers.drivers.exchange import Incumbent, exchange, exchange_blocks
 from solvers.facts.structure import Cut
 
 

@@ -63,7 +63,7 @@ def exchange(
 ) -> Incumbent:
     """Exchange single elements until none is better; return the best choice. Arguments as in ``exchange_blocks``."""
     while not stop():
-        better = _first_better(now, _singles(now, level, movable, cost), evaluate, stop)
+        better = _first_better(now, singles(now, level, movable, cost), evaluate, stop)
         if better is None:
             break
         now = better
@@ -105,7 +105,8 @@ def _blocks(
             yield candidate
 
 
-def _singles(now: Incumbent, level: int, movable: np.ndarray, cost: np.ndarray) -> Iterator[np.ndarray]:
+def singles(now: Incumbent, level: int, movable: np.ndarray, cost: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the choices that differ by one removal, one addition or both, in the order of their prices."""
     choice, price, ends = now.choice, now.cut.coefficients + cost, ENDS * 2**level
     drops = _cheapest(-price, (choice > 0.5) & movable, ends)
     adds = _cheapest(price, (choice < 0.5) & movable, ends)
