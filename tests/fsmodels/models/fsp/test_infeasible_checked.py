@@ -92,3 +92,18 @@ def test_a_false_claim_on_the_elastic_program_confirms_nothing():
     except SolverError:
         return
     assert result.status is not SolutionStatus.INFEASIBLE
+
+
+def test_an_objective_near_the_infinity_of_scip_is_no_optimum(need):
+    """SCIP reported -9.99999998e19 as the optimum and as a bound of an unbounded model."""
+    need("scip")
+    X = [[-6.75685007181719e-07, -3.319592765635772e-07, -4.769092766232405e-07, -3.7657840849363227e-07],
+         [7.03644581879405e-07, -5.334042614918114e-07, 6.530146879075911e-07, -2.324692806780085e-07],
+         [1.2868843710639818e-06, 6.693402420574417e-07, 1.0663340274192785e-07, -1.1679739037419276e-07],
+         [-1.2255844861913507e-06, -9.854355477645601e-07, 2.020609735714454e-06, 1.9030075336496903e-06]]  # fmt: skip
+    m = fs.svm.l2_svm(fs.Dataset.from_arrays(np.array(X), [1, -1, -1, 1]), C=1e6)
+    m.w["x2"].fix(-54846.73343949214)
+    m.objective.set_value(m.objective.expr + 1e9 * m.b)
+    result = fs.solve(m, "scip", time_limit=20)
+    assert result.status is not SolutionStatus.OPTIMAL
+    assert result.bound is None
