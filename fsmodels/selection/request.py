@@ -207,7 +207,8 @@ class Request:
         if not spec.takes_weights:
             require_unweighted(data, f'Model "{spec.name}"')
         wanted = dict(self.parameters)
-        by_columns = choice("count", wanted.pop("count", None) or "features", ["features", "columns"]) == "columns"
+        count = wanted.pop("count", None)
+        by_columns = count is not None and choice("count", count, ["features", "columns"]) == "columns"
         if by_columns:
             self._check_columns(data)
             most_columns, wanted["max_features"] = wanted["max_features"], most_features(data, wanted["max_features"])
