@@ -1,6 +1,6 @@
 """Rebuild ``data/`` from the folder of data sets taken from registry packages: ``package_data.py FOLDER``.
 
-FOLDER holds the files and their SOURCES.md, whose table is the only place where facts are written by hand. Out come
+FOLDER holds the files and their SOURCES.md. Facts are written by hand only in its table and in ``CLASSES``. Out come
 the data files, ``sources.csv`` (read by ``fsmodels.list_datasets``) and ``SOURCES.md`` (the same rows for people). Rows
 with a blank are dropped and the row's handling says so. Two runs give the same bytes.
 """
@@ -11,20 +11,20 @@ import io
 import sys
 from pathlib import Path
 
-NAMES = [
-    "wdbc",
-    "wpbc",
-    "wpbc24",
-    "ionosphere",
-    "sonar",
-    "bupa",
-    "cleveland",
-    "german_numeric",
-    "musk1",
-    "mfeat",
-    "spambase",
-    "musk1_bags",
-]
+CLASSES = {  # names of class +1 and class -1
+    "wdbc": "malignant,benign",
+    "wpbc": "recurred,not recurred",
+    "wpbc24": "recurred,not recurred",
+    "ionosphere": "good,bad",
+    "sonar": "mine,rock",
+    "bupa": "",
+    "cleveland": "disease,no disease",
+    "german_numeric": "bad credit,good credit",
+    "musk1": "musk,non-musk",
+    "mfeat": "digit 0,other digit",
+    "spambase": "spam,no spam",
+    "musk1_bags": "musk,non-musk",
+}
 BAG = "bag_id"
 FIELDS = [
     "name",
@@ -34,6 +34,7 @@ FIELDS = [
     "positives",
     "instances",
     "positive_means",
+    "classes",
     "handling",
     "source",
     "licence",
@@ -93,6 +94,7 @@ def package(name: str, folder: Path, out: Path, table: dict[str, list[str]]) -> 
         "positives": labels.count("1"),
         "instances": len(complete) if bags else "",
         "positive_means": positive_means,
+        "classes": CLASSES[name],
         "handling": handling,
         "source": taken_from.replace("`", ""),
         "licence": rights,
@@ -109,7 +111,7 @@ def page(facts: list[dict[str, object]]) -> str:
 def main(folder: Path, out: Path) -> None:
     """Write the files of ``out``."""
     table = described(folder)
-    facts = [package(name, folder, out, table) for name in NAMES]
+    facts = [package(name, folder, out, table) for name in CLASSES]
     text = io.StringIO()
     writer = csv.DictWriter(text, FIELDS, lineterminator="\n")
     writer.writeheader()

@@ -238,14 +238,12 @@ def _features(found: Selection) -> list[list[Any]]:
 
 
 def _confusion(found: Selection) -> Event | None:
-    """Return the labels of both classes, and the training samples by true class (rows) and predicted class."""
+    """Return the names of both classes, and the training samples by true class (rows) and predicted class."""
     if not found.has_solution:
         return None
     true, predicted = found.data.y > 0, found.predict(found.data) > 0
     counts = [[int(np.sum((true == row) & (predicted == column))) for column in (True, False)] for row in (True, False)]
-    negative = found.data.negative_label
-    labels = [str(found.data.positive_label), listed(negative) if isinstance(negative, tuple) else str(negative)]
-    return {"labels": labels, "counts": counts}
+    return {"labels": list(found.data.classes), "counts": counts}
 
 
 def _table(frame: pd.DataFrame) -> list[list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from fsmodels.checks import import_extra
-from fsmodels.cli import request
+from fsmodels.cli import arguments, request
 
 READING = ("target", "positive", "drop", *request.TABLE_OPTIONS, "one_hot", "impute")  # options of Dataset.from_csv
 UNWRITTEN = ("bags", "interactions", "sample_weight", "class_weight", "fair")  # options that to_python has no code for
@@ -27,6 +27,7 @@ def load_expression(args: SimpleNamespace) -> str:
     if request.is_svmlight(path) or args.given.intersection(UNWRITTEN):
         return ""
     options = {name: getattr(args, name) for name in READING if name in args.given}
+    names = "" if args.class_names is None else f".with_class_names{(*arguments.class_names(args.class_names),)}"
     if args.data != str(path):
-        return f'fs.load_dataset("{args.data}")' if not options else ""
-    return f"fs.Dataset.from_csv({', '.join([repr(str(path)), *(f'{k}={v!r}' for k, v in options.items())])})"
+        return f'fs.load_dataset("{args.data}"){names}' if not options else ""
+    return f"fs.Dataset.from_csv({', '.join([repr(str(path)), *(f'{k}={v!r}' for k, v in options.items())])}){names}"

@@ -136,6 +136,14 @@ def class_weight(texts: Sequence[str]) -> str | dict[str, float] | None:
     return found or None
 
 
+def class_names(text: str) -> list[str]:
+    """Read ``POS,NEG``. Raises ParameterError: not two names."""
+    found = [part.strip() for part in text.split(",")]
+    if len(found) != 2:
+        raise ParameterError(f'--class-names "{text}" is not two names: write POS,NEG, for example malignant,benign.')
+    return found
+
+
 def grouped(text: str, data: Dataset) -> tuple[dict[str, str], int]:
     """Read ``GROUPS.csv:K`` or ``correlation=R:K``.
 

@@ -199,6 +199,7 @@ def _data() -> list[click.Parameter]:
         "Data",
         Option("--target COL", 'column of the labels (default "target")', default="target"),
         Option("--positive LABEL", "label that becomes +1 (default: the larger of two)"),
+        Option("--class-names POS,NEG", "names of class +1 and class -1 in reports (default: the labels)"),
         Several("--drop A,B,..", "leave columns out"),
         Several("--class-weight LABEL:W", "weight of errors in a class (default 1), or balanced: equal total weights"),
         Option("--sample-weight COL", "column with the weight of each row; it is not used as a feature"),

@@ -31,7 +31,9 @@ def run(args: SimpleNamespace) -> None:
     if args.target is not None and args.target not in table.columns:
         raise _no_column(args.target, args, table)
     labels, scores = found.predict(table, args.unseen), found.decision(table, args.unseen)
-    rows = pd.DataFrame(_names(args, table) | {"label": labels, "score": scores})
+    names = found.data.class_names
+    shown = labels if names is None else np.where(scores > 0, *names)
+    rows = pd.DataFrame(_names(args, table) | {"label": shown, "score": scores})
     text = rows.to_csv(index=False, lineterminator="\n")
     if note := boundary_note(found.on_boundary(table, args.unseen)):
         complain("Note", note)
@@ -43,7 +45,7 @@ def run(args: SimpleNamespace) -> None:
         with interrupt.finishing():
             print(text, end="")
     if args.target is not None:
-        complain("Error of the labels", _error(found, table[args.target], rows["label"]))
+        complain("Error of the labels", _error(found, table[args.target], pd.Series(labels)))
 
 
 def _names(args: SimpleNamespace, table: pd.DataFrame) -> dict[str, Any]:

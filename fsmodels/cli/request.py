@@ -18,7 +18,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.diagnose import warn_once
 from fsmodels.datasets.files import LIBSVM, is_svmlight
 from fsmodels.datasets.instances import Embedding, embed
-from fsmodels.datasets.shipped import list_bags, list_datasets, shipped_file
+from fsmodels.datasets.shipped import list_bags, list_datasets, shipped_file, with_class_names
 from fsmodels.datasets.tables import TABLE_OPTIONS
 from fsmodels.errors import DataError, DataWarning, OptionError, ParameterError
 from fsmodels.selection import report
@@ -131,6 +131,11 @@ def loaded(args: SimpleNamespace, *, signs: bool) -> tuple[Dataset, dict[str, An
         warnings.simplefilter("default")
         with interrupt.raising(), progress.shown(not args.quiet), progress.doing(f"reading {args.data}"):
             data, facts, embedding = load(args)
+            if args.class_names is not None:
+                data = data.with_class_names(*arguments.class_names(args.class_names))
+            elif is_shipped(args) and not args.given.intersection(("target", "positive")):
+                data = with_class_names(data, args.data)
+            facts["class_names"] = data.class_names
             warn_once(data)
     notes = list(dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, DataWarning)))
     for note in [*notes, *([report.guess(data)] if data.positive_guessed and signs else [])]:
@@ -166,7 +171,7 @@ def describe(data: Dataset) -> str:
     positives = int((data.y > 0).sum())
     return (
         f"{data.name}: {data.n_samples} samples x {data.n_features} features, scale {data.scale.method}; class +1 is "
-        f"{data.positive_label} ({positives} samples){'' if data.weighting is None else f'; {data.weighting}'}"
+        f"{data.classes[0]} ({positives} samples){'' if data.weighting is None else f'; {data.weighting}'}"
         f"{'' if data.imputing is None else f'; imputed {data.imputing}'}"
     )
 
@@ -179,7 +184,7 @@ def load(args: SimpleNamespace) -> tuple[Dataset, dict[str, Any], Embedding | No
     if args.sigma is not None and args.bags is None:
         raise ParameterError("--sigma is the width of the similarity of a bag: give --bags COL with it.")
     path = source(args)
-    if args.data == str(path) and args.data in _shipped(args):
+    if args.data in _shipped(args) and not is_shipped(args):
         warn(f'reading the local file "{args.data}", not the shipped data set of that name.', DataWarning)
     if is_svmlight(path):
         if os.path.isfile(path):
@@ -217,6 +222,11 @@ def dialect(args: SimpleNamespace) -> dict[str, Any]:
 def _shipped(args: SimpleNamespace) -> set[str]:
     """Return the names of the shipped data sets, or of the bags for ``--bags``."""
     return set((list_datasets() if args.bags is None else list_bags())["name"])
+
+
+def is_shipped(args: SimpleNamespace) -> bool:
+    """Return True if DATA is the name of a shipped data set and not of a local file."""
+    return args.data in _shipped(args) and not os.path.isfile(args.data)
 
 
 def source(args: SimpleNamespace) -> Path:

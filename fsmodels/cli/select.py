@@ -192,11 +192,12 @@ def _held_out(task: Task) -> Resample | None:
 
 def _error_lines(error: CrossValidated | HeldOut) -> list[str]:
     """Return the lines of a report on held-out errors."""
+    confusion = ["", error.confusion.to_string()]
     if isinstance(error, HeldOut):
-        return ["", error.sentence]
+        return ["", error.sentence, *confusion]
     titles = {name: title for name, (title, _) in MEASURES.items()}
     table = error.summary().loc[list(titles)].rename(index=titles).rename_axis("held out")
-    return ["", error.sentence, "", table.to_string(float_format=lambda x: f"{x:.4f}")]
+    return ["", error.sentence, "", table.to_string(float_format=lambda x: f"{x:.4f}"), *confusion]
 
 
 def _more_time(found: Selection, limit: float) -> str:

@@ -20,8 +20,8 @@ from fsmodels.datasets.read import Constructors, check_parts, narrow
 from fsmodels.datasets.scaling import Scale
 from fsmodels.datasets.splitting import fold_rows, row_index, split_rows
 from fsmodels.datasets.weighting import Weighting, check_classes, weighting
-from fsmodels.errors import DataError
-from fsmodels.text import as_names, check_known_features, listed
+from fsmodels.errors import DataError, ParameterError
+from fsmodels.text import as_names, check_known_features, listed, shown
 from fsmodels.weights import FloatArray
 from solvers import html
 
@@ -60,6 +60,8 @@ class Dataset(Constructors):
         For messages and reports.
     negative_label, positive_label : object
         The original labels of -1 and +1; ``negative_label`` is a tuple if several labels were mapped to -1.
+    class_names : tuple of str or None
+        Names of class +1 and class -1 for people (``with_class_names``), None if these are the labels.
     scale : Scale
         ``X = (original - scale.shift) * scale.factor``.
     positive_guessed : bool
@@ -104,6 +106,7 @@ class Dataset(Constructors):
     categories: Mapping[str, Category] = field(default_factory=dict)
     imputing: Imputing | None = None
     looked_at: bool = False
+    class_names: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         X = self.X
@@ -136,6 +139,12 @@ class Dataset(Constructors):
     def is_sparse(self) -> bool:
         """Whether X is a CSR array."""
         return bool(sparse.issparse(self.X))
+
+    @property
+    def classes(self) -> tuple[str, str]:
+        """Class +1 and class -1 in words: ``class_names``, or the labels; "not <label>" stands for several labels."""
+        positive, negative = self.positive_label, self.negative_label
+        return self.class_names or (str(positive), f"not {positive}" if isinstance(negative, tuple) else str(negative))
 
     @cached_property
     def sample_weight(self) -> FloatArray | None:
@@ -294,6 +303,29 @@ class Dataset(Constructors):
             data = self.set_aside(sample_weight)
         made = weighting(sample_weight, class_weight, data.y, data.aside, (data.negative_label, data.positive_label))
         return replace(data, weighting=made)
+
+    def with_class_names(self, positive: str, negative: str) -> "Dataset":
+        """Return the data with names of class +1 and class -1, which reports show in place of the labels.
+
+        Raises
+        ------
+        ParameterError
+            A name is not a text, is empty, or both are the same.
+
+        Examples
+        --------
+        >>> data = Dataset.from_arrays([[0.0], [1.0]], [0, 1]).with_class_names("ill", "well")
+        >>> data.classes, data.positive_label
+        (('ill', 'well'), 1)
+        """
+        names = positive, negative
+        if not all(isinstance(name, str) and name.strip() for name in names) or positive == negative:
+            raise ParameterError(
+                f"The class names {listed(map(shown, names))} are not allowed: give two different texts, for class +1 "
+                "and class -1.",
+                parameter="class_names",
+            )
+        return replace(self, class_names=names)
 
     def set_aside(self, *names: str, keep: bool = False) -> "Dataset":
         """Move features to ``aside`` as text, such as the group of each sample; ``keep``: keep them as features too.
@@ -500,10 +532,11 @@ class Dataset(Constructors):
     def __repr__(self) -> str:
         negative, positives = self.negative_label, int((self.y > 0).sum())
         rest = f"labels {listed(negative, 5)}" if isinstance(negative, tuple) else f"label {negative}"
+        one, other = self.class_names or (f"label {self.positive_label}", rest)
         return (
             f"Dataset({self.name!r}, {self.n_samples} samples x {self.n_features} features"
-            f"{', sparse' if self.is_sparse else ''}, +1: {positives} (label {self.positive_label}), "
-            f"-1: {self.n_samples - positives} ({rest}), scale {self.scale.method}"
+            f"{', sparse' if self.is_sparse else ''}, +1: {positives} ({one}), "
+            f"-1: {self.n_samples - positives} ({other}), scale {self.scale.method}"
             f"{'' if self.weighting is None else f', {self.weighting}'}"
             f"{'' if self.imputing is None else f', {self.imputing}'})"
         )

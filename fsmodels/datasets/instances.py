@@ -63,7 +63,7 @@ from fsmodels.checks import positive as positive_number
 from fsmodels.datasets.checks import require_unweighted
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.scaling import Scale
-from fsmodels.datasets.shipped import list_bags, shipped_file
+from fsmodels.datasets.shipped import list_bags, shipped_file, with_class_names
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.text import check_known_features, listed
 from fsmodels.weights import FloatArray
@@ -307,7 +307,7 @@ class Embedding:
         scale = Scale.none(len(self.features), chosen=True)  # similarities have one scale
         return Dataset(
             similarity, bags.y, self.features, rows.name, rows.negative_label, rows.positive_label, scale,
-            rows.positive_guessed, looked_at=True,
+            rows.positive_guessed, looked_at=True, class_names=rows.class_names,
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -397,11 +397,11 @@ def load_bags(name: str) -> Dataset:
     --------
     >>> data = load_bags("musk1_bags")
     >>> data
-    Dataset('musk1_bags', 476 samples x 166 features, +1: 207 (label 1), -1: 269 (label -1), scale none)
+    Dataset('musk1_bags', 476 samples x 166 features, +1: 207 (musk), -1: 269 (non-musk), scale none)
     >>> len(set(data.aside["bag_id"]))
     92
     """
-    return Dataset.from_csv(shipped_file(name, bags=True), aside="bag_id")
+    return with_class_names(Dataset.from_csv(shipped_file(name, bags=True), aside="bag_id"), name)
 
 
 def closest(bags: BagRows, instances: FloatArray) -> FloatArray:

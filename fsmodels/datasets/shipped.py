@@ -84,6 +84,12 @@ def shipped_file(name: str, *, bags: bool = False) -> Path:
     )
 
 
+def with_class_names(data: Dataset, name: str) -> Dataset:
+    """Return a shipped data set with the names of its classes, if they are known."""
+    names = sources().set_index("name").loc[name, "classes"]
+    return data.with_class_names(*str(names).split(",")) if names else data
+
+
 def load_dataset(name: str) -> Dataset:
     """Load a data set that ships with the package: not scaled, labels -1/+1.
 
@@ -100,6 +106,6 @@ def load_dataset(name: str) -> Dataset:
     Examples
     --------
     >>> load_dataset("sonar")
-    Dataset('sonar', 208 samples x 60 features, +1: 111 (label 1), -1: 97 (label -1), scale none)
+    Dataset('sonar', 208 samples x 60 features, +1: 111 (mine), -1: 97 (rock), scale none)
     """
-    return Dataset.from_csv(shipped_file(name))
+    return with_class_names(Dataset.from_csv(shipped_file(name)), name)

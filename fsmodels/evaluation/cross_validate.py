@@ -28,6 +28,7 @@ from fsmodels.evaluation.folds import (
     FoldRun,
     Folds,
     check_repeatable,
+    confusion_table,
     incidence,
     limitations,
     standard_error,
@@ -104,11 +105,7 @@ class CrossValidated(BaseAnswer):
     @property
     def confusion(self) -> pd.DataFrame:
         """The number of held-out samples in all folds, by true class (rows) and predicted class (columns)."""
-        positive, negative = self.data.positive_label, self.data.negative_label
-        labels = [str(positive), f"not {positive}" if isinstance(negative, tuple) else str(negative)]
-        counts = np.sum(self._solved["confusion"].dropna().tolist(), axis=0)
-        columns = [f"predicted {label}" for label in labels]
-        return pd.DataFrame(counts, index=pd.Index(labels, name="true class"), columns=columns)
+        return confusion_table(np.sum(self._solved["confusion"].dropna().tolist(), axis=0), self.data.classes)
 
     def table(self) -> pd.DataFrame:
         """Return a frame with a row for each fold."""

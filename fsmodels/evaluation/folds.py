@@ -123,6 +123,12 @@ def measured(found: Selection, held_out: Dataset | None) -> dict[str, Any]:
     }
 
 
+def confusion_table(counts: Any, classes: Sequence[str]) -> pd.DataFrame:
+    """Return the ``confusion`` of a run as a table with the names of the classes."""
+    columns = [f"predicted {name}" for name in classes]
+    return pd.DataFrame(counts, index=pd.Index(classes, name="true class"), columns=columns)
+
+
 def check_repeatable(function: str, arguments: Iterable[str]) -> None:
     """Raise ParameterError for a parameter of ``select`` that has no meaning in many runs."""
     for word in SINGLE:
@@ -266,18 +272,25 @@ class HeldOut(BaseAnswer):
 
     ``n_train``, ``n_held_out``: numbers of samples. ``values``: the measures of ``fs.cross_validate``, ``on_boundary``
     (held-out samples with a decision of 0, which count as class -1), and ``confusion`` (held-out samples by true class,
-    rows, and predicted class, columns; class +1 first).
+    rows, and predicted class, columns; class +1 first). ``classes``: the names of class +1 and class -1.
     """
 
     n_train: int
     n_held_out: int
     values: dict[str, Any]
+    classes: tuple[str, str] = ("1", "-1")
 
     @classmethod
     def of(cls, found: Selection, part: Resample) -> HeldOut:
         """Evaluate a selection on the held-out samples of a part."""
         assert part.held_out is not None
-        return cls(part.learn.n_samples, part.held_out.n_samples, measured(found, part.held_out))
+        classes = found.data.classes
+        return cls(part.learn.n_samples, part.held_out.n_samples, measured(found, part.held_out), classes)
+
+    @property
+    def confusion(self) -> pd.DataFrame:
+        """The number of held-out samples by true class (rows) and predicted class (columns)."""
+        return confusion_table(self.values["confusion"], self.classes)
 
     @property
     def error(self) -> float:

@@ -86,9 +86,8 @@ def _units(found: Outcome) -> list[str]:
 
 def _colour_legend(found: Outcome) -> list[str]:
     """Return the meaning of the colours."""
-    other = found.data.negative_label
-    other = f"one of {len(other)} others" if isinstance(other, tuple) else other
-    return [f"blue: larger values favour class {clipped(found.data.positive_label)}", f"red: {clipped(other)}"]
+    positive, negative = map(clipped, found.data.classes)
+    return [f"blue: larger values favour class {positive}", f"red: {negative}"]
 
 
 def draw_path(path: Any, y: str, ax: Axes | None) -> Axes:

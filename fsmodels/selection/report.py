@@ -43,6 +43,7 @@ def contract(found: Outcome) -> dict[str, Any]:
             "positives": int((data.y > 0).sum()),
             "positive_label": data.positive_label,
             "negative_label": data.negative_label,
+            "class_names": data.class_names,
             "positive_guessed": data.positive_guessed,
             "weights": None if data.weighting is None else data.weighting.words,
         },
@@ -249,12 +250,12 @@ def boundary_note(count: int | None) -> str:
 
 
 def classes(found: Outcome) -> tuple[str, str]:
-    """Return the labels of class +1, favoured by positive weights, and of class -1."""
-    data = found.data
+    """Return the names of class +1, favoured by positive weights, and of class -1."""
     what = "a decision above 0" if has_kernel_weights(found) else "favoured by positive weights"
-    rest = data.negative_label
-    others = f"{len(rest)} labels merged, {listed(rest, MERGED)}" if isinstance(rest, tuple) else str(rest)
-    return "Class +1", f"{data.positive_label} ({what}); class -1 is {others}"
+    (positive, other), rest = found.data.classes, found.data.negative_label
+    if isinstance(rest, tuple) and found.data.class_names is None:
+        other = f"{len(rest)} labels merged, {listed(rest, MERGED)}"
+    return "Class +1", f"{positive} ({what}); class -1 is {other}"
 
 
 def guess(data: Dataset) -> str:

@@ -148,6 +148,8 @@ def _read(content: dict[str, Any], path: str) -> SavedSelection:
         categories={name: _category(part) for name, part in content.get("categories", {}).items()},
         imputing=Imputing(imputing["method"], imputing["values"], {}) if imputing else None,
     )  # fmt: skip
+    if about.get("class_names") is not None:
+        data = data.with_class_names(*about["class_names"])
     classifier: LinearClassifier | KernelClassifier | None = None
     if content["selected"] is not None and inside is None:
         classifier = LinearClassifier(data, z, float(content["bias"]), chosen)

@@ -103,3 +103,63 @@ def test_the_command_line_says_the_guess_once_at_the_start(quiet, tmp_path, monk
     assert json.loads((tmp_path / "out.json").read_text("utf-8"))["data"]["positive_guessed"] is True
     assert cli.main(["select", "six.csv", "--model", "svm", "--positive", "no way", *quiet]) == 0
     assert "Class +1" not in capsys.readouterr().err
+
+
+def test_names_of_classes_appear_in_reports_and_not_in_predictions():
+    data = fs.Dataset.from_arrays(X, [0, 0, 0, 1, 1, 1], features=["dose"]).with_class_names("ill", "well")
+    found, text, html = told(data)
+    for report in (text, html):
+        assert "ill (favoured by positive weights); class -1 is well" in report
+    assert repr(data) == "Dataset('data', 6 samples x 1 features, +1: 3 (ill), -1: 3 (well), scale none)"
+    assert "favour class ill\nred: well" in found.plot().get_xlabel()
+    assert fs.cross_validate(data, "svm", cv=3).confusion.index.tolist() == ["ill", "well"]
+    assert found.to_dict()["data"]["class_names"] == ["ill", "well"]
+    assert found.predict([[0.0], [5.0]]).tolist() == [0, 1]
+
+
+def test_names_of_classes_stay_with_parts_and_embedded_bags():
+    data = fs.Dataset.from_arrays(X, ["a", "b"] * 3).with_aside(bag_id=range(6)).with_class_names("B", "A")
+    parts = [data.take([0, 1]), data.scaled("standard"), data.unscaled()]
+    parts.append(fs.instances.embed(data, sigma=1.0).data)
+    assert all(part.classes == ("B", "A") for part in parts)
+
+
+def test_without_names_the_classes_are_the_labels():
+    assert fs.Dataset.from_arrays(X, [1, 1, 1, 2, 2, 2]).classes == ("2", "1")
+    assert fs.Dataset.from_arrays(X, ["a", "b", "c", "d", "d", "d"], positive="d").classes == ("d", "not d")
+
+
+@pytest.mark.parametrize("names", [("a", "a"), ("", "a"), ("a", "  "), (1, 0), (None, "a")])
+def test_names_that_do_not_distinguish_the_classes_are_rejected(names):
+    with pytest.raises(fs.ParameterError, match="give two different texts"):
+        fs.Dataset.from_arrays(X, [0, 1] * 3).with_class_names(*names)
+
+
+@pytest.mark.parametrize("name", [name for name in fs.list_datasets()["name"] if name != "bupa"])
+def test_shipped_data_sets_have_names_of_classes(name):
+    positive, negative = fs.load_dataset(name).classes
+    assert {positive, negative}.isdisjoint({"1", "-1"})
+
+
+def test_the_command_line_writes_the_names_of_classes(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"x": X.ravel(), "target": [0, 0, 0, 1, 1, 1]}).to_csv("six.csv", index=False)
+    names = ["--class-names", "ill, well"]
+    assert cli.main(["select", "six.csv", "--model", "svm", "--cv", "3", "--json", "out.json", *names]) == 0
+    out = capsys.readouterr().out
+    assert "class +1 is ill (3 samples)" in out
+    assert "predicted ill  predicted well" in out
+    assert json.loads((tmp_path / "out.json").read_text("utf-8"))["data"]["class_names"] == ["ill", "well"]
+    assert cli.main(["predict", "out.json", "six.csv", "--target", "target"]) == 0
+    out, err = capsys.readouterr()
+    assert [line.split(",")[1] for line in out.splitlines()] == ["label", *["well"] * 3, *["ill"] * 3]
+    assert "0% (0 of 6 samples)" in err
+    assert cli.main(["select", "six.csv", "--model", "svm", "--class-names", "ill"]) == 2
+    assert "write POS,NEG" in capsys.readouterr().err
+
+
+def test_the_command_line_names_the_classes_of_shipped_data_unless_labels_are_given(capsys):
+    assert cli.main(["select", "wdbc", "--model", "relief", "--max-features", "1"]) == 0
+    assert "class +1 is malignant (212 samples)" in capsys.readouterr().out
+    assert cli.main(["select", "wdbc", "--model", "relief", "--max-features", "1", "--positive=-1"]) == 0
+    assert "class +1 is -1 (357 samples)" in capsys.readouterr().out
