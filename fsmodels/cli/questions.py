@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +17,7 @@ from fsmodels.insight.certify import certify
 from fsmodels.insight.near_optimal import near_optimal
 from fsmodels.insight.necessity import necessity
 from fsmodels.insight.price import price_of
-from fsmodels.page.report import Provenance, reported
+from fsmodels.page.report import Provenance, reported, without_folder
 from fsmodels.page.stages import Plan
 from fsmodels.selection.report import distance, number, one_line
 from fsmodels.selection.request import Request
@@ -113,9 +114,10 @@ def _report(args: SimpleNamespace) -> None:
         Request.of(task.data, args.model, scale=args.scale, **given), cv=args.cv, max_path=args.max_path,
         what_ifs=args.what_if, time_limit=args.time_limit, n_jobs=args.n_jobs,
     )  # fmt: skip
+    folder = f"{files[0].parent}{os.sep}"
     origin = Provenance.read(
-        shlex.join(["fsmodels", *args.words]), files, target=task.facts["target"],
-        dropped=tuple(task.facts["dropped"]), notes=tuple(task.notes),
+        shlex.join(["fsmodels", *map(without_folder, args.words)]), files, target=task.facts["target"],
+        dropped=tuple(task.facts["dropped"]), notes=tuple(note.replace(folder, "") for note in task.notes),
         concepts=None if task.embedding is None else task.embedding.concepts,
     )  # fmt: skip
     if not args.quiet:

@@ -240,6 +240,25 @@ def standard_error(values: Any, folds: int) -> float | None:
     return float(numbers.std(ddof=1) / math.sqrt(min(folds, len(numbers))))
 
 
+def resampled_t_test(differences: Any, ratio: float) -> float:
+    r"""Return the two-sided p-value of the corrected resampled t-test for a mean difference of 0 over folds.
+
+    With mean d and variance s^2 (ddof 1) of the differences of k folds, each with n_held_out held-out and n_train
+    training samples,
+
+    .. math:: t = \frac{d}{\sqrt{(1/k + n_\text{held out} / n_\text{train})\, s^2}}
+
+    has a t distribution with k - 1 degrees of freedom under the hypothesis (Nadeau and Bengio 2003, "Inference for the
+    generalization error", Machine Learning 52, 239-281). The second term accounts for the common training samples of
+    the folds. ``ratio``: n_held_out / n_train. NaN for fewer than two folds, or if all differences are equal.
+    """
+    values = pd.to_numeric(pd.Series(differences)).dropna()
+    if values.nunique() < 2:
+        return math.nan
+    t = values.mean() / math.sqrt((1 / len(values) + ratio) * values.var(ddof=1))
+    return float(2 * scipy.stats.t.sf(abs(t), len(values) - 1))
+
+
 def incidence(selected: Iterable[Iterable[str]], features: Sequence[str]) -> pd.DataFrame:
     """Return a 0/1 frame with a row for each selection and a column for each feature."""
     rows = [[name in names for name in features] for names in map(set, selected)]

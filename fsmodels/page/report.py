@@ -8,6 +8,7 @@ import hashlib
 import importlib.metadata
 import io
 import platform
+import re
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterable
@@ -25,8 +26,10 @@ from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.diagnose import remarks
 from fsmodels.errors import ParameterError
+from fsmodels.evaluation.folds import incidence, resampled_t_test
 from fsmodels.page.stages import TITLES, Findings, Plan, work
 from fsmodels.selection.catalogue import find
+from fsmodels.selection.pictures import draw_scores
 from fsmodels.selection.report import INTERNAL, facts, number, percent, rows_of_weights, versions, weight_label
 from fsmodels.selection.request import Request
 from fsmodels.selection.rows import with_keywords
@@ -178,6 +181,8 @@ SHOWN = 60  # rows of a table
 SIZE = 4.3, 3.1  # inches of a figure, so that text is legible on a telephone
 VISIBLE = "\n\t\u200c\u200d"  # control characters that are kept: the last two join letters
 FACTS = ["fact", "value"]  # columns
+TEST = "p is the p-value of the corrected resampled t-test (Nadeau and Bengio 2003) on the folds, for the difference to"
+LONG = 32  # characters of a word that may break in a table
 
 
 @dataclass
@@ -199,7 +204,7 @@ def render(done: Findings, origin: Provenance) -> str:
     page = jinja2.Environment(
         loader=jinja2.PackageLoader("fsmodels.page"), autoescape=True, undefined=jinja2.StrictUndefined
     )
-    page.filters["cell"] = _cell
+    page.filters |= {"cell": _cell, "fit": _fit}
     found = done.found
     title = f"{len(found.selected)} of {found.data.n_features} features selected for {found.data.name}"
     sections = [_features(done, origin), _errors(done), _proof(done), _path(done), _what_ifs(done)]
@@ -223,8 +228,20 @@ def _cell(value: Any) -> Any:
     return "–" if value is None else value
 
 
+def _fit(value: Any) -> str:
+    """Return the class of a cell: its text is not broken, is broken between words, or anywhere."""
+    text = str(value)
+    return "unbroken" if len(text) < 12 else "words" if max(map(len, text.split()), default=0) < LONG else "long"
+
+
 def _share(value: float) -> str:
     return "–" if not np.isfinite(value) else percent(value)
+
+
+def _p_value(differences: Any, folds: int) -> str:
+    """Return the p-value of ``resampled_t_test`` on the differences of the errors in stratified folds."""
+    p = resampled_t_test(differences, 1 / (folds - 1))
+    return "–" if not np.isfinite(p) else f"{p:.3f}" if p >= 0.001 else "< 0.001"
 
 
 def _image(draw: Callable[[Axes], Any], height: float = SIZE[1]) -> str:
@@ -252,14 +269,21 @@ def _features(done: Findings, origin: Provenance) -> Section:
     found, word = done.found, weight_label(done.found)
     rows = rows_of_weights(found)
     rows = rows if len(rows) <= SHOWN else [*rows[: SHOWN - 1], rows[-1]]
-    caption = "The largest weights first" if len(rows) < SHOWN else f"The {SHOWN - 1} largest weights"
+    caption = "The largest weights" if len(rows) < SHOWN else f"The {SHOWN - 1} largest weights"
     section = Section("features", "Selected features")
-    section.tables.append((caption, _frame(rows, ["feature", f"{word}, original units", f"{word}, as scaled"])))
+    table = _frame(rows, ["feature", f"{word}, original units", f"{word}, as scaled"])
+    if done.errors is not None:
+        chosen = incidence(done.errors.runs["selected"].dropna(), found.data.features)
+        table["chosen in"] = [
+            f"{chosen[name].sum():.0f} of {len(chosen)} folds" if name in chosen else None for name in table.index
+        ]
+    section.tables.append((f"{caption} as scaled first", table))
     if origin.concepts is not None:
         section.tables.append(("Instances of the selected features", origin.concepts(found).head(SHOWN)))
     if found.selected:
-        height = 1.5 + 0.27 * min(len(rows), 40)
+        height = max(SIZE[1], 1.5 + 0.27 * min(len(rows), 40))
         section.figures.append(("Weights of the selected features", _image(found.plot, height)))
+        section.figures.append(("Scores of the training samples by class", _image(partial(draw_scores, found))))
     return section
 
 
@@ -275,9 +299,13 @@ def _errors(done: Findings) -> Section:
         sizes = f"{least:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
         title = f"{run.model}: {find(run.model).title}"
         balanced, auc = means["mean"][["balanced_error", "auc"]]
-        rows.append([title, run.in_words, _share(balanced), round(float(auc), 3), sizes])
+        apart = pd.to_numeric(run.runs["error"]) - pd.to_numeric(held.runs["error"])
+        against = ["–", "–"] if run is held else [f"{100 * apart.mean():+.1f}%", _p_value(apart, done.plan.cv)]
+        rows.append([title, run.in_words, *against, _share(balanced), round(float(auc), 3), sizes])
     caption = f"Errors on samples held out, over {held.folds} folds"
-    section.tables.append((caption, _frame(rows, ["model", "error", "balanced error", "AUC", "features"])))
+    columns = ["model", "error", "difference to the first", "p", "balanced error", "AUC", "features"]
+    section.tables.append((caption, _frame(rows, columns)))
+    section.sentences.append(f"{TEST} the first model.")
     section.tables.append(("Confusion matrix of the samples held out", held.confusion))
     return section
 
@@ -305,6 +333,16 @@ def _path(done: Findings) -> Section:
         return section
     table = walk.short().drop(columns="Seconds")
     solved = walk["objective"].notna().any()
+    if walk.errors is not None:
+        n, size, best = done.found.data.n_features, done.found.parameters["max_features"], walk["cv_error"].idxmin()
+        values = [_p_value(row, done.plan.cv) for _, row in (walk.errors - walk.errors.loc[size]).iterrows()]
+        table.insert(table.columns.get_loc("Selected"), "p", values)
+        section.sentences.append(f"{TEST} {size} features.")
+        if walk.index.max() == best < n:
+            section.sentences.append(
+                f"The held-out error is least at the largest number of features, {best}. More features may be better: "
+                f"--max-path {min(2 * best, n)} (Python: max_path=)."
+            )
     section.tables.append((walk.title, table))
     if len(table) > 1:
         for what in ["objective", "error"] if solved else ["error"]:
@@ -339,9 +377,12 @@ def _provenance(done: Findings, origin: Provenance) -> Section:
     solver = ", ".join([done.found.result.solver, *(f"{k} = {v}" for k, v in options.items())])
     versions = ", ".join(f"{what} {version}" for what, version in software(done.found).items())
     files = origin.files or [("values and labels in memory", None, origin.values)]
-    where = "command, in the folder where it was run," if origin.command.startswith("fsmodels ") else "call"
+    what = "command, in a folder with the same files," if origin.command.startswith("fsmodels ") else "call"
+    sentences = [f"This {what} makes the same report again."]
+    if done.plan.time_limit is not None:
+        sentences.append("A solve that stops at its time limit may have another result then.")
     return Section(
-        "provenance", "Provenance", [f"This {where} makes the same report again."],
+        "provenance", "Provenance", sentences,
         [
             ("", _frame([("solver", solver), ("versions", versions)], FACTS)),
             ("Files that were read", _frame(files, ["file", "bytes", "SHA-256"])),
@@ -357,7 +398,7 @@ ALWAYS = ("scipy", "pandas", "scikit-learn", "matplotlib")  # packages that ever
 class Provenance:
     """Origin of a report.
 
-    ``command``: the command or call that makes the same report again. ``files``: path, size in bytes and SHA-256 of
+    ``command``: the command or call that makes the same report again. ``files``: name, size in bytes and SHA-256 of
     the files that were read; without files, ``values`` is the hash of the data in memory. ``target``, ``dropped``:
     columns. ``notes``: remarks on the data. ``concepts``: returns the selected instances if samples are bags.
     """
@@ -376,13 +417,19 @@ class Provenance:
         return cls(command, files=tuple(map(_hashed, dict.fromkeys(paths))), **facts)
 
 
+def without_folder(text: str) -> str:
+    """Return an absolute path, or an option with one, without the folder; other texts are unchanged."""
+    return re.sub(r"(^|=)(?:[A-Za-z]:)?[/\\](?:[^/\\]*[/\\])*", r"\1", text)
+
+
 def _hashed(path: str | Path) -> tuple[str, int, str]:
+    """Return the name, size and hash of a file. Raises ParameterError: it cannot be read."""
     try:
         content = Path(path).read_bytes()
     except (OSError, TypeError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise ParameterError(f'source "{path}" cannot be read ({why}): give the file of the data.') from None
-    return str(path), len(content), hashlib.sha256(content).hexdigest()
+    return without_folder(str(path)), len(content), hashlib.sha256(content).hexdigest()
 
 
 def values_hash(data: Dataset) -> str:

@@ -90,6 +90,20 @@ def _colour_legend(found: Outcome) -> list[str]:
     return [f"blue: larger values favour class {positive}", f"red: {negative}"]
 
 
+def draw_scores(found: Outcome, ax: Axes | None) -> Axes:
+    """Draw a histogram of the decisions on the training samples for each class."""
+    ax = axes(ax)
+    scores, positive = found.decision(found.data), found.data.y > 0
+    edges = np.histogram_bin_edges(scores, 30)
+    for rows, color, name in zip((positive, ~positive), ("C0", "C3"), found.data.classes, strict=True):
+        ax.hist(scores[rows], edges, color=color, alpha=0.6, label=clipped(name))
+    ax.axvline(0.0, color="black", linewidth=0.8)
+    ax.set_xlabel(f"score, above 0: class {clipped(found.data.classes[0])}")
+    ax.set_ylabel("training samples")
+    legend(ax)
+    return ax
+
+
 def draw_path(path: Any, y: str, ax: Axes | None) -> Axes:
     """Draw a path as described in ``SelectionPath.plot``."""
     ax = axes(ax)

@@ -40,13 +40,23 @@ def test_the_page_tells_data_files_and_the_command(folder, capsys):
     assert shlex.join(["fsmodels", *words]) in page
     for file in ("p.csv", "costs.csv"):
         assert hashlib.sha256((folder / file).read_bytes()).hexdigest() in page
-    assert '<th scope="row">columns left out</th><td data-label="value" class="unbroken">id</td>' in page
+    assert '<th scope="row" class="words">columns left out</th><td data-label="value" class="unbroken">id</td>' in page
     assert "&#39;costs&#39;: {&#39;a&#39;: 2.0, &#39;b&#39;: 1.0}, &#39;limit&#39;: 2.0" in page
     found = fs.select(fs.Dataset.from_csv("p.csv", "group", "ill", "id"), max_features=2, budget=({"a": 2, "b": 1}, 2))
     assert json.loads((folder / "r.json").read_text())["selected"] == list(found.selected)
     assert "Written to NAME.html, r.json" in out
     assert "Held-out error" in out
     assert "It takes at most" in out
+
+
+def test_the_page_has_no_local_folder_and_the_names_of_classes(folder, capsys):
+    words = ["report", str(folder / "p.csv"), *DATA[1:], *QUICK, "--html", str(folder / "x.html")]
+    code, _, _ = run(capsys, *words, "--class-names", "sick,healthy")
+    page = (folder / "x.html").read_text("utf-8")
+    assert code == 0
+    assert str(folder) not in page
+    assert shlex.join(["fsmodels", "report", "p.csv", *DATA[1:], *QUICK, "--html", "x.html"]) in page
+    assert "predicted sick" in page
 
 
 def test_quiet_is_one_line(folder, capsys):
@@ -128,4 +138,4 @@ def test_bags_and_sparse_files_have_pages(folder, capsys):
     (folder / "s.svm").write_text("".join(rows))
     code, _, err = run(capsys, "report", "s.svm", *QUICK, "--html", "s.html")
     assert code == 0, err
-    assert '<th scope="row">x' in (folder / "s.html").read_text("utf-8")
+    assert '<th scope="row" class="unbroken">x' in (folder / "s.html").read_text("utf-8")

@@ -1,5 +1,7 @@
 """Held-out errors: those of a loop by hand, with scaling inside the folds, by any workers, and after Ctrl-C."""
 
+import math
+
 import joblib
 import matplotlib as mpl
 import numpy as np
@@ -15,6 +17,7 @@ from sklearn.svm import SVC
 
 import fsmodels as fs
 from fsmodels.evaluation import folds
+from fsmodels.evaluation.folds import resampled_t_test
 
 mpl.use("Agg")
 
@@ -199,3 +202,15 @@ def test_a_fold_that_ctrl_c_ended_is_none(data, monkeypatch):
     monkeypatch.setattr(folds.FoldRun, "run", run)
     found = fs.cross_validate(data, "rfe", max_features=2, cv=3)
     assert found.runs["fold"].to_list() == [1, 3]
+
+
+def test_the_corrected_t_test_is_that_of_a_calculation_by_hand():
+    """d = 2, s^2 = 1, k = 3: t^2 = 4 / (1/3 + 1/2) = 4.8, and with 2 degrees of freedom p = 1 - t / sqrt(2 + t^2)."""
+    assert resampled_t_test([1.0, 2.0, 3.0], 1 / 2) == pytest.approx(1 - math.sqrt(4.8 / 6.8), rel=1e-12)
+    assert resampled_t_test([-1.0, -2.0, -3.0], 1 / 2) == resampled_t_test([1.0, 2.0, 3.0], 1 / 2)
+    assert resampled_t_test([1.0, -1.0], 1.0) == pytest.approx(1.0)  # mean 0
+
+
+@pytest.mark.parametrize("differences", [[], [0.1], [0.2, 0.2, 0.2], [None, 0.1]])
+def test_the_corrected_t_test_has_no_value_without_variance(differences):
+    assert math.isnan(resampled_t_test(differences, 0.25))

@@ -71,7 +71,7 @@ def test_it_is_whole_at_every_width(file, browser, width, dark):
         assert section.query_selector("h2").is_visible()
         assert section.bounding_box()["height"] > 40
     pictures = page.query_selector_all("figure img")
-    assert len(pictures) == 4
+    assert len(pictures) == 5
     for picture in pictures:
         box = picture.bounding_box()
         assert min(box["width"], box["height"]) > 150

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import fsmodels as fs
-from fsmodels.page.report import legible, values_hash
+from fsmodels.evaluation.folds import resampled_t_test
+from fsmodels.page.report import legible, values_hash, without_folder
 from fsmodels.selection import report
 from fsmodels.selection.report import number, percent
 
@@ -85,7 +86,7 @@ def test_sections_tables_and_pictures_are_there_and_closed(made):
     assert [value for tag, key, value in read.attributes if tag == "h2" and key == "id"] == [
         "summary", "features", "errors", "proof", "path", "what-ifs", "data", "provenance",
     ]  # fmt: skip
-    assert read.tags.count("img") == read.tags.count("figcaption") == 4
+    assert read.tags.count("img") == read.tags.count("figcaption") == 5
     ids = [value for _, key, value in read.attributes if key == "id"]
     assert len(ids) == len(set(ids))
     named = {f"#{value}" for value in ids}
@@ -143,6 +144,54 @@ def test_errors_are_those_of_cross_validate(made):
     assert counts[0, 1] + counts[1, 0] == round(held.error * len(data))
     assert f"ill{counts[0, 0]}{counts[0, 1]} well{counts[1, 0]}{counts[1, 1]}" in words
     assert [run.model for run in page.findings.rivals] == ["svm", "rfe"]
+
+
+def test_features_have_the_number_of_folds_that_choose_them(made):
+    _, page = made
+    words, runs = Reader(page.html).words, page.findings.errors.runs
+    for name, *weights in report.rows_of_weights(page.found)[:-1]:
+        count = sum(name in selected for selected in runs["selected"])
+        assert "".join([name, *weights, f"{count} of 3 folds"]) in words
+    _, without = small(cv=0, max_path=0, what_ifs=0)
+    assert "chosen in" not in Reader(without.html).words
+
+
+def test_differences_have_the_p_value_of_the_named_test(made):
+    _, page = made
+    words, held = Reader(page.html).words, page.findings.errors
+    assert words.count("corrected resampled t-test (Nadeau and Bengio 2003)") == 2
+    for rival in page.findings.rivals:
+        apart = (rival.runs["error"] - held.runs["error"]).astype(float)
+        p = resampled_t_test(apart, 1 / 2)
+        assert f"{100 * apart.mean():+.1f}%{f'{p:.3f}' if p == p else '–'}" in words
+    path = page.findings.path
+    for size in (1, 3):
+        p = resampled_t_test(path.errors.loc[size] - path.errors.loc[2], 1 / 2)
+        assert f"{percent(path.loc[size, 'cv_se'])}{f'{p:.3f}' if p == p else '–'}" in words
+
+
+def test_a_best_size_at_the_edge_of_the_range_is_reported():
+    X, y = table(["age", "dose", "mass"])
+    data, hint = fs.Dataset.from_arrays(X, y), "The held-out error is least at the largest number of features, 1."
+    page = fs.report(data, max_features=1, cv=3, max_path=1, what_ifs=0)
+    assert hint in Reader(page.html).words
+    assert "--max-path 2" in page.html
+    page = fs.report(data.select_features(["age"]), max_features=1, cv=3, max_path=1, what_ifs=0)
+    assert hint not in Reader(page.html).words  # there are no more features
+
+
+def test_local_folders_are_not_on_the_page(tmp_path):
+    for text, short in {
+        "/home/me/p.csv": "p.csv", "--html=/tmp/a b/x.html": "--html=x.html", "/home/me/costs.csv:2": "costs.csv:2",
+        "C:\\Users\\me\\p.csv": "p.csv", "data/p.csv": "data/p.csv", "a / b <= 1": "a / b <= 1", "3": "3",
+    }.items():  # fmt: skip
+        assert without_folder(text) == short
+    X, y = table(["age", "dose"])
+    X.assign(target=y).to_csv(tmp_path / "p.csv", index=False)
+    data = fs.Dataset.from_csv(tmp_path / "p.csv")
+    page = fs.report(data, max_features=1, cv=0, max_path=0, what_ifs=0, source=tmp_path / "p.csv")
+    assert str(tmp_path) not in page.html
+    assert ">p.csv<" in page.html
 
 
 def test_the_weights_on_the_page_decide_as_the_selection_does(made):

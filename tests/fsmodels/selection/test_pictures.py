@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fsmodels as fs
+from fsmodels.selection.pictures import draw_scores
 
 mpl.use("Agg")
 
@@ -113,3 +114,14 @@ def test_features_against_points_show_weights_where_there_are_no_folds():
         column = {name: w for name, w in zip(names, shown[:, k], strict=True) if np.isfinite(w)}
         assert column == pytest.approx({name: one.weights[name] for name in one.selected})
     assert [text.get_text() for text in ax.get_xticklabels()] == ["1, 0.1", "1, 1", "2, 0.1", "2, 1"]
+
+
+def test_scores_are_counted_by_class():
+    data = fs.load_dataset("bupa").with_class_names("ill", "well")
+    found = fs.select(data, max_features=2)
+    ax = draw_scores(found, axes())
+    first, second = ax.containers
+    positive, above = data.y > 0, found.predict(data) > 0
+    assert sum(bar.get_height() for bar in first) == positive.sum()
+    assert sum(bar.get_height() for bar in second if bar.get_x() > 0) <= (above & ~positive).sum()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["ill", "well"]
