@@ -94,7 +94,7 @@ def draw_scores(found: Outcome, ax: Axes | None) -> Axes:
     """Draw a histogram of the decisions on the training samples for each class."""
     ax = axes(ax)
     scores, positive = found.decision(found.data), found.data.y > 0
-    edges = np.histogram_bin_edges(scores, 30)
+    edges = np.histogram_bin_edges(scores, 30).tolist()
     for rows, color, name in zip((positive, ~positive), ("C0", "C3"), found.data.classes, strict=True):
         ax.hist(scores[rows], edges, color=color, alpha=0.6, label=clipped(name))
     ax.axvline(0.0, color="black", linewidth=0.8)
