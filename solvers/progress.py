@@ -18,6 +18,7 @@ of other processes. A forked process displays nothing.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -27,8 +28,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TextIO, TypeVar
 
+from solvers.clock import Clock
 from solvers.errors import OptionError
 from solvers.shared_state import Turn
 
@@ -114,7 +117,8 @@ class StatusLine:
 class Frame:
     """One activity; frames are nested.
 
-    ``facts``: returns numbers as text. ``left``: returns the seconds until its time limit, None without one.
+    ``facts``: returns numbers as text. ``left``: returns the seconds until its time limit, None without one; the line
+    shows those of the outermost activity.
     """
 
     words: str
@@ -140,7 +144,7 @@ class Scene:
     def line(self) -> str:
         """Return the status line; a narrow terminal shows its beginning."""
         frames = list(self.frames)
-        left = next((frame.left() for frame in reversed(frames) if frame.left is not None), None)
+        left = next((left for frame in frames if frame.left and (left := frame.left()) is not None), None)
         parts = [duration(self.now() - self.start) + ("" if left is None else f", {duration(left)} left")]
         parts += next((frame.facts() for frame in reversed(frames) if frame.facts is not None), [])
         parts.append(" > ".join(frame.words for frame in frames if frame.words))
@@ -259,28 +263,43 @@ def doing(
             del scene.frames[scene.frames.index(frame) :]
 
 
-def each(items: Iterable[Item], what: str, name: Callable[[Item], str] = lambda item: "") -> Iterator[Item]:
-    """Yield the items and report the position of each, such as "point 3 of 12 (name)"."""
+def each(
+    items: Iterable[Item], what: str, name: Callable[[Item], str] = lambda item: "", seconds: float | None = None
+) -> Iterator[Item]:
+    """Yield the items and report the position of each, such as "point 3 of 12 (name)".
+
+    ``seconds``: the time limit of each item; the line shows the seconds until that of the last.
+    """
     known = list(items)
     for k, item in enumerate(known, start=1):
-        label = name(item)
-        with doing(f"{what} {k} of {len(known)}" + (f" ({label})" if label else "")):
+        label, clock = name(item), Clock(seconds and seconds * (len(known) + 1 - k))
+        words = f"{what} {k} of {len(known)}" + (f" ({label})" if label else "")
+        with doing(words, left=partial(getattr, clock, "left")):
             yield item
 
 
 @dataclass
 class Count:
-    """The number of results that are done."""
+    """The number of results that are done; ``seconds``: the time limit of each."""
 
     total: int
     what: str
     workers: int = 1
+    seconds: float | None = None
     done: int = 0
     _frame: Frame | None = None
+
+    def __post_init__(self) -> None:
+        self._restart()
+
+    def _restart(self) -> None:
+        rounds = math.ceil((self.total - self.done) / self.workers)
+        self.clock = Clock(self.seconds and self.seconds * rounds)
 
     def one(self) -> None:
         """Count one more result."""
         self.done += 1
+        self._restart()
         if self._frame is not None:
             self._frame.words = self.words
 
@@ -292,10 +311,13 @@ class Count:
 
 
 @contextmanager
-def counted(total: int, what: str, workers: int = 1) -> Iterator[Count]:
-    """Report how many of ``total`` results are done; ``what``: the name of one, such as "fold"."""
-    count = Count(total, what, workers)
-    with doing(count.words):
+def counted(total: int, what: str, workers: int = 1, seconds: float | None = None) -> Iterator[Count]:
+    """Report how many of ``total`` results are done; ``what``: the name of one, such as "fold".
+
+    ``seconds``: the time limit of each.
+    """
+    count = Count(total, what, workers, seconds)
+    with doing(count.words, left=lambda: count.clock.left):
         scene = _mine()
         count._frame = None if scene is None else scene.frames[-1]
         yield count

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import math
 import shlex
+from collections.abc import Callable
 from types import SimpleNamespace
 
 from fsmodels.cli import arguments, request
@@ -24,8 +26,10 @@ from fsmodels.selection.resampling import Resample, held_out_part
 from fsmodels.selection.rows import KEYWORDS
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
+from fsmodels.selection.workers import worker_count
 from fsmodels.text import listed
 from solvers import SolutionStatus, StopReason, interrupt, progress
+from solvers.clock import Clock
 from solvers.facts import facts_of
 
 COMPARED = "fsp_objective"  # the objective that --certify compares with its bound
@@ -45,7 +49,8 @@ def run(args: SimpleNamespace) -> None:
     part = _held_out(task)
     task.announce()
     try:
-        found = select(task.data, args.model, **task.given, progress=task.shows)
+        with progress.shown(task.shows), progress.doing("", left=_left(task)):
+            found = select(task.data, args.model, **task.given, progress=task.shows)
     except NoSelection as error:
         if error.selection is not None:
             task.write(task.content(error.selection), solved=False)
@@ -91,6 +96,21 @@ def run(args: SimpleNamespace) -> None:
         show(*next_steps(found, args))
 
 
+def _left(task: Task) -> Callable[[], float | None]:
+    """Return a function of the seconds until the time limits of the selection and of all folds after it."""
+    args, limit = task.args, task.given.get("time_limit")
+    if limit is not None and args.cv is not None:
+        count = len(_folds(args).parts(task.data))
+        limit += math.ceil(count / worker_count(args.n_jobs, count)) * _fold_limit(args)
+    clock = Clock.of_run(limit)
+    return lambda: clock.left
+
+
+def _fold_limit(args: SimpleNamespace) -> float:
+    """Return the time limit of a fold of --cv."""
+    return float(args.time_limit if "time_limit" in args.given else EACH_LIMIT)
+
+
 def _check_certify(args: SimpleNamespace) -> None:
     """Raise ParameterError for --certify and a model that has its own bound, or no C for the comparison."""
     spec = find(args.model)
@@ -134,8 +154,8 @@ def _held_out_error(task: Task, part: Resample | None, found: Selection) -> Cros
         complain("Note", "the folds were left out after Ctrl-C.")
         return None
     words = dict(task.given)
-    if "time_limit" not in args.given and "time_limit" in words:
-        words["time_limit"] = EACH_LIMIT
+    if words.get("time_limit") is not None:
+        words["time_limit"] = _fold_limit(args)
     try:
         with progress.shown(task.shows):
             return over_folds(Request.of(task.data, args.model, **words), _folds(args))

@@ -193,7 +193,9 @@ class Folds:
             elif row.get("stop_reason") != StopReason.INTERRUPTED.value:
                 rows[k] = self._finished(keys[k], as_json(row))
 
-        each(methodcaller("run"), [runs[k] for k in missing], self.n_jobs, done, what, attrgetter("request.spec.name"))
+        left, name = [runs[k] for k in missing], attrgetter("request.spec.name")
+        limit = max((run.request.time_limit or 0.0 for run in left), default=0.0)
+        each(methodcaller("run"), left, self.n_jobs, done, what, name, limit or None)
         if rows and not any(row is not None for row in rows):
             raise KeyboardInterrupt
         return rows

@@ -24,6 +24,7 @@ from fsmodels.selection.path import path
 from fsmodels.selection.request import Request
 from fsmodels.selection.rows import rows_on_switches
 from fsmodels.selection.selection import Selection
+from fsmodels.selection.workers import worker_count
 from fsmodels.text import listed
 from solvers import StopReason, interrupt, progress
 from solvers.clock import Clock, one_clock, own_clock
@@ -106,7 +107,7 @@ class Plan:
     @property
     def rounds(self) -> int:
         """The number of folds that are solved one after another."""
-        return math.ceil(self.cv / max(1, self.n_jobs))
+        return math.ceil(self.cv / worker_count(self.n_jobs, self.cv))
 
     def limited(self, seconds: float | None) -> dict[str, Any]:
         """Return the time limit as an option of the model, if it runs a solver."""
@@ -160,37 +161,42 @@ def work(plan: Plan) -> Findings:
     """
     with interrupt.run(), one_clock():
         clock = Clock.of_run(plan.time_limit)
-        with progress.doing("selecting"):
-            limit = None if plan.time_limit is None else min(SELECTION * plan.time_limit, clock.left or 0.0)
-            task, found = _selected(plan, limit)
-        if not found.has_solution:
-            failed = NoSelection(report.headline(found))
-            failed.selection = found
-            raise failed
-        done = Findings(plan, found, stopped=found.stop_reason is StopReason.INTERRUPTED)
-        stages: dict[str, Callable[[], None]] = {
-            "errors": lambda: _errors(done, clock),
-            "path": lambda: _path(done, clock),
-            "what_ifs": lambda: _what_ifs(done, task, clock),
-        }
-        for name, stage in stages.items():
-            if done.stopped or interrupt.pressed():
-                done.stopped = True
-                done.missing.setdefault(name, STOPPED)
-                continue
-            if clock.over:
-                done.missing[name] = NO_TIME
-                continue
-            try:
-                with own_clock(), progress.doing(TITLES[name].lower()):
-                    stage()
-            except KeyboardInterrupt:
-                done.stopped = True
-                done.missing.setdefault(name, STOPPED)
-            except Error as error:
-                done.missing[name] = f"Not measured. {error}"
-        done.stopped = done.stopped or interrupt.pressed()
-        return done
+        with progress.doing("", left=lambda: clock.left):
+            return _work(plan, clock)
+
+
+def _work(plan: Plan, clock: Clock) -> Findings:
+    with progress.doing("selecting"):
+        limit = None if plan.time_limit is None else min(SELECTION * plan.time_limit, clock.left or 0.0)
+        task, found = _selected(plan, limit)
+    if not found.has_solution:
+        failed = NoSelection(report.headline(found))
+        failed.selection = found
+        raise failed
+    done = Findings(plan, found, stopped=found.stop_reason is StopReason.INTERRUPTED)
+    stages: dict[str, Callable[[], None]] = {
+        "errors": lambda: _errors(done, clock),
+        "path": lambda: _path(done, clock),
+        "what_ifs": lambda: _what_ifs(done, task, clock),
+    }
+    for name, stage in stages.items():
+        if done.stopped or interrupt.pressed():
+            done.stopped = True
+            done.missing.setdefault(name, STOPPED)
+            continue
+        if clock.over:
+            done.missing[name] = NO_TIME
+            continue
+        try:
+            with own_clock(), progress.doing(TITLES[name].lower()):
+                stage()
+        except KeyboardInterrupt:
+            done.stopped = True
+            done.missing.setdefault(name, STOPPED)
+        except Error as error:
+            done.missing[name] = f"Not measured. {error}"
+    done.stopped = done.stopped or interrupt.pressed()
+    return done
 
 
 def _share(clock: Clock, share: float) -> float | None:

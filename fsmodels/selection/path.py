@@ -128,7 +128,9 @@ def path(
         rows = [_label(point) | _row(one, validation) for point, one in zip(points, found, strict=False)]
         runs: dict[int, list[Any]] = {}
         if parts and len(found) == len(points) and found[-1].stop_reason is not StopReason.INTERRUPTED:
-            each(partial(_of_fold, request.without_samples, points), parts, n_jobs, runs.__setitem__, "fold")
+            limit = request.time_limit and request.time_limit * len(points)
+            solve = partial(_of_fold, request.without_samples, points)
+            each(solve, parts, n_jobs, runs.__setitem__, "fold", seconds=limit)
     ordered = spec.runs_solver and not any(isinstance(value, Mapping) for values in grid.values() for value in values)
     direction = {name: spec.objective_direction.get(name) for name in grid} if ordered else {}
     not_less = _not_less(rows, direction)
@@ -148,7 +150,7 @@ def _selections(request: Request, points: list[dict[str, Any]], validation: Data
     task: Request | None = None
     with interrupt.run():
         try:
-            for point in watching.each(points, "point", point_text):
+            for point in watching.each(points, "point", point_text, request.time_limit):
                 if task is None or not task.spec.reuses_model:
                     with interrupt.raising():
                         task = request.changed(**point).build().with_memory()

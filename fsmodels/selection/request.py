@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -13,7 +14,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from fsmodels.checks import choice, feature_count
+from fsmodels.checks import choice, feature_count, number
 from fsmodels.datasets.checks import apply_scaling, dataset, require_unweighted, reweighted
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.diagnose import warn_once
@@ -88,6 +89,12 @@ class Request:
     progress: bool = False
     model: pyo.ConcreteModel | None = None
     stated: Mapping[str, Any] | None = None
+
+    @property
+    def time_limit(self) -> float | None:
+        """Seconds of a solve; None without a limit."""
+        seconds = number(self.options.get("time_limit"))
+        return seconds if math.isfinite(seconds) else None
 
     @classmethod
     def of(cls, /, data: Dataset, model: str = "fsp-m", **arguments: Any) -> Request:

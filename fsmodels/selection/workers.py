@@ -24,22 +24,23 @@ def each(
     done: Callable[[int, Any], None],
     what: str = "part",
     name: Callable[[Any], str] = lambda item: "",
+    seconds: float | None = None,
 ) -> bool:
     """Call ``done`` with the index and the result of each item as soon as it is computed; return True if all are.
 
     ``n_jobs``: 1 for this process; None for 1, or the value of ``joblib.parallel_config``. ``what``, ``name``: the word
-    for an item and the text for each, for progress lines. After Ctrl-C, ``done`` was called for every finished item.
+    for an item and the text for each, for progress lines; ``seconds``: the time limit of each. After Ctrl-C, ``done``
+    was called for every finished item.
 
-    Raises ParameterError: ``n_jobs`` is no whole number, or 0.
+    Raises ParameterError: as ``worker_count``.
     """
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
-        raise ParameterError(f"n_jobs={n_jobs!r} is not allowed: give a number of workers, or -1 for one per core.")
+    workers = worker_count(n_jobs, len(items))
     with interrupt.run():
         try:
-            if n_jobs == 1 or (n_jobs is None and _default_n_jobs() == 1):
-                answers = ((k, function(item)) for k, item in enumerate(progress.each(items, what, name)))
+            if workers == 1:
+                answers = ((k, function(item)) for k, item in enumerate(progress.each(items, what, name, seconds)))
             else:
-                answers = _by_workers(function, items, n_jobs, what)
+                answers = _by_workers(function, items, None if n_jobs is None else workers, what, seconds)
             with closing(answers):
                 for place, answer in answers:
                     with interrupt.finishing():
@@ -51,15 +52,22 @@ def each(
     return True
 
 
-def _default_n_jobs() -> int:
-    """Return the number of workers of ``joblib.parallel_config``."""
+def worker_count(n_jobs: int | None, items: int) -> int:
+    """Return the number of workers that compute some items; None stands for that of ``joblib.parallel_config``.
+
+    Raises ParameterError: ``n_jobs`` is no whole number, or 0.
+    """
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
+        raise ParameterError(f"n_jobs={n_jobs!r} is not allowed: give a number of workers, or -1 for one per core.")
+    if n_jobs == 1:
+        return 1
     import joblib
 
-    return int(joblib.effective_n_jobs(None))
+    return max(1, min(items, int(joblib.effective_n_jobs(n_jobs))))
 
 
 def _by_workers(
-    function: Callable[[Any], Any], items: Sequence[Any], n_jobs: int | None, what: str
+    function: Callable[[Any], Any], items: Sequence[Any], n_jobs: int | None, what: str, seconds: float | None
 ) -> Generator[tuple[int, Any]]:
     """Yield results in the order in which they are finished; in batches if the backend cannot, such as Ray's."""
     import joblib
@@ -73,13 +81,12 @@ def _by_workers(
                 raise KeyboardInterrupt
             return super()._wait_retrieval()
 
-    jobs = None if n_jobs is None else min(int(n_jobs), max(1, len(items)))
-    at_once = joblib.effective_n_jobs(jobs)
+    at_once = joblib.effective_n_jobs(n_jobs)
     calls = (joblib.delayed(_placed)(function, place, item) for place, item in enumerate(items))
-    with safe_path(), interrupt.raising(), progress.counted(len(items), what, at_once) as count:
+    with safe_path(), interrupt.raising(), progress.counted(len(items), what, at_once, seconds) as count:
         if get_active_backend()[0].supports_return_generator:
             with _signals_blocked():
-                answers = Workers(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(calls)
+                answers = Workers(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(calls)
             try:
                 for answer in answers:
                     count.one()
@@ -88,7 +95,7 @@ def _by_workers(
                 with without_warnings(UserWarning):  # joblib warns of the calls that Ctrl-C cancels
                     answers.close()
             return
-        workers = joblib.Parallel(n_jobs=jobs, batch_size=1)
+        workers = joblib.Parallel(n_jobs=n_jobs, batch_size=1)
         while some := list(islice(calls, at_once)):
             for answer in workers(some):
                 count.one()

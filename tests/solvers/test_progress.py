@@ -2,10 +2,11 @@
 
 import os
 import threading
+from types import SimpleNamespace
 
 import pytest
 
-from solvers import progress
+from solvers import clock, progress
 from solvers.errors import OptionError
 
 
@@ -61,13 +62,34 @@ def test_what_goes_on_is_told_from_the_outside_in(watched):
     assert words() == ""
 
 
-def test_numbers_and_the_time_left_are_those_of_the_innermost_that_has_them(watched):
+def test_numbers_are_of_the_innermost_and_the_time_left_is_of_the_outermost_that_has_them(watched):
     with (
-        progress.doing("path", facts=lambda: ["outer"], left=lambda: 500.0),
+        progress.doing("", left=lambda: None),
+        progress.doing("path", facts=lambda: ["outer"], left=lambda: 90.0),
         progress.doing("tree", facts=lambda: ["best 3", "7 open"], left=lambda: 42.9),
         progress.doing("compiling"),
     ):
-        assert line() == "0 s, 42 s left | best 3 | 7 open | path > tree > compiling"
+        assert line() == "0 s, 90 s left | best 3 | 7 open | path > tree > compiling"
+
+
+def test_the_time_left_of_several_items_is_that_of_all(watched, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(clock, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    seen = []
+    for _ in progress.each("abc", "fold", seconds=10.0):
+        with progress.doing("fsp-m", left=lambda: 1.0):
+            seen.append(line().partition(" | ")[0])
+            now[0] += 4.0
+    assert seen == ["0 s, 30 s left", "0 s, 20 s left", "0 s, 10 s left"]
+    with progress.counted(5, "fold", workers=2, seconds=10.0) as count:
+        assert line().startswith("0 s, 30 s left")
+        now[0] += 8.0
+        assert line().startswith("0 s, 22 s left")
+        count.one()
+        assert line().startswith("0 s, 20 s left")
+    for _ in progress.each("a", "fold"):  # without a limit the time left is that of the solver
+        with progress.doing("fsp-m", left=lambda: 1.0):
+            assert line().startswith("0 s, 1 s left")
 
 
 def test_results_of_workers_are_counted(watched):

@@ -2,11 +2,13 @@
 
 import json
 
+import joblib
 import numpy as np
 import pytest
 
 import fsmodels as fs
 from fsmodels.cli import main
+from solvers import progress
 
 RFE = ["select", "wdbc", "--model", "rfe", "--max-features", "3"]
 
@@ -153,3 +155,19 @@ def test_a_budget_above_the_features_of_small_data_is_theirs(capsys, tmp_path):
 def test_comparisons_that_cannot_be_made_say_why(capsys, words, code, message):
     assert main([*COMPARE, *words]) == code
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("words", "seconds"), [([], 5000), (["--n-jobs", "2"], 3000), (["--n-jobs", "-1"], None)])
+def test_the_time_left_is_that_of_the_selection_and_its_folds(capsys, monkeypatch, words, seconds):
+    seen = []
+
+    def asked(*args, **options):
+        seen.append(progress._scene.frames[0].left())
+        return fs.select(*args, **options)
+
+    monkeypatch.setattr("fsmodels.cli.select.select", asked)
+    command = ["select", "bupa", "--max-features", "1", "--cv", "4", "--time-limit", "1000", *words]
+    assert main(command) == 0
+    workers = min(4, joblib.cpu_count())
+    most = seconds or 1000 + 1000 * -(-4 // workers)
+    assert most - 900 < seen[0] <= most

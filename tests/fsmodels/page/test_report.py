@@ -6,15 +6,20 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
 
 import fsmodels as fs
 from fsmodels.evaluation.folds import resampled_t_test
+from fsmodels.page import stages
 from fsmodels.page.report import legible, values_hash, without_folder
+from fsmodels.page.stages import Plan
 from fsmodels.selection import report
 from fsmodels.selection.report import number, percent
+from fsmodels.selection.request import Request
+from solvers import progress
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -362,6 +367,26 @@ def test_a_method_without_a_sigma_is_not_called_unproven_for_it(made):
     page = fs.report(made[0], "fsmulti", max_features=2, cv=0, max_path=0)
     assert "proves no bound" not in page.html
     assert "such as fsp-m" in page.findings.missing["what_ifs"]
+
+
+def test_the_time_left_is_that_of_the_whole_report(monkeypatch):
+    seen = []
+
+    def solve(done, clock):
+        with progress.doing("fsp-m", left=lambda: 1.0):
+            seen.append(progress._scene.line())
+
+    monkeypatch.setattr(stages, "_errors", solve)
+    small(time_limit=36000, max_path=0, what_ifs=0, progress=True)
+    assert "9 h" in seen[0].partition("|")[0]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, -1])
+def test_rounds_of_folds_are_those_of_the_real_number_of_workers(n_jobs):
+    request = Request.of(fs.load_dataset("bupa"), max_features=1)
+    words = {"max_path": None, "what_ifs": None, "time_limit": 10.0, "n_jobs": n_jobs}
+    workers = joblib.cpu_count() if n_jobs == -1 else n_jobs
+    assert Plan.of(request, cv=4, **words).rounds == -(-4 // min(4, workers))
 
 
 def test_no_selection_is_no_page():
