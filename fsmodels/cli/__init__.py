@@ -20,7 +20,7 @@ from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 from typing import Any
 
-AT_ONCE = ("list", "describe", "predict")  # commands that solve nothing
+AT_ONCE = ("list", "describe", "predict", "init")  # commands that solve nothing
 MODULES = {"describe": "listing", "list": "listing"} | dict.fromkeys(["path", "stability", "compare"], "resampled")
 MODULES |= dict.fromkeys(["certify", "near-optimal", "necessity", "price", "verify", "report"], "questions")
 

@@ -319,6 +319,9 @@ def _folds() -> list[Option]:
 
 
 WITHIN = Option("--within X", "the share (default 1%)", type=share, default="1%")
+NOT_WRITTEN: dict[str, Any] = {  # options of data that init does not have, and their defaults
+    "scale": None, "bags": None, "sigma": None, "class_weight": [], "sample_weight": None, "interactions": [],
+}  # fmt: skip
 WORKERS = Count("--n-jobs N", "workers (default 1)", default=1)
 
 # ------------------------------------------------------------------------------------------------------ the commands
@@ -349,6 +352,22 @@ def describe() -> None:
 
 @_command(
     params=[
+        *(option for option in _data() if option.name not in NOT_WRITTEN),
+        *_group("Output", Option("--force", "replace files that exist")),
+    ],
+    fixed={**NOT_WRITTEN, "fair": [], "keep_fair": False, "quiet": False},
+    epilog="Exit codes: 0 done; 2 bad input.",
+)
+def init() -> None:
+    """Write a command and a notebook for a table.
+
+    Propose the labels, columns to drop, categories and values for blanks, with a reason for each.
+    Write NAME.sh and NAME.ipynb to this folder. Example: fsmodels init patients.csv
+    """
+
+
+@_command(
+    params=[
         *_solve(),
         *_group(
             "Held-out error",
@@ -363,7 +382,7 @@ def describe() -> None:
 def select() -> None:
     """Select features of a data set.
 
-    Report the classifier and its proven bound.
+    Report the classifier and its proven bound. Without --model, fsp-m selects at most 5 features.
     Example: fsmodels select wdbc --model fsp-m --max-features 5
     """
 

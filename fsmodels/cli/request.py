@@ -31,6 +31,8 @@ from solvers import interrupt, progress
 from solvers.user_warnings import warn
 
 BAG = "bag_id"
+FEATURES = 5  # limit of the default model without --max-features
+BY_DEFAULT = ("select", "report", "app")  # commands that have this limit
 OF_SAMPLES = ["one_hot", "impute", "fair", "interactions", "sample_weight", "class_weight"]
 OF_NAMES = ["target", "drop", "bags", "one_hot", "impute", "fair", "interactions", "sample_weight"]
 
@@ -95,6 +97,9 @@ def read(args: SimpleNamespace) -> Task:
         show(describe(data) if embedding is None else repr(embedding))
     parameters = {name: getattr(args, p.name) for name, p in PARAMETERS.items()}
     grids = args.command == "path"
+    if parameters["max_features"] is None and args.command in BY_DEFAULT and "model" not in args.given:
+        parameters["max_features"] = min(FEATURES, data.n_features)
+        complain("Note", f"At most {parameters['max_features']} features are selected: --max-features gives the limit.")
     parameters["penalty"] = (arguments.penalties if grids else arguments.penalty)(parameters["penalty"], data.features)
     shares = parameters.pop("budget")
     budgets = [arguments.budget(text, data.features) for text in args.budget]

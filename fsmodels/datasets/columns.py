@@ -39,6 +39,8 @@ from fsmodels.weights import FloatArray
 SHOWN = 20  # columns with text in an error
 MOST_SEARCHED = 1000  # columns that are searched for text and labels
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?!\S)")
+IDENTIFIER = re.compile(r"(?i:(?:^|[\W_])(?:id|nr|no|number|index))$|[a-z](?:ID|Id|Nr|No)$")
+FEW_ROWS = 5  # in which different whole numbers may be values
 MOST_LABELS = 20  # of a column that may be meant
 MOST_LEVELS = 50
 MOST_GROUPS = 20
@@ -109,8 +111,9 @@ def _refused_text(table: pd.DataFrame, texts: dict[str, NDArray[np.bool_]], orig
     also = f" So {'has' if len(others) == 1 else 'have'} {listed(others)}." if others else ""
     first = list(texts)[:SHOWN]
     values = {column: _written(table[column]) for column in first}
-    by = treatments(table, origin, blanks)
-    missing = _treatment(values[name], [str(cell) for cell in table.loc[is_text, name]], origin) == "impute"
+    found = [one for one in treatments(table, origin) if not (blanks and one.option == "impute")]
+    by = as_options(found)
+    missing = {one.option for one in found if one.column == name} == {"impute"}
     few = missing or 2 * cells < len(values[name])
     remedy = f"{'fill in' if missing else 'give'} numbers,{' remove such rows,' if few else ''}"
     treat = f"treat {'them' if others else 'it'} with {origin.options(by)}, " if by.keys() != {"drop"} else ""
@@ -122,39 +125,81 @@ def _refused_text(table: pd.DataFrame, texts: dict[str, NDArray[np.bool_]], orig
     )
 
 
-def treatments(table: pd.DataFrame, origin: Origin, blanks: bool = False) -> dict[str, Any]:
-    """Return options that make columns numeric, for the first ``SHOWN`` that need one; ``blanks``: blanks are allowed.
+@dataclass(frozen=True)
+class Treatment:
+    """What a column of features needs: ``option`` is "drop", "one-hot" or "impute", with the reason."""
 
-    ``{"drop": ["id"], "one-hot": ["colour"], "impute": "median"}``
-    """
-    by: dict[str, Any] = {}
+    column: str
+    option: str
+    reason: str
+
+
+def treatments(table: pd.DataFrame, origin: Origin, most: int = SHOWN) -> list[Treatment]:
+    """Return what columns of features need, for the first ``most`` that need something."""
+    found: list[Treatment] = []
     for name, values in itertools.islice(table.items(), MOST_SEARCHED):
-        _, is_text = _column(values)
-        written, way = _written(values), ""
-        if is_text.any():
-            way = _treatment(written, [str(cell) for cell in values[is_text]], origin)
-        elif len(written) < len(values):
-            way = "impute"
-        if way and not (blanks and way == "impute"):
-            by.setdefault(way, []).append(str(name))
-        if sum(map(len, by.values())) == SHOWN:
+        found += [Treatment(str(name), *pair) for pair in _needs(str(name), values, origin)]
+        if len({one.column for one in found}) >= most:
             break
-    return {**by, "impute": "median"} if "impute" in by else by
+    return found
+
+
+def as_options(found: Iterable[Treatment]) -> dict[str, Any]:
+    """Return treatments as options: ``{"drop": ["id"], "one-hot": ["colour"], "impute": "median"}``."""
+    by: dict[str, Any] = {}
+    for way in ("drop", "one-hot", "impute"):
+        if names := [one.column for one in found if one.option == way]:
+            by[way] = "median" if way == "impute" else names
+    return by
+
+
+def label_columns(table: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the columns with two values and no blank, which may be the labels, and their values.
+
+    Text comes before numbers and truth values, and later columns before earlier ones.
+    """
+    found = {}
+    for name in reversed(table.columns):
+        values = sorted(pd.unique(table[name].astype(str).str.strip()))
+        if len(values) == 2 and "" not in values and not table[name].isna().any():
+            found[str(name)] = values
+    return dict(sorted(found.items(), key=lambda pair: not is_text(table[pair[0]])))
+
+
+def _needs(name: str, values: pd.Series, origin: Origin) -> list[tuple[str, str]]:
+    """Return the options that a column of features needs, with reasons."""
+    numbers, is_text = _column(values)
+    written = _written(values)
+    if not written:
+        return [("drop", "no value")]
+    blanks = len(values) - len(written)
+    impute = [("impute", f"{blanks} blank{'s' * (blanks > 1)}")] if blanks else []
+    if not is_text.any():
+        if len(written) > FEW_ROWS and not blanks and _is_identifier(name, numbers):
+            return [("drop", "a different whole number in each row")]
+        return impute
+    odd = [str(cell) for cell in values[is_text]]
+    if all(text.strip().lower() in BLANKS for text in odd):
+        return [("impute", f"{len(odd) + blanks} blanks")]
+    if all(DATE.match(text.strip()) for text in odd):
+        return [("drop", f"dates, such as {short(odd[0])}")]
+    levels = levels_of(written)
+    few = 2 <= len(levels) <= min(MOST_LEVELS, max(2, len(written) // 2))
+    if few and 2 * len(odd) >= len(written) and origin is not ARRAYS:
+        return [("one-hot", f"{len(levels)} categories: {listed(map(short, levels), 5)}"), *impute]
+    return [("drop", f"text with {len(levels)} values in {len(written)} cells, such as {short(odd[0])}")]
+
+
+def _is_identifier(name: str, values: FloatArray) -> bool:
+    """Return True for different whole numbers that are consecutive, or whose name is that of an identifier."""
+    if not np.all(values == np.floor(values)) or len(np.unique(values)) < len(values):
+        return False
+    return np.ptp(values) == len(values) - 1 or IDENTIFIER.search(name) is not None
 
 
 def _written(values: pd.Series) -> list[str]:
     """Return the cells of a column that are not blank, as text."""
     return [str(cell) for cell in values if not is_missing(cell) and str(cell).strip()]
-
-
-def _treatment(values: Sequence[str], odd: Sequence[str], origin: Origin) -> str:
-    """Return the option for a column with text: words for missing values, a few categories, or dates and the rest."""
-    if all(text.strip().lower() in BLANKS for text in odd):
-        return "impute"
-    if all(DATE.match(text.strip()) for text in odd):
-        return "drop"
-    few = 2 <= len(levels_of(values)) <= min(MOST_LEVELS, max(2, len(values) // 2))
-    return "one-hot" if few and 2 * len(odd) >= len(values) and origin is not ARRAYS else "drop"
 
 
 def check_finite(X: FloatArray, features: Sequence[str], origin: Origin, blanks: bool = False) -> None:

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from fsmodels.checks import choice, whole
 from fsmodels.datasets import columns, diagnose, tables
-from fsmodels.datasets.dialect import ARRAYS, FRAME, Dialect, Origin, is_missing, number, options
+from fsmodels.datasets.dialect import ARRAYS, FRAME, Dialect, Origin, is_missing, options, word
 from fsmodels.datasets.files import LIBSVM, as_path, check_file, check_fits, content, title
 from fsmodels.datasets.prepare import METHODS, filled
 from fsmodels.errors import DataError, DataWarning
@@ -303,21 +303,18 @@ class Constructors:
 def _meant(table: pd.DataFrame, target: str, origin: Origin) -> str:
     """Return a suggestion for the column of labels: one with a similar name, or those with two values.
 
-    Text comes before numbers, and later columns before earlier ones. The suggested options also treat the columns that
-    are not numeric.
+    The suggested options also treat the columns that are not numeric.
     """
-    names = [str(column) for column in table.columns]
-    values = {name: sorted(pd.unique(table[name].astype(str).str.strip())) for name in names}
-    found = {name: two for name, two in values.items() if len(two) == 2}
-    if near := suggestion(target, found or names):
+    found = columns.label_columns(table)
+    if near := suggestion(target, found or table.columns):
         return near
-    few = list(reversed(found))
-    few.sort(key=lambda name: all(number(value) is not None for value in found[name]))
-    if not few:
+    if not found:
         return ""
-    by = columns.treatments(table.drop(columns=few[0]), origin)
-    candidates = listed([f"{name} ({' / '.join(short(value) for value in found[name])})" for name in few], 5)
-    return f"Columns with two values: {candidates}; for the first give {options({'target': few[0], **by})}. "
+    first = next(iter(found))
+    by = columns.as_options(columns.treatments(table.drop(columns=first), origin))
+    file = "" if origin.path is None else f"fsmodels init {word(origin.path)} writes the command to a file. "
+    candidates = listed([f"{name} ({' / '.join(map(short, values))})" for name, values in found.items()], 5)
+    return f"Columns with two values: {candidates}; for the first give {options({'target': first, **by})}. {file}"
 
 
 def check_names(names: list[str], origin: Origin) -> None:

@@ -83,6 +83,9 @@ def read_table(
         text, sheet = _from_line(requested.header or 1, text), None
         sep = requested.sep or _separator(text, path)
         rows, lines = _rows(text, sep, path)
+    first = requested.header
+    if first is None and _has_second_header(rows):
+        rows, lines, first = rows[1:], lines[1:], lines[1]
     if len(rows) == 1:
         raise DataError(f'File "{path}" has a header and no rows: add one row per sample.')
     header, columns = _named([str(name).strip() for name in rows[0]], list(zip(*rows[1:], strict=True)), path)
@@ -103,10 +106,10 @@ def read_table(
     _check_header(header, path, headless, lines)
     cells = np.array(columns, dtype=object).T  # one block is fast in pandas for any number of columns
     table = pd.DataFrame(cells, columns=header, dtype=object)
-    found = Dialect(sep, *marks, encoding, sheet, requested.header)
+    found = Dialect(sep, *marks, encoding, sheet, first)
     unusual = {
         name: value
-        for name in ("sep", "decimal", "thousands", "encoding")
+        for name in ("sep", "decimal", "thousands", "encoding", "header")
         if getattr(requested, name) is None and (value := getattr(found, name)) not in (None, getattr(PLAIN, name))
     }
     if unusual:
@@ -372,6 +375,16 @@ def _named(header: list[str], columns: list[Sequence[Any]], path: Path) -> tuple
     if len(kept) == len(header) or not kept:
         return header, columns
     return [header[j] for j in kept], [columns[j] for j in kept]
+
+
+def _has_second_header(rows: Rows) -> bool:
+    """Return True if a row of groups with empty cells is above a row of different names, and numbers follow."""
+    if len(rows) < 3:
+        return False
+    groups, names, values = ([str(cell).strip() for cell in row][1:] for row in rows[:3])
+    several = "" in groups and any(groups) and all(names) and len({*names}) == len(names)
+    numbers = [[dialect.number(cell.replace(",", ".")) is not None for cell in row if cell] for row in (names, values)]
+    return several and not any(numbers[0]) and any(numbers[1])
 
 
 def _check_header(header: list[str], path: Path, headless: str, lines: Sequence[int] = (1, 2)) -> None:

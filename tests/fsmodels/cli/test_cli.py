@@ -430,3 +430,11 @@ def test_as_a_program_from_another_folder(folder):
     assert wrong.returncode == 2
     assert "Traceback" not in wrong.stdout + wrong.stderr
     assert len(wrong.stderr.splitlines()) == 1
+
+
+def test_without_a_model_at_most_five_features_are_selected(folder, capsys):
+    code, out, err = run(capsys, *SELECT, "--quiet")
+    assert code == 0
+    assert "Note: At most 5 features are selected: --max-features gives the limit.\n" in err
+    assert "5 of 7 features" in out
+    assert "needs max_features" in run(capsys, *SELECT, "--model", "fsp-m")[2]

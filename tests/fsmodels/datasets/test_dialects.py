@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fsmodels.cli import main
@@ -239,6 +240,26 @@ def test_a_binary_file_is_refused(tmp_path, start):
     refusal(read, wrote(tmp_path, start))
 
 
+def test_the_proposal_drops_identifiers_and_imputes_categories_with_blanks(tmp_path):
+    table = pd.DataFrame(
+        {
+            "Patienten-Nr": [91, 17, 55, 23, 42, 38, 70],
+            "row": [3, 1, 2, 7, 6, 5, 4],
+            "count": [91, 17, 55, 23, 42, 38, 70],
+            "empty": [None] * 7,
+            "colour": ["red", "blue", None, "red", "blue", "red", "blue"],
+            "flag": [True, False, True, True, False, False, True],
+            "y": [0, 1, 1, 0, 0, 1, 0],
+        }
+    )
+    table.to_csv(tmp_path / "t.csv", index=False)
+    message = refusal(read, tmp_path / "t.csv", target="target")
+    assert "Columns with two values: y (0 / 1), flag (False / True); for the first give " in message
+    assert "--target y --drop Patienten-Nr --drop row --drop empty --one-hot colour --impute median (Python:" in message
+    data, _ = read(tmp_path / "t.csv", target="y", drop="Patienten-Nr,row,empty", one_hot="colour", impute="median")
+    assert data.features == ("count", "colour=red", "flag")
+
+
 def test_all_columns_with_text_are_listed_with_one_command(tmp_path):
     rows = [
         ("red", "n/a", f"2020-01-{k:02}", "x") if k % 3 else ("blue", k, f"2020-01-{k:02}", "y") for k in range(1, 9)
@@ -248,7 +269,7 @@ def test_all_columns_with_text_are_listed_with_one_command(tmp_path):
     assert message.startswith('Column "colour" has text in row 1, line 2 ("red", 8 such cells): give numbers, ')
     assert message.endswith('. So have "a", "day".')
     assert (
-        '--one-hot colour --impute median --drop day (Python: one_hot=["colour"], impute="median", drop=["day"])'
+        '--drop day --one-hot colour --impute median (Python: drop=["day"], one_hot=["colour"], impute="median")'
         in message
     )
     assert "--drop colour --drop a --drop day" in message

@@ -82,10 +82,19 @@ def test_the_header_of_a_sheet_may_have_two_rows(tmp_path):
     frame = pd.DataFrame([[1.5, 20, "x"], [2.5, 30, "y"]])
     frame.columns = pd.MultiIndex.from_tuples([("Patient", "a"), ("Patient", "b"), ("Outcome", "group")])
     frame.to_excel(tmp_path / "two.xlsx")
-    assert "such as --header 2 (Python: header=2)" in refusal(Dataset.from_csv, tmp_path / "two.xlsx", "group")
-    with pytest.warns(fs.DataWarning, match="counts the rows: it is left out"):
-        data = Dataset.from_csv(tmp_path / "two.xlsx", "group", header=2)
+    with pytest.warns(fs.DataWarning) as caught:
+        data = Dataset.from_csv(tmp_path / "two.xlsx", "group")
     assert (data.features, data.X.tolist()) == (("a", "b"), [[1.5, 20], [2.5, 30]])
+    notes = [str(one.message) for one in caught]
+    assert any("is read with --header 2 (Python: header=2)" in note for note in notes)
+    assert any("counts the rows: it is left out" in note for note in notes)
+
+
+@pytest.mark.parametrize("second", [["a", 7, "group"], ["a", "a", "group"], ["a", "", "group"]])
+def test_a_row_that_has_no_different_names_is_no_header(tmp_path, second):
+    path = workbook(tmp_path / "p.xlsx", ("s", [["Patient", "", "Outcome"], second, [1.5, 20, "x"], [2.5, 30, "y"]]))
+    message = refusal(Dataset.from_csv, path, "group")
+    assert "Column 2" in message or "2 columns named" in message or "no column" in message
 
 
 def test_a_sheet_with_cells_far_apart_is_read_and_one_that_fills_the_memory_refused(tmp_path, monkeypatch):
