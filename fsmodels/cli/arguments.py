@@ -144,8 +144,8 @@ def class_names(text: str) -> list[str]:
     return found
 
 
-def grouped(text: str, data: Dataset) -> tuple[dict[str, str], int]:
-    """Read ``GROUPS.csv:K`` or ``correlation=R:K``.
+def grouped(text: str, data: Dataset, names: Sequence[str]) -> tuple[dict[str, str], int]:
+    """Read ``GROUPS.csv:K`` or ``correlation=R:K``; ``names``: of features and columns, for the file.
 
     Raises ParameterError: no number. Raises DataError: the file cannot be read, or a name is no feature.
     """
@@ -156,7 +156,7 @@ def grouped(text: str, data: Dataset) -> tuple[dict[str, str], int]:
     word, _, least = source.partition("=")
     if word != "correlation" or not least:
         groups = read_groups(source)
-        check_known_features(groups, data.features, f'Groups file "{source}"')
+        check_known_features(groups, names, f'Groups file "{source}"')
         return groups, int(most)
     number = _number(least)
     if number is None:

@@ -24,7 +24,7 @@ from fsmodels.errors import DataError, DataWarning, OptionError, ParameterError
 from fsmodels.selection import report
 from fsmodels.selection.catalogue import find
 from fsmodels.selection.parameters import PARAMETERS
-from fsmodels.selection.rows import read_rows
+from fsmodels.selection.rows import first_features, read_rows
 from fsmodels.selection.selection import Selection
 from fsmodels.text import DEFAULT_SCALING
 from solvers import interrupt, progress
@@ -101,21 +101,22 @@ def read(args: SimpleNamespace) -> Task:
         parameters["max_features"] = min(FEATURES, data.n_features)
         complain("Note", f"At most {parameters['max_features']} features are selected: --max-features gives the limit.")
     parameters["penalty"] = (arguments.penalties if grids else arguments.penalty)(parameters["penalty"], data.features)
+    names = [*data.features, *first_features(data)]
     shares = parameters.pop("budget")
-    budgets = [arguments.budget(text, data.features) for text in args.budget]
+    budgets = [arguments.budget(text, names) for text in args.budget]
     sides = {
         "budget": budgets if shares is None else [shares, *budgets] if budgets else shares,
         **{
-            kind: [tuple(arguments.names(text, data.features, f"--{kind}", size=2)) for text in getattr(args, kind)]
+            kind: [tuple(arguments.names(text, names, f"--{kind}", size=2)) for text in getattr(args, kind)]
             for kind in ("requires", "excludes")
         },
         **{
-            kind: [arguments.group(text, data.features, f"--{kind.replace('_', '-')}") for text in getattr(args, kind)]
+            kind: [arguments.group(text, names, f"--{kind.replace('_', '-')}") for text in getattr(args, kind)]
             for kind in ("all_or_none", "at_most", "at_least")
         },
         "force_in": args.force_in,
         "force_out": args.force_out,
-        "at_most_of_group": [arguments.grouped(text, data) for text in args.at_most_of_group],
+        "at_most_of_group": [arguments.grouped(text, data, names) for text in args.at_most_of_group],
         "hierarchy": args.hierarchy,
         "signs": arguments.signs(args.signs, data.features),
         "fair": [arguments.fair(text) for text in args.fair],

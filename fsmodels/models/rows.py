@@ -125,6 +125,11 @@ class Row:
     def __str__(self) -> str:
         return f" {self.relation} ".join(map(_text, self.sides))
 
+    def renamed(self, names: Mapping[str, str]) -> Row:
+        """Return the row on the switches of other features, by the names of the present ones."""
+        sides = ((t._replace(feature=names.get(t.feature, t.feature)) for t in side) for side in self.sides)
+        return Row(tuple(map(tuple, sides)), self.relation)
+
     def restricted(self, features: Collection[str]) -> Row | None:
         """Return the row on the weights of a classifier that uses exactly these features; None if it is constant."""
         sides = []

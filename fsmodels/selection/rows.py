@@ -100,13 +100,24 @@ def _is_mapping(given: Any) -> bool:
 
 
 def _read_row(given: Any, data: Dataset | None) -> list[Declaration]:
-    row = given if data is None or not isinstance(given, str | Row) else Row.parse(str(given), data.features)
+    row = given if data is None or not isinstance(given, str | Row) else _parsed_row(str(given), data)
     if data is not None and not isinstance(row, Row):
         raise ParameterError(f'rows: got {type(given).__name__}: give text, for example "slope <= oldpeak".')
     on = {"on_sigma": row.on_sigma, "on_weights": row.on_weights} if isinstance(row, Row) else {}
     text = str(row)
     build = partial(constraint, rows=row, doc=text)
     return [Declaration("rows", "rows", build, text, {"": f'rows=["{text}"]'}, **on)]
+
+
+def _parsed_row(text: str, data: Dataset) -> Row:
+    """Return the row of a text. Raises ParameterError: the weight of a column, which has several."""
+    first = first_features(data)
+    row = Row.parse(text, [*data.features, *first])
+    for term in (term for side in row.sides for term in side):
+        if term.variable == "w" and term.feature in first:
+            names = listed(f"w[`{name}`]" for name in data.columns[term.feature])
+            raise ParameterError(f'Row "{text}": column "{term.feature}" has a weight for each feature: write {names}.')
+    return row.renamed(first)
 
 
 def _read_budget(given: Any, data: Any) -> list[Declaration]:
@@ -239,6 +250,37 @@ def set_groups_aside(data: Dataset, fair: Any) -> tuple[Dataset, list[tuple[str,
     return data, named
 
 
+def first_features(data: Dataset) -> dict[str, str]:
+    """Return the first feature of each encoded column whose features are selected together.
+
+    The sigma of this feature is 1 if the column is used, so that rows with names of columns count each column once.
+    """
+    columns = data.columns if data.categories else {}
+    return {
+        column: columns[column][0]
+        for column, category in data.categories.items()
+        if column in columns and column not in data.features and (category.together or len(columns[column]) == 1)
+    }
+
+
+def _by_features(keyword: str, given: Any, data: Dataset) -> Any:
+    """Return the value of a keyword in which the name of a column is replaced by that of its first feature."""
+    first = first_features(data) if KEYWORDS[keyword].names_features and keyword != "signs" else {}
+
+    def replaced(part: Any) -> Any:
+        if isinstance(part, str):
+            return first.get(part, part)
+        if isinstance(part, Mapping):
+            names = [first.get(name, name) for name in part]
+            if len({*names}) < len(names):
+                twice = next(name for name in part if name in first and first[name] in part)
+                raise ParameterError(f'{keyword} names column "{twice}" and its feature "{first[twice]}": keep one.')
+            return dict(zip(names, part.values(), strict=True))
+        return type(part)(map(replaced, part)) if type(part) in (list, tuple) else part
+
+    return replaced(given) if first else given
+
+
 def accepts_rows(spec: ModelSpec) -> bool:
     """Return True if rows on sigma can be added to this model."""
     return spec.selects or "sigma" in spec.parameters
@@ -256,7 +298,7 @@ def read_rows(spec: ModelSpec, given: Mapping[str, Any], data: Dataset, *, limit
     found = [
         declaration
         for name, keyword in KEYWORDS.items()
-        for value in keyword.values(name, given.get(name))
+        for value in keyword.values(name, _by_features(name, given.get(name), data))
         for declaration in keyword.read(value, data)
     ]
     if spec.selects or limited or any(declaration.on_sigma for declaration in found):
@@ -362,7 +404,7 @@ def rows_on_switches(given: Mapping[str, Any], data: Dataset) -> dict[str, Any]:
     """Return the side constraints by keyword without those on weights, for methods without weights."""
     kept: dict[str, Any] = {}
     for name, keyword in KEYWORDS.items():
-        values = keyword.values(name, given.get(name))
+        values = keyword.values(name, _by_features(name, given.get(name), data))
         values = [value for value in values if not any(row.on_weights for row in keyword.read(value, data))]
         if values:
             kept[name] = values[0] if keyword.is_one is None else values

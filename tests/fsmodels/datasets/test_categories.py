@@ -257,3 +257,63 @@ def test_the_command_line_counts_columns(mixed, tmp_path, monkeypatch, capsys):
     assert "a, colour" in out
     assert main([*words, "--model", "rfe"]) == 2
     assert "Option: --count." in capsys.readouterr().err
+
+
+ROWS_BY_COLUMN = {
+    "row": ({"rows": ["colour + a <= 1"]}, lambda c: {"colour", "a"} - c),
+    "row with coefficients": ({"rows": ["2 colour + size >= 2"]}, lambda c: "colour" in c),
+    "budget": ({"budget": ({"colour": 3, "a": 2, "sex": 2}, 4)}, lambda c: "colour" not in c or not c & {"a", "sex"}),
+    "force_in": ({"force_in": "sex"}, lambda c: "sex" in c),
+    "force_out": ({"force_out": ["colour", "b"]}, lambda c: not c & {"colour", "b"}),
+    "requires": ({"requires": [("a", "colour")]}, lambda c: "a" not in c or "colour" in c),
+    "excludes": ({"excludes": [("size", "colour")]}, lambda c: not {"size", "colour"} <= c),
+    "at_most": ({"at_most": [(["colour", "size", "a"], 1)]}, lambda c: len(c & {"colour", "size", "a"}) <= 1),
+    "group": ({"at_most_of_group": ({"colour": "g", "sex": "g"}, 1)}, lambda c: not {"colour", "sex"} <= c),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "allowed"), ROWS_BY_COLUMN.values(), ids=ROWS_BY_COLUMN)
+def test_a_row_with_the_name_of_a_column_counts_it_once(mixed, given, allowed, tmp_path):
+    data = Dataset.from_frame(mixed, one_hot="all").scaled("standard")
+    found = fs.select(data, max_features=2, count="columns", **given)
+    least = min(
+        fs.select(data.select_features([name for c in chosen for name in data.columns[c]]), "svm").objective
+        for chosen in itertools.combinations(data.columns, 2)
+        if allowed({*chosen})
+    )
+    assert found.objective == pytest.approx(least, rel=1e-4)
+    assert allowed({*data.columns_of(found.selected)})
+    found.save(tmp_path / "f.json")
+    rebuilt = fs.load_selection(tmp_path / "f.json").rebuild(data)
+    assert fs.solve(rebuilt).objective == pytest.approx(found.objective, rel=1e-4)
+
+
+def test_names_of_columns_that_have_no_single_switch_are_refused(mixed):
+    data = Dataset.from_frame(mixed, one_hot="all")
+    apart = Dataset.from_frame(mixed, one_hot=["colour:apart", "size", "sex"])
+    for call, message in [
+        (lambda: fs.select(data, max_features=2, rows=["w[colour] >= 0"]), "for each feature: write w[`colour="),
+        (lambda: fs.select(data, max_features=2, signs={"colour": "+"}), '"colour" is not a feature'),
+        (lambda: fs.select(apart, max_features=2, force_in="colour"), '"colour" is not a feature'),
+        (
+            lambda: fs.select(data, max_features=2, budget=({"colour": 1, data.columns["colour"][0]: 2}, 3)),
+            'budget names column "colour" and its feature',
+        ),
+    ]:  # fmt: skip
+        assert message in refusal(call, error=(fs.DataError, fs.ParameterError))
+
+
+def test_the_command_line_takes_names_of_columns_in_rows_and_costs(mixed, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    mixed.to_csv("m.csv", index=False)
+    (tmp_path / "costs.csv").write_text("feature,cost\ncolour,3\nsize,1\na,1\n")
+    (tmp_path / "groups.csv").write_text("feature,group\nsize,g\nsex,g\n")
+    words = ["select", "m.csv", "--one-hot", "all", "--max-features", "3", "--count", "columns", "--json", "m.json"]
+    rows = ["--budget", "costs.csv:4", "--force-in", "colour", "--excludes", "size:a", "--row", "b <= sex"]
+    assert main([*words, *rows, "--at-most-of-group", "groups.csv:1"]) == 0
+    columns = json.loads((tmp_path / "m.json").read_text())["columns"]
+    assert "colour" in columns
+    assert len({"size", "a"} & {*columns}) <= 1
+    capsys.readouterr()
+    assert main([*words, "--force-in", "color"]) == 2
+    assert "color" in capsys.readouterr().err
