@@ -25,7 +25,7 @@ def run(args: SimpleNamespace) -> None:
     """Write row, label and score of each sample. Raises NoSelection: the file has no classifier."""
     out = None if args.out is None else ResultFile(args.out, [args.selection, args.table], option="--out")
     found = load_selection(args.selection)
-    table, _ = tables.read_table(args.table, Dialect(**dialect(args)), like=found.data.dialect)
+    table, _ = tables.read_table(args.table, Dialect(**dialect(args)), like=found.data.dialect, used=_used(found))
     if found.classifier is None:
         raise NoSelection(f'"{args.selection}" has no classifier: its run ended as {found.status}.')
     if args.target is not None and args.target not in table.columns:
@@ -46,6 +46,13 @@ def run(args: SimpleNamespace) -> None:
             print(text, end="")
     if args.target is not None:
         complain("Error of the labels", _error(found, table[args.target], pd.Series(labels)))
+
+
+def _used(found: SavedSelection) -> set[str]:
+    """Return the columns and features from which the selection is computed."""
+    parents = found.data.parents
+    names = {part for name in found.weights for part in (name, *parents.get(name, ()))}
+    return names.union(found.data.columns_of(names))
 
 
 def _names(args: SimpleNamespace, table: pd.DataFrame) -> dict[str, Any]:

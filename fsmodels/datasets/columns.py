@@ -30,7 +30,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fsmodels.datasets.dialect import ARRAYS, BLANKS, Origin, is_missing, number, quoted, readings
+from fsmodels.datasets.dialect import ARRAYS, BLANKS, NEW, Origin, is_missing, number, quoted, readings
 from fsmodels.datasets.tables import check_columns, named
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.text import as_names, listed, short, shown, suggestion
@@ -107,6 +107,10 @@ def _refused_text(table: pd.DataFrame, texts: dict[str, NDArray[np.bool_]], orig
     """Return the error for columns with text: the first with its row, and the options that treat all of them."""
     name, is_text = next(iter(texts.items()))
     row, cells = int(np.argmax(is_text)), int(is_text.sum())
+    text = f'Column "{name}" has text in {origin.row(row)} ("{short(str(table.iloc[row][name]))}"'
+    text += f", {cells} such cells): " if cells > 1 else "): "
+    if origin is NEW:
+        return DataError(f"{text}give numbers, or leave such rows out.")
     others = [quoted(other) for other in texts if other != name]
     also = f" So {'has' if len(others) == 1 else 'have'} {listed(others)}." if others else ""
     first = list(texts)[:SHOWN]
@@ -119,10 +123,7 @@ def _refused_text(table: pd.DataFrame, texts: dict[str, NDArray[np.bool_]], orig
     treat = f"treat {'them' if others else 'it'} with {origin.options(by)}, " if by.keys() != {"drop"} else ""
     if origin.path is not None and (ways := next(filter(None, map(readings, values.values())), [])):
         treat = f"give {', or '.join(way.words for way in ways)}, "
-    return DataError(
-        f'Column "{name}" has text in {origin.row(row)} ("{short(str(table.iloc[row][name]))}"'
-        f"{f', {cells} such cells' if cells > 1 else ''}): {remedy} {treat}or {origin.leave_out(first)}.{also}"
-    )
+    return DataError(f"{text}{remedy} {treat}or {origin.leave_out(first)}.{also}")
 
 
 @dataclass(frozen=True)
@@ -219,9 +220,9 @@ def refuse_entry(
     row = "row" if len(rows) == 1 else "rows"
     many = f"; {cells} such cells in {len(rows)} {row} in all" if cells > 1 else ""
     fill = f", impute them with {origin.options({'impute': 'median'})}" if impute and math.isnan(value) else ""
+    rest = f"or remove the {row}" if origin is NEW else f"remove the {row}, or {origin.leave_out([feature])}"
     raise DataError(
-        f'Column "{feature}" has {what} in {origin.row(int(rows[0]))}{many}: fill in {wanted}{fill}, '
-        f"remove the {row}, or {origin.leave_out([feature])}."
+        f'Column "{feature}" has {what} in {origin.row(int(rows[0]))}{many}: fill in {wanted}{fill}, {rest}.'
     )
 
 

@@ -164,6 +164,7 @@ class Origin:
 
 
 FRAME, ARRAYS = Origin("the DataFrame"), Origin("X")
+NEW = Origin("the new samples")  # a selection needs their columns, so that none can be left out
 
 
 @cache

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from fsmodels.datasets import columns
 from fsmodels.datasets.columns import Category
-from fsmodels.datasets.dialect import FRAME
+from fsmodels.datasets.dialect import NEW
 from fsmodels.datasets.scaling import Scale, counted
 from fsmodels.errors import DataError
-from fsmodels.text import check_known_features, iterable, listed
+from fsmodels.text import check_known_features, iterable, listed, suggestion
 from fsmodels.weights import FloatArray
 
 MOST = 100_000  # products
@@ -305,10 +305,13 @@ def raw(own: Any, table: pd.DataFrame, unseen: str = "refuse") -> tuple[FloatArr
     if missing:
         of = {name: key for key, each in own.categories.items() for name in each.features}
         lacking = list(dict.fromkeys(of.get(name, name) for name in missing))
-        raise DataError(f"predict: the table lacks columns ({listed(lacking)}): give each selected feature.")
+        raise DataError(
+            f"predict: the table lacks columns ({listed(lacking)}): give each selected feature. "
+            f"{suggestion(lacking[0], there)}Its columns are {listed(table.columns)}."
+        )
     plain = [name for name in needed if name in there]
     X = np.empty((len(table), len(needed)))
-    X[:, [needed.index(name) for name in plain]] = columns.feature_matrix(table[plain], plain, FRAME, blanks=True)
+    X[:, [needed.index(name) for name in plain]] = columns.feature_matrix(table[plain], plain, NEW, blanks=True)
     for column in dict.fromkeys(made[name].column for name in needed if name not in there):
         category = own.categories[column]
         coded = category.coded(table[column], f'Column "{column}"', unseen)

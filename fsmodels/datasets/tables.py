@@ -48,13 +48,17 @@ OTHER_FORMATS = {
 
 
 def read_table(
-    path: str | Path, requested: Dialect = AUTO, unused: Sequence[str] = (), like: Dialect | None = None
+    path: str | Path,
+    requested: Dialect = AUTO,
+    unused: Sequence[str] = (),
+    like: Dialect | None = None,
+    used: Collection[str] | None = None,
 ) -> tuple[pd.DataFrame, Origin]:
     """Return a table from a file, with the names of the header, and its origin, which names rows in messages.
 
     ``requested``: options of the user; a warning names those that were found and differ from plain CSV.
-    ``unused``: columns that are not searched for the decimal mark. ``like``: options of another file, which are used if
-    numbers have two readings.
+    ``unused``: columns that are not searched for the decimal mark; ``used``: the only ones that are. ``like``: options
+    of another file, which are used if numbers have two readings.
 
     Raises DataError: the file is missing, unreadable, empty or has another format, has a header only or rows of
     different lengths, a column has no name or the name of another, or there is not exactly one way to read it.
@@ -93,7 +97,7 @@ def read_table(
     texts = [
         (name, [cell for cell in cells if isinstance(cell, str)])
         for name, cells in zip(header, columns, strict=True)
-        if name not in skipped
+        if name not in skipped and (used is None or name in used)
     ]
     marks = requested.decimal or ".", requested.thousands or ""
     if requested.decimal is not None or requested.thousands is not None:

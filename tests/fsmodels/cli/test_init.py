@@ -142,13 +142,13 @@ def test_a_table_without_a_proposal_is_refused_and_nothing_is_written(folder, ca
 
 
 def test_names_with_marks_of_a_shell_and_new_lines_are_quoted(folder, capsys):
-    name = "it's $HOME.csv"
+    name = "it's $NAME.csv"
     frame = patients().rename(columns={"visit": 'day "of"\nvisit', "remark": "a;b & $(c)"})
     frame.to_csv(name, index=False)
     assert run(capsys, "init", name)[0] == 0
-    done = subprocess.run(["sh", "-c", f'{SHELL}"./it\'s \\$HOME.sh"'], capture_output=True, text=True, check=False)
+    done = subprocess.run(["sh", "-c", f'{SHELL}"./it\'s \\$NAME.sh"'], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    content = json.loads(Path("it's $HOME.json").read_text("utf-8"))
+    content = json.loads(Path("it's $NAME.json").read_text("utf-8"))
     assert content["data"]["dropped"] == ["Patient-Nr", 'day "of"\nvisit', "a;b & $(c)"]
 
 
