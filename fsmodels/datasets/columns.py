@@ -37,7 +37,7 @@ from fsmodels.text import as_names, listed, short, shown, suggestion
 from fsmodels.weights import FloatArray
 
 SHOWN = 20  # columns with text in an error
-MOST_SEARCHED = 1000  # columns that are searched for text and labels
+MOST_SEARCHED = 5000  # columns that are searched for text and labels
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?!\S)")
 IDENTIFIER = re.compile(r"(?i:(?:^|[\W_])(?:id|nr|no|number|index))$|[a-z](?:ID|Id|Nr|No)$")
 FEW_ROWS = 5  # in which different whole numbers may be values
@@ -161,23 +161,28 @@ def label_columns(table: pd.DataFrame) -> dict[str, list[str]]:
     """
     found = {}
     for name in reversed(table.columns):
-        values = sorted(pd.unique(table[name].astype(str).str.strip()))
-        if len(values) == 2 and "" not in values and not table[name].isna().any():
-            found[str(name)] = values
+        values: set[str] = set()
+        for cell in table[name]:
+            values.add("" if is_missing(cell) else str(cell).strip())
+            if len(values) > 2:
+                break
+        if len(values) == 2 and "" not in values:
+            found[str(name)] = sorted(values)
     return dict(sorted(found.items(), key=lambda pair: not is_text(table[pair[0]])))
 
 
 def _needs(name: str, values: pd.Series, origin: Origin) -> list[tuple[str, str]]:
     """Return the options that a column of features needs, with reasons."""
-    numbers, is_text = _column(values)
-    written = _written(values)
+    known = _all_numbers(values.to_numpy())
+    if known is not None and not np.isnan(known).any():
+        different = len(known) > FEW_ROWS and _is_identifier(name, known)
+        return [("drop", "a different whole number in each row")] if different else []
+    is_text, written = _column(values)[1], _written(values)
     if not written:
         return [("drop", "no value")]
     blanks = len(values) - len(written)
     impute = [("impute", f"{blanks} blank{'s' * (blanks > 1)}")] if blanks else []
     if not is_text.any():
-        if len(written) > FEW_ROWS and not blanks and _is_identifier(name, numbers):
-            return [("drop", "a different whole number in each row")]
         return impute
     odd = [str(cell) for cell in values[is_text]]
     if all(text.strip().lower() in BLANKS for text in odd):

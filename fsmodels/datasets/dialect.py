@@ -28,7 +28,7 @@ SAFE = re.compile(r"[^\s\"'\\$`!&|;<>()*?\[\]{}#~]+")  # no special character of
 SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 THOUSANDS = (".", ",", " ", "'", "\u2019", "\u00a0", "\u202f", "\u2009")  # narrow and other spaces among them
 # Words for a missing value.
-BLANKS = {"na", "n/a", "#n/a", "<na>", "nan", "none", "null", "missing", "?", "-", "."}
+BLANKS = {"na", "n/a", "n.a.", "k.a.", "#n/a", "<na>", "nan", "none", "null", "missing", "?", "-", "."}
 LAST_LINE = 1_000_000
 AMBIGUOUS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}", re.ASCII)
 LOOSE = re.compile(r"[\d.,eE+-]+")

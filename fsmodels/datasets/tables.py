@@ -87,9 +87,9 @@ def read_table(
         text, sheet = _from_line(requested.header or 1, text), None
         sep = requested.sep or _separator(text, path)
         rows, lines = _rows(text, sep, path)
-    first = requested.header
-    if first is None and _has_second_header(rows):
-        rows, lines, first = rows[1:], lines[1:], lines[1]
+    if requested.header is None and (names := _names_below_groups(rows)):
+        rows, lines = [names, *rows[2:]], lines[1:]
+        warn(f'The header of file "{path}" has two rows: columns have the names of the second one.', DataWarning)
     if len(rows) == 1:
         raise DataError(f'File "{path}" has a header and no rows: add one row per sample.')
     header, columns = _named([str(name).strip() for name in rows[0]], list(zip(*rows[1:], strict=True)), path)
@@ -110,10 +110,10 @@ def read_table(
     _check_header(header, path, headless, lines)
     cells = np.array(columns, dtype=object).T  # one block is fast in pandas for any number of columns
     table = pd.DataFrame(cells, columns=header, dtype=object)
-    found = Dialect(sep, *marks, encoding, sheet, first)
+    found = Dialect(sep, *marks, encoding, sheet, requested.header)
     unusual = {
         name: value
-        for name in ("sep", "decimal", "thousands", "encoding", "header")
+        for name in ("sep", "decimal", "thousands", "encoding")
         if getattr(requested, name) is None and (value := getattr(found, name)) not in (None, getattr(PLAIN, name))
     }
     if unusual:
@@ -381,14 +381,22 @@ def _named(header: list[str], columns: list[Sequence[Any]], path: Path) -> tuple
     return [header[j] for j in kept], [columns[j] for j in kept]
 
 
-def _has_second_header(rows: Rows) -> bool:
-    """Return True if a row of groups with empty cells is above a row of different names, and numbers follow."""
+def _names_below_groups(rows: Rows) -> list[str] | None:
+    """Return the names of a header of two rows, groups above names; None for another header.
+
+    Groups are blank or repeated, the names in the second row are different, and numbers follow. A column without a name
+    in the second row has the name above it. Only the first column may have no name, as the index of a DataFrame.
+    """
     if len(rows) < 3:
-        return False
-    groups, names, values = ([str(cell).strip() for cell in row][1:] for row in rows[:3])
-    several = "" in groups and any(groups) and all(names) and len({*names}) == len(names)
-    numbers = [[dialect.number(cell.replace(",", ".")) is not None for cell in row if cell] for row in (names, values)]
-    return several and not any(numbers[0]) and any(numbers[1])
+        return None
+    groups, below, values = ([str(cell).strip() for cell in row] for row in rows[:3])
+    names = [name or group for name, group in zip(below, groups, strict=True)]
+    if not all(names[1:]) or len({*names}) < len(names) or not ("" in groups[1:] or len({*groups}) < len(groups)):
+        return None
+    numbers = [
+        any(dialect.number(cell.replace(",", ".")) is not None for cell in row if cell) for row in (below, values)
+    ]
+    return names if any(below) and numbers == [False, True] else None
 
 
 def _check_header(header: list[str], path: Path, headless: str, lines: Sequence[int] = (1, 2)) -> None:

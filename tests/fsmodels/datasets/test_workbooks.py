@@ -85,9 +85,33 @@ def test_the_header_of_a_sheet_may_have_two_rows(tmp_path):
     with pytest.warns(fs.DataWarning) as caught:
         data = Dataset.from_csv(tmp_path / "two.xlsx", "group")
     assert (data.features, data.X.tolist()) == (("a", "b"), [[1.5, 20], [2.5, 30]])
-    notes = [str(one.message) for one in caught]
-    assert any("is read with --header 2 (Python: header=2)" in note for note in notes)
-    assert any("counts the rows: it is left out" in note for note in notes)
+    assert [str(one.message).partition(".xlsx")[2] for one in caught] == [
+        '" has two rows: columns have the names of the second one.',
+        '" has no name and counts the rows: it is left out.',
+    ]
+
+
+GROUPS = {
+    "merged cells": [["Patient", "", "Laboratory", "", "Outcome"], ["sex", "age", "crp", "bmi", "group"]],
+    "merged rows too": [["sex", "Patient", "Laboratory", "", "group"], ["", "age", "crp", "bmi", ""]],
+    "repeated groups": [["Patient", "Patient", "Lab", "Lab", "Outcome"], ["sex", "age", "crp", "bmi", "group"]],
+    "a title": [["Report of 2024", "", "", "", ""], ["sex", "age", "crp", "bmi", "group"]],
+}
+
+
+@pytest.mark.parametrize("header", GROUPS.values(), ids=GROUPS)
+def test_names_below_groups_are_found(tmp_path, header):
+    rows = [["f", 50, 1.5, 20, "x"], ["m", 60, 2.5, 30, "y"], ["m", "z", 2.5, 30, "y"]]
+    path = workbook(tmp_path / "p.xlsx", ("s", [*header, *rows[:2]]))
+    with pytest.warns(fs.DataWarning, match="columns have the names of the second one"):
+        data = Dataset.from_csv(path, "group", one_hot="sex")
+    assert (data.features, data.X[1].tolist()) == (("sex=m", "age", "crp", "bmi"), [1, 60, 2.5, 30])
+    text = "\n".join(";".join(map(str, row)) for row in [*header, *rows])
+    (tmp_path / "p.csv").write_text(text)
+    with pytest.warns(fs.DataWarning):
+        assert '"age" has text in row 3, line 5 ("z")' in refusal(
+            Dataset.from_csv, tmp_path / "p.csv", "group", drop="sex"
+        )
 
 
 @pytest.mark.parametrize("second", [["a", 7, "group"], ["a", "a", "group"], ["a", "", "group"]])
