@@ -200,13 +200,17 @@ def _sort(body: Body) -> tuple[list[Affine], list[tuple[Affine, Affine]], bool]:
 
 
 def _direct_cone(squares: list[Affine], a: Affine, b: Affine, r: float, prover: BoundProver) -> Cone | None:
-    """Return the cone of ``sum of squares + r <= a b`` if the model implies a, b >= 0 or a, b <= 0."""
+    """Return the cone of ``sum of squares + r <= a b`` if the model implies a, b >= 0 or a, b <= 0.
+
+    Its entries are those of ``(k a) (b / k)`` with k such that both factors have the same largest value.
+    """
     for sign in (1.0, -1.0):
         if prover.nonnegative(a.times(sign)) and (a is b or prover.nonnegative(b.times(sign))):
             tail = [*squares, affine(const=r**0.5)] if r > 0.0 else squares
             if a is b:
                 return Cone((a.times(sign), *tail), 1.0)
-            a, b = a.times(sign), b.times(sign)
+            k = 2.0 ** round(0.5 * np.log2(prover.size(b) / prover.size(a)))
+            a, b = a.times(sign * k), b.times(sign / k)
             return Cone((a.plus(b), *(entry.times(2.0) for entry in tail), a.plus(b, -1.0)), 0.25)
     return None
 

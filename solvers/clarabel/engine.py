@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from solvers import interrupt
-from solvers.clarabel.program import Program
+from solvers.clarabel.program import StandardForm
 from solvers.errors import OptionError
 
 _WORDS = {"iteration_limit": "max_iter", "threads": "max_threads", "gap": "tol_gap_rel"}
@@ -124,7 +124,7 @@ def _ending(solution: Any) -> Ending:
     return Ending(_ALMOST.get(status, status), x, z, iterations, float(solution.solve_time))
 
 
-def _nothing(program: Program, status: str) -> Ending:
+def _nothing(program: StandardForm, status: str) -> Ending:
     return Ending(status, np.zeros(program.A.shape[1]), np.zeros(program.A.shape[0]))
 
 
@@ -140,13 +140,15 @@ class Engine:
     def __init__(self) -> None:
         self.setups = self.updates = 0
         self._solver: Any = None
-        self._program: Program | None = None
+        self._program: StandardForm | None = None
 
     def forget(self) -> None:
         """Free the solver object."""
         self._solver = self._program = None
 
-    def run(self, program: Program, settings: dict[str, Any], deadline: float, shown: Sequence[TextIO] = ()) -> Ending:
+    def run(
+        self, program: StandardForm, settings: dict[str, Any], deadline: float, shown: Sequence[TextIO] = ()
+    ) -> Ending:
         """Solve; if the result is not decisive, repeat from a fresh start, with other scaling, and with larger targets.
 
         Beyond the accuracy of the arithmetic the iterates become worse, so the target is then the accepted tolerance.
@@ -178,7 +180,7 @@ class Engine:
         return run
 
     def _attempt(
-        self, program: Program, settings: dict[str, Any], deadline: float, shown: Sequence[TextIO], *, keep: bool
+        self, program: StandardForm, settings: dict[str, Any], deadline: float, shown: Sequence[TextIO], *, keep: bool
     ) -> Ending:
         import clarabel
 
@@ -212,7 +214,7 @@ class Engine:
         return _ending(solution)
 
 
-def _updated(solver: Any, settings: Any, before: Program, program: Program) -> bool:
+def _updated(solver: Any, settings: Any, before: StandardForm, program: StandardForm) -> bool:
     """Replace changed numbers and settings; return False if a setting cannot be changed, such as threads or scaling."""
     data = {"P": (before.P.data, program.P.data), "A": (before.A.data, program.A.data)}
     data |= {"q": (before.q, program.q), "b": (before.b, program.b)}

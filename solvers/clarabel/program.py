@@ -47,11 +47,37 @@ Restated = tuple[CompiledRow, float, ConicRows, int]  # row, sign of its multipl
 NowLinear = tuple[CompiledRow, Affine, float, float]  # row, body and both sides
 
 
-class Program:
+class StandardForm:
+    """The numbers of one solve.
+
+    - ``P``, ``q``: objective; P is an upper triangle.
+    - ``A``, ``b``, ``cones``: rows; ``cones`` has the kind and the size of each cone.
+    - ``contradiction``: a row that is violated by all x, or "".
+    """
+
+    P: sp.csc_matrix
+    q: np.ndarray
+    A: sp.csc_matrix
+    b: np.ndarray
+    cones: list[tuple[str, int]]
+    contradiction = ""
+
+    def same_pattern(self, other: StandardForm) -> bool:
+        """Return True if the numbers of one program can replace those of the other in the solver."""
+        return (
+            self.cones == other.cones
+            and self.A.shape == other.A.shape
+            and all(
+                np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)
+                for a, b in ((self.A, other.A), (self.P, other.P))
+            )
+        )
+
+
+class Program(StandardForm):
     """The numbers of one solve, with their rows and variables.
 
-    - ``P``, ``q``, ``const``: objective; P is an upper triangle.
-    - ``A``, ``b``, ``cones``: rows.
+    - ``const``: constant term of the objective.
     - ``sense``: 1 to minimise, -1 to maximise.
     - ``columns``: bounds and fixings by column of the model; ``used``: used columns; ``free``: free columns.
     - ``linear``: the linear rows.
@@ -59,7 +85,6 @@ class Program:
     - ``bounds``: the same for the bounds of the free columns.
     - ``behind``: multipliers of the nonlinear rows.
     - ``undefined``: rows without a multiplier.
-    - ``contradiction``: a row that is violated by all x, or "".
     """
 
     def __init__(self, model: ConicModel) -> None:
@@ -70,7 +95,6 @@ class Program:
         self.columns, self.used = model.columns(), model.used()
         self.behind: list[Behind] = []
         self.undefined: list[CompiledRow] = []
-        self.contradiction = ""
         prover = BoundProver(self.columns, model.linear(), model.walker.variables)
         # Nonlinear rows first: some are linear for the present fixings, some determine a variable.
         restated, extra = self._restate(model, prover)
@@ -219,20 +243,9 @@ class Program:
             elif rows.cone is None:
                 self.undefined.append(row)
 
-    def same_pattern(self, other: Program) -> bool:
-        """Return True if the numbers of one program can replace those of the other in the solver."""
-        return (
-            self.cones == other.cones
-            and self.A.shape == other.A.shape
-            and all(
-                np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)
-                for a, b in ((self.A, other.A), (self.P, other.P))
-            )
-        )
-
     def objective_at(self, x: np.ndarray) -> float:
         """Return the objective in the sense of the user."""
-        return self.sense * (float(0.5 * x @ (self._full_p() @ x) + self.q @ x) + self.const)
+        return self.sense * (float(0.5 * x @ (self.full_quadratic() @ x) + self.q @ x) + self.const)
 
     def bound_from(self, x: np.ndarray, z: np.ndarray) -> float:
         """Return a bound on the optimum, in the sense of the user, from a solution that the solver reports as optimal.
@@ -242,7 +255,7 @@ class Program:
         than the objective, x has diverged, and the bound is infinite. The same holds if r is as large as the cost of a
         column: the multipliers do not balance this cost, and the objective may fall along the column without end.
         """
-        px = self._full_p() @ x
+        px = self.full_quadratic() @ x
         r = px + self.q + self.A.T @ z
         margin = float(np.abs(r) @ np.abs(x))
         dual = float(-0.5 * x @ px - self.b @ z) + float(r @ x) - margin
@@ -253,7 +266,8 @@ class Program:
             return -self.sense * np.inf
         return self.sense * (min(dual, primal) + self.const)
 
-    def _full_p(self) -> sp.csc_matrix:
+    def full_quadratic(self) -> sp.csc_matrix:
+        """Return P with both triangles."""
         return self.P + sp.triu(self.P, 1).T
 
     def values(self, x: np.ndarray) -> np.ndarray:

@@ -96,10 +96,12 @@ class Triplets:
 class ConicModel:
     """The compiled rows of one Pyomo model.
 
-    ``compilations``: number of compiled models. ``walks``: number of walked expressions.
+    ``compilations``: number of compiled models. ``walks``: number of walked expressions. ``relaxed``: whether integer
+    variables are continuous; otherwise they raise ModelError.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, relaxed: bool = False) -> None:
+        self.relaxed = relaxed
         self.compilations = self.walks = 0
         self._forget(None)
 
@@ -214,7 +216,8 @@ class ConicModel:
         near = fixed & (values >= lower - 1e-8) & (values <= upper + 1e-8)
         values[near] = np.clip(values[near], lower[near], upper[near])
         values[pinned & ~fixed] = lower[pinned & ~fixed]
-        self._refuse_integers(pinned)
+        if not self.relaxed:
+            self._refuse_integers(pinned)
         return Bounds(lower, upper, pinned, values)
 
     def used(self) -> np.ndarray:
@@ -288,6 +291,13 @@ class BoundProver:
                 if e.const + ratio * (end - rows.const[k]) >= slack:
                     return True
         return False
+
+    def size(self, expression: Affine) -> float:
+        """Return the largest absolute value of an expression within the bounds of variables; 1 if it is unknown."""
+        e = expression.merged()
+        ends = np.maximum(np.abs(self.lower[e.cols]), np.abs(self.upper[e.cols]))
+        size = abs(e.const) + float(np.abs(e.coefs) @ ends)
+        return size if np.isfinite(size) and size > 0.0 else 1.0
 
     def show(self, expression: Affine) -> str:
         """Return the expression as text with the names of the user."""

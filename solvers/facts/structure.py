@@ -122,8 +122,9 @@ class SubAnswer:
 class RelaxedAnswer:
     """Solution of the continuous relaxation of the master with the true subproblem, within bounds.
 
-    ``bound`` is proven, ``reduced_costs`` are those of the proof, ``point`` is near the optimum, and ``cut`` is nearly
-    tight at it. ``choices`` are 0/1 points of the complicating variables that may be good incumbents.
+    ``bound`` is proven, and infinite if infeasibility is proven; the other parts are then not used. ``reduced_costs``
+    are those of the proof, ``point`` is near the optimum, and ``cut`` is nearly tight at it. ``choices`` are 0/1 points
+    of the complicating variables that may be good incumbents.
     """
 
     bound: float

@@ -19,7 +19,7 @@ from solvers.drivers.benders.switched import SwitchedSubproblem
 from solvers.drivers.solver_options import slot_solver_options
 from solvers.errors import ModelError, OptionError, SolverError
 from solvers.facts.base import facts_of
-from solvers.facts.structure import Oracle, Structure, SubAnswer
+from solvers.facts.structure import Oracle, Relaxation, Structure, SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either, require
 from solvers.interfaces.runner import Runner
@@ -176,6 +176,13 @@ class DecompositionDriver(Driver):
     def by_oracle(self) -> bool:
         """Whether the structure's oracle solves the subproblem."""
         return self._subproblem is self.structure.oracle
+
+    @property
+    def relaxation(self) -> Relaxation | None:
+        """The function that solves the continuous relaxation of the model at once, if there is one."""
+        if isinstance(self._subproblem, BlockSubproblem):
+            return self._subproblem.relaxation
+        return self.structure.relaxation if self.by_oracle else None
 
     def _note_edits(self, why_slow: str) -> None:
         """Record which facts of the builder do not hold after edits; ``why_slow``: the edit that no oracle handles."""

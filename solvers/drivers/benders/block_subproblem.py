@@ -13,13 +13,15 @@ from functools import partial
 import numpy as np
 import pyomo.environ as pyo
 
+from solvers.drivers.benders.block_cones import BlockCones, ConicProgram, conic_blocks
 from solvers.drivers.benders.block_lp import BlockLP, CurvedLP
 from solvers.drivers.benders.block_rows import BlockCuts, BlockRows, with_linking_rows
-from solvers.drivers.benders.blocks import Curves, blocks_of
+from solvers.drivers.benders.blocks import Curves, blocks_of, whole_model
+from solvers.drivers.benders.cone_relaxation import ConeRelaxation
 from solvers.drivers.benders.relaxation import UnboundedSubproblem
 from solvers.drivers.benders.split import SplitModel
 from solvers.errors import ModelError, OptionError, SolverFailure
-from solvers.facts.structure import Cut, SubAnswer
+from solvers.facts.structure import Cut, Relaxation, SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import SolverSpec, default_solver, require
 from solvers.interfaces.runner import Runner, SolveOptions
@@ -54,26 +56,40 @@ class BlockSubproblem:
         assume_convex: bool = False,
     ) -> None:
         self.parts, self.blocks = parts, blocks_of(parts)
-        curves = Curves.of(parts, self.blocks, assume_convex=assume_convex)
-        for reason in curves.refused:
-            raise ModelError(reason)
-        self.assumed = curves.assumed
-        curved = [curve.block for curve in curves.curves if curve.of_objective]
-        self.rows = BlockRows.of(parts, self.blocks, curves.linear_rows, curves.terms, curved)
         self.variables = [v for block in self.blocks for v in block.variables]
         here = {id(v) for v in self.variables}
         self._unused = [v for v in parts.structure.variables() if id(v) not in here]
         bounds = np.array([(v.value, v.value) if v.fixed else bounds_of(v) for v in parts.structure.complicating])
         low, up = bounds.reshape(-1, 2).T
+        self.assumed: list[str] = []
+        self.relaxation: Relaxation | None = None
+        conic = conic_blocks(parts, self.blocks) if solver is None or solver == "clarabel" else None
+        if conic is not None:
+            binary = np.array([v.is_binary() and not v.fixed for v in parts.structure.complicating], dtype=bool)
+            conic = conic.with_implied_bounds(low, up).with_perspectives(binary)
+            self.rows: BlockRows | BlockCones = conic
+            self.runner = Runner(require("clarabel", C.QP | C.QCP), options)
+            start = np.clip(
+                values_of(self.variables), *np.array([bounds_of(v) for v in self.variables]).reshape(-1, 2).T
+            )
+            own = {"threads": 1, **options.own}
+            self.relaxation = ConeRelaxation(conic)
+            self._lp: BlockLP | ConicProgram = ConicProgram(conic, start, (low, up), own)
+            return
+        curves = Curves.of(parts, self.blocks, assume_convex=assume_convex)
+        for reason in curves.refused:
+            raise ModelError(reason)
+        self.assumed = curves.assumed
+        curved = [curve.block for curve in curves.curves if curve.of_objective]
+        rows = BlockRows.of(parts, self.blocks, curves.linear_rows, curves.terms, curved)
         if not curves.curves:
             first = parts.structure.complicating
-            self.rows = with_linking_rows(
-                self.rows, np.array([v.is_binary() and not v.fixed for v in first], dtype=bool)
-            )
-        self._lp = self._new_lp(curves, (low, up), solver, options)
+            rows = with_linking_rows(rows, np.array([v.is_binary() and not v.fixed for v in first], dtype=bool))
+        self.rows = rows
+        self._lp = self._new_lp(rows, curves, (low, up), solver, options)
 
     def _new_lp(
-        self, curves: Curves, bounds: tuple[np.ndarray, np.ndarray], solver: str | SolverObject | None,
+        self, rows: BlockRows, curves: Curves, bounds: tuple[np.ndarray, np.ndarray], solver: str | SolverObject | None,
         options: SolveOptions,
     ) -> BlockLP:  # fmt: skip
         """Return the linear programs of the blocks, over tangents if blocks are curved; set the runner of the solver.
@@ -91,26 +107,16 @@ class BlockSubproblem:
         own = SolveOptions(threads=1, tee=options.tee, own=options.own) if linear else SolveOptions(threads=1)
         make = partial(linear_program, (solver or "highs") if linear else "highs", options=own, tolerance=FINEST)
         if linear:
-            return BlockLP(self.rows, make, bounds)
-        start, find_optimum = values_of(self.variables), partial(self._optimum, self._whole())
-        return CurvedLP(self.rows, make, bounds, curves.curves, start, find_optimum, at_once=solver is not None)
+            return BlockLP(rows, make, bounds)
+        start, find_optimum = values_of(self.variables), partial(self._optimum, whole_model(self.parts, self.blocks))
+        return CurvedLP(rows, make, bounds, curves.curves, start, find_optimum, at_once=solver is not None)
 
     def _spec(self, solver: str | SolverObject | None, *, curved: bool) -> SolverSpec:
         """Return the entry of the named solver; by default the LP solver, or that of the class of curved blocks."""
         if not curved:
             return require(solver or "highs", C.LP | C.LP_DUALS)
-        needed = needs(self._whole())
+        needed = needs(whole_model(self.parts, self.blocks))
         return require(solver, needed[0]) if solver is not None else default_solver(needed)
-
-    def _whole(self) -> pyo.ConcreteModel:
-        """Return all blocks as one Pyomo model."""
-        model = pyo.ConcreteModel(name="subproblem")
-        rows = [row for block in self.blocks for row in [*block.rows, *block.coupling]]
-        model.variables = pyo.Reference(dict(enumerate(self.variables)), ctype=pyo.Var)
-        model.rows = pyo.Reference(dict(enumerate(rows)), ctype=pyo.Constraint)
-        terms = (term for block in self.blocks for term in block.terms)
-        model.objective = pyo.Objective(expr=self.parts.sign * pyo.quicksum(terms))
-        return model
 
     def _optimum(self, model: pyo.ConcreteModel, point: np.ndarray, time_limit: float | None) -> np.ndarray | None:
         """Return an optimum of the blocks at a point by the runner's solver; None if it finds none."""

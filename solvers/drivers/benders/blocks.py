@@ -98,6 +98,17 @@ def _refuse_connected(parts: SplitModel, rows: list[Any], inside: list[Any], gra
         )
 
 
+def whole_model(parts: SplitModel, blocks: Sequence[SubBlock]) -> pyo.ConcreteModel:
+    """Return all blocks as one Pyomo model, to be minimised."""
+    model = pyo.ConcreteModel(name="subproblem")
+    variables = [v for block in blocks for v in block.variables]
+    rows = [row for block in blocks for row in [*block.rows, *block.coupling]]
+    model.variables = pyo.Reference(dict(enumerate(variables)), ctype=pyo.Var)
+    model.rows = pyo.Reference(dict(enumerate(rows)), ctype=pyo.Constraint)
+    model.objective = pyo.Objective(expr=parts.sign * pyo.quicksum(term for block in blocks for term in block.terms))
+    return model
+
+
 @dataclass(frozen=True)
 class BlockCurve:
     """A block's row g(y, x) <= 0 or term f(y) of the objective; ``places`` in (y, x) of its function's columns."""

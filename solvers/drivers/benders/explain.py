@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pyomo.environ as pyo
 
+from solvers.drivers.benders.block_cones import BlockCones, conic_blocks
 from solvers.drivers.benders.blocks import Curves, SubBlock, blocks_of, integers
 from solvers.drivers.benders.declared import structure_of
 from solvers.drivers.benders.split import SplitModel, adapted, is_declared, split
@@ -152,12 +153,15 @@ def explain_split(
         parts.check_separable(either(C.MIQCP))
     except ModelError as error:
         refused += [str(error), *(f"{name} is mixed, too" for name in parts.mixed[1:])]
+    conic = None if structure.switches else conic_blocks(parts, found)
     if structure.switches:
         refused += [reason for block in found for reason in integers(block.variables)]
-    else:
+    elif conic is None:
         refused += Curves.of(parts, found, assume_convex=assume_convex).refused
     master = SplitPart(_names(parts.master_variables), _names(parts.master_rows), [str(t) for t in parts.master_terms])
-    return ExplainedSplit(model.name, structure.source, master, [_part(parts, block) for block in found], refused)
+    return ExplainedSplit(
+        model.name, structure.source, master, [_part(parts, block, conic) for block in found], refused
+    )
 
 
 def _whole(parts: SplitModel) -> SubBlock:
@@ -167,12 +171,14 @@ def _whole(parts: SplitModel) -> SubBlock:
     return SubBlock(structure.variables(), parts.subproblem_rows, coupling, parts.subproblem_terms, first)
 
 
-def _part(parts: SplitModel, block: SubBlock) -> SplitPart:
+def _part(parts: SplitModel, block: SubBlock, conic: BlockCones | None) -> SplitPart:
     structure = parts.structure
     if structure.oracle is not None and (parts.as_built or parts.taken):
         cuts = "the builder's oracle"
     elif structure.switches:
         cuts = "the builder's, from multipliers"
+    elif conic is not None:
+        cuts = "multipliers of a cone program"
     else:
         rows = (row.body for row in (*block.rows, *block.coupling))
         flat = all(map(is_linear, (*rows, *block.terms)))

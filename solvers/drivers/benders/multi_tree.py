@@ -257,7 +257,7 @@ class Benders(DecompositionDriver):
 
     def _relax_by_structure(self) -> None:
         """Solve the relaxed master with the true subproblem by the structure, and add the cut that is tight there."""
-        relaxation = self.structure.relaxation if self.by_oracle else None
+        relaxation = self.relaxation
         if relaxation is None:
             return
         parts = self.parts

@@ -127,8 +127,7 @@ class BranchAndCut(DecompositionDriver):
         self._tree = Tree()
         below = np.inf if c.cutoff is None else self.sign * c.cutoff
         self.incumbents = IncumbentSearch(self, self._lp, memory, near=self._solution_pool(), below=below)
-        relaxation = self.structure.relaxation if self.by_oracle else None
-        self.node_bounds = NodeBounds(self, self.incumbents, relaxation)
+        self.node_bounds = NodeBounds(self, self.incumbents, self.relaxation)
         self.root = RootSearch(
             self, self.incumbents, self.node_bounds, self._tree, fractional=fractional, limit=c.root_limit,
             dropped=dropped,

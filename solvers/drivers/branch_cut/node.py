@@ -51,7 +51,7 @@ class NodeBounds:
                 self.lp.linear, lower, upper, accuracy=accuracy, enough=enough, time_limit=driver.clock.left
             )
         self.incumbents.count_solved()
-        if answer is not None:
+        if answer is not None and answer.bound < np.inf:
             self.incumbents.pool.add(answer.cut)
         return answer
 
@@ -166,6 +166,8 @@ class NodeSearch:
         answer = self.bounds.relax(lower, upper, accuracy, cutoff) if np.any(lower < upper) else None
         if answer is None:
             return False
+        if answer.bound == np.inf:  # infeasible
+            return True
         for choice in answer.choices:
             self.incumbents.evaluate(choice)
         bound = max(node.bound, answer.bound)
@@ -361,7 +363,7 @@ class Leaves:
         if not incumbents.has_answer(choice):
             below = self.bounds.relax(choice, choice, ACCURATE, incumbents.cutoff)
             if below is not None and below.bound >= incumbents.cutoff:
-                return below.bound, below.cut
+                return below.bound, below.cut if below.bound < np.inf else None
         answer = incumbents.solve_subproblem(choice, TIGHT)
         if answer is None or (answer.value is not None and answer.cut is None):
             return -np.inf, None

@@ -92,6 +92,8 @@ class RootSearch:
         answer = self.bounds.relax(lp.lower, lp.upper, self.driver.config.gap / 10, np.inf)
         if answer is None:
             return False
+        if answer.bound == np.inf:
+            raise Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
         self.driver.raise_bound(answer.bound)
         lp.start(answer.cut.constant)
         lp.add(SubAnswer(answer.bound, answer.bound, answer.cut, lambda: None))

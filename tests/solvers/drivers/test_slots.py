@@ -252,11 +252,20 @@ def test_options_that_would_go_to_another_solver_are_refused():
 
 def test_options_of_curved_blocks_are_for_a_solver_that_is_named(told):
     m = plant()
-    m.cost.set_value(m.cost.expr + sum(x**2 for x in m.serve.values()))
-    with pytest.raises(OptionError, match=r'curved blocks.*sub_solver="clarabel"'):
-        solve(m, "benders", complicating=[m.open], sub_options={"max_iter": 90})
-    solve(m, "benders", complicating=[m.open], sub_solver="clarabel", sub_options={"max_iter": 90})
+    m.cost.set_value(m.cost.expr + sum(pyo.exp(x) for x in m.serve.values()))
+    words = {"complicating": [m.open], "assume_convex": True}
+    with pytest.raises(OptionError, match=r'curved blocks.*sub_solver="'):
+        solve(m, "benders", sub_options={"max_iter": 90}, **words)
+    solve(m, "benders", sub_solver="pounce", sub_options={"max_iter": 90}, **words)
     assert {"max_iter": 90} in told
+
+
+def test_options_of_conic_blocks_are_those_of_clarabel():
+    m = plant()
+    m.cost.set_value(m.cost.expr + sum(x**2 for x in m.serve.values()))
+    with pytest.raises(OptionError, match='Clarabel has no option "mu_init"'):
+        solve(m, "benders", complicating=[m.open], sub_options={"mu_init": 0.1})
+    assert solve(m, "benders", complicating=[m.open], sub_options={"max_iter": 90}).objective is not None
 
 
 def test_a_block_has_options_of_its_own(told):

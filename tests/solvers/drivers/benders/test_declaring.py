@@ -206,7 +206,7 @@ def test_blocks_that_are_none_are_refused(options, words):
 
 def test_what_is_refused_is_said_before_the_run():
     m = sites()
-    m.bent = pyo.Constraint(expr=m.share[2, 0] * m.share[2, 1] >= 0.1)
+    m.bent = pyo.Constraint(expr=m.share[2, 0] * m.share[2, 1] <= 0.1)
     m.one_or_two = pyo.SOSConstraint(var=m.open, sos=1)
     m.extra = pyo.Var()
     m.mixed = pyo.Constraint(expr=m.share[1, 0] + m.extra <= 1)

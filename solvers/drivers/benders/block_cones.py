@@ -1,0 +1,519 @@
+r"""Convex quadratic and conic blocks of a subproblem: one cone program for all blocks, and cuts from its multipliers.
+
+The blocks are written in Clarabel's standard form (``solvers.clarabel.program``). Over the columns y of the blocks and
+the complicating variables x,
+
+    q(x) = min 1/2 y'Py + c.y   s.t.  A y + B x + s = b,  s in K,  y in [y_lower, y_upper]
+
+with K a product of zero cones, nonnegative cones and second-order cones. Only b - B x changes from point to point.
+
+**Cut.** Let y-bar be any point, z any vector of the dual cone K*, and r = P y-bar + c + A'z. For all y, x in the rows
+z.(A y + B x - b) = -z.s <= 0, and 1/2 y'Py >= y-bar'P y - 1/2 y-bar'P y-bar because P is positive semidefinite. So
+
+    q(x) >= -1/2 y-bar'P y-bar - b.z + (B'z).x + sum_j min { r_j y_j : y_j in its bounds }
+
+for every x: weak duality. The cut is valid for inexact multipliers, which are moved into K* first, and it is tight at
+x-bar if they are optimal there. Bounds of y are implied ones too. A gradient r_j with the sign of an infinite bound is
+the error of the solver if it is small: it counts for steps up to ten times the size of y-bar_j. Otherwise the cut is
+worthless.
+
+**Feasibility cuts** are cuts of the distance from feasibility, min { |z - x| : the rows at z, z in the bounds of x },
+which is a cone program of the same form (``elastic``).
+
+**Perspectives.** If x_k in {0, 1} and x_k = 0 implies y_j = 0, then d y_j^2 = d y_j^2 / x_k at all 0/1 points with
+y_j^2 / x_k = min { t : y_j^2 <= t x_k, t >= 0 }, which is larger for fractional x_k. ``with_perspectives`` takes
+d >= 0 with P - diag(2 d) positive semidefinite out of the objective and adds these cones (Frangioni and Gentile 2006).
+The largest sum of d is a semidefinite program (Frangioni and Gentile 2007); for large blocks d is a multiple of the
+diagonal of P. The cuts are valid at 0/1 points only, which is sufficient for the master.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from scipy import sparse
+from scipy.linalg import eigvalsh
+from scipy.sparse import csgraph
+
+from solvers.clarabel.engine import Ending, Engine, cones_of, settings_of
+from solvers.clarabel.program import Program, StandardForm
+from solvers.clarabel.rows import ConicModel
+from solvers.drivers.benders.block_lp import BlockSolution
+from solvers.drivers.benders.block_rows import BlockCuts
+from solvers.drivers.benders.blocks import SubBlock, integers, whole_model
+from solvers.drivers.benders.split import SplitModel
+from solvers.errors import ModelError
+from solvers.lp.highs import LpStatus
+from solvers.model.function import is_linear
+from solvers.values import bounds_of
+
+ROUNDS = 3  # of the propagation of bounds
+LARGEST = 1e9  # implied bounds of at least this size are not used
+INACCURATE = 1e-7  # relative size of a gradient that is an error of the solver
+REACH = 10.0  # length of a step along a column without a bound, relative to its value
+CLOSE = 1e-6  # relative: violation and gap of a point without the status "Solved" that is accepted
+LOOSER = (1e-6, 1e-5)  # tolerances if the solver is not accurate, or its cuts are steep
+STEEP = 1e7  # slope of a cut, relative to the value: at the apex of a cone it grows with the accuracy
+KNOWN = {"PrimalInfeasible": LpStatus.INFEASIBLE, "Unbounded": LpStatus.UNBOUNDED, "MaxTime": LpStatus.LIMIT}
+SDP_LIMIT = 60  # columns of a block up to which the semidefinite program is solved
+ROUGH = 1e-3  # accuracy of the semidefinite program, whose solution is made feasible
+LEAST = 1e-6  # share of the diagonal below which a perspective is left out
+SAFE = 1e-7  # share of d that is kept in P, so that P - diag(2 d) stays positive semidefinite
+
+
+@dataclass(frozen=True)
+class BlockCones:
+    """Blocks in standard form, as in the module.
+
+    - ``quadratic``: P, symmetric; ``cost``; ``matrix``: A; ``coupling``: B; ``side``: b; ``cones``: kinds and sizes.
+    - ``bound_rows``: mask of the rows of A that are bounds of y.
+    - ``row_block``, ``column_block``: number of the block of each row and column.
+    - ``places``: position of each column among the variables of the blocks, -1 for auxiliary columns.
+    - ``constants``: constant terms of the objectives of the blocks. ``contradiction``: row that no point satisfies.
+    """
+
+    quadratic: Any
+    cost: np.ndarray
+    matrix: Any
+    coupling: Any
+    side: np.ndarray
+    cones: list[tuple[str, int]]
+    bound_rows: np.ndarray
+    y_lower: np.ndarray
+    y_upper: np.ndarray
+    row_block: np.ndarray
+    column_block: np.ndarray
+    places: np.ndarray
+    constants: np.ndarray
+    contradiction: str = ""
+
+    @classmethod
+    def of(cls, whole: pyo.ConcreteModel, blocks: Sequence[SubBlock], complicating: Sequence[Any]) -> BlockCones:
+        """Return the blocks of the model ``whole``, in which complicating variables are relaxed.
+
+        Raises ModelError if a row or the objective is not quadratic, or not convex.
+        """
+        model = ConicModel(relaxed=True)
+        model.compile(whole)
+        program = Program(model)
+        inside = {id(v): k for k, v in enumerate(v for block in blocks for v in block.variables)}
+        owner = [b for b, block in enumerate(blocks) for _ in block.variables]
+        first = {id(v): k for k, v in enumerate(complicating)}
+        held = [model.walker.variables[k] for k in program.free.tolist()]
+        auxiliary = program.A.shape[1] - len(held)
+        place = np.array([inside.get(id(v), -1) for v in held] + [-1] * auxiliary, dtype=int)
+        of_x = np.array([id(v) in first for v in held] + [False] * auxiliary, dtype=bool)
+        x = np.array([first[id(v)] for v in held if id(v) in first], dtype=int)
+        bound_rows, own_rows = np.zeros(len(program.b), dtype=bool), np.ones(len(program.b), dtype=bool)
+        for at, _ in program.bounds:
+            bound_rows[at[at >= 0]] = True
+            own_rows[at[(at >= 0) & of_x[: len(held)]]] = False  # bounds of x
+        A = sparse.csr_array(program.A)[own_rows]
+        spread = sparse.csr_array((np.ones(len(x)), (np.arange(len(x)), x)), shape=(len(x), len(complicating)))
+        of_y = ~of_x
+        cones, start = [], 0
+        for kind, size in program.cones:
+            left = int(own_rows[start : start + size].sum())
+            cones += [(kind, left)] if left else []
+            start += size
+        low, up = np.array([bounds_of(v) for v in held]).reshape(-1, 2).T
+        free = np.full(auxiliary, np.inf)
+        P = sparse.csr_array(program.full_quadratic())[of_y][:, of_y]
+        result = cls(
+            P,
+            program.q[of_y],
+            sparse.csr_array(A[:, of_y]),
+            sparse.csr_array(A[:, of_x] @ spread),
+            program.b[own_rows],
+            cones,
+            bound_rows[own_rows],
+            np.concatenate([low, -free])[of_y],
+            np.concatenate([up, free])[of_y],
+            np.zeros(int(own_rows.sum()), dtype=int),
+            np.zeros(int(of_y.sum()), dtype=int),
+            place[of_y],
+            np.zeros(max(1, len(blocks))),
+            program.contradiction,
+        )
+        result.constants[0] = program.const
+        return result._with_owners(np.array(owner, dtype=int))
+
+    def _with_owners(self, owner: np.ndarray) -> BlockCones:
+        """Return the same with the blocks of rows and columns; ``owner``: the block of each variable."""
+        rows, columns = self.matrix.shape
+        in_cone = np.repeat(np.arange(len(self.cones)), [size for _, size in self.cones])
+        second = np.array([kind == "second-order" for kind, _ in self.cones], dtype=bool)
+        tied = np.flatnonzero(second[in_cone]) if rows else np.empty(0, dtype=int)
+        cone_of = sparse.csr_array((np.ones(len(tied)), (tied, in_cone[tied])), shape=(rows, len(self.cones)))
+        graph = sparse.block_array(
+            [
+                [None, abs(self.matrix), cone_of],
+                [abs(self.matrix).T, abs(self.quadratic), None],
+                [cone_of.T, None, sparse.csr_array((len(self.cones),) * 2)],
+            ],
+            format="csr",
+        )
+        _, label = csgraph.connected_components(graph, directed=False)
+        block = np.zeros(int(label.max(initial=-1)) + 1, dtype=int)
+        known = self.places >= 0
+        block[label[rows : rows + columns][known]] = owner[self.places[known]]
+        return replace(self, row_block=block[label[:rows]], column_block=block[label[rows : rows + columns]])
+
+    @property
+    def count(self) -> int:
+        """The number of blocks."""
+        return len(self.constants)
+
+    @property
+    def kinds(self) -> np.ndarray:
+        """The kind of the cone of each row."""
+        return np.repeat(np.array([kind for kind, _ in self.cones], dtype=str), [size for _, size in self.cones])
+
+    def values(self, y: np.ndarray) -> np.ndarray:
+        """Return the objectives of the blocks at values of their columns."""
+        each = y * (self.cost + 0.5 * (self.quadratic @ y))
+        return np.asarray(self.constants + np.bincount(self.column_block, weights=each, minlength=self.count))
+
+    def in_dual_cone(self, z: np.ndarray) -> np.ndarray:
+        """Return multipliers moved into the dual cone; those of bounds are 0, because the cut uses the bounds."""
+        z, start = np.where(self.bound_rows, 0.0, z), 0
+        for kind, size in self.cones:
+            part = slice(start, start + size)
+            if kind == "nonnegative":
+                z[part] = np.maximum(z[part], 0.0)
+            elif kind == "second-order":
+                z[start] = max(z[start], float(np.linalg.norm(z[start + 1 : start + size])))
+            start += size
+        return z
+
+    def cuts(self, y: np.ndarray, z: np.ndarray) -> BlockCuts:
+        """Return the cuts of a point and of multipliers by weak duality; a constant is -inf if they prove no bound."""
+        z = self.in_dual_cone(z)
+        bent = self.quadratic @ y
+        r = bent + self.cost + self.matrix.T @ z
+        size = 1.0 + np.abs(bent) + np.abs(self.cost) + abs(self.matrix).T @ np.abs(z)
+        bound = np.where(r > 0, self.y_lower, self.y_upper)
+        finite = np.isfinite(bound)
+        without = np.where(np.abs(r) > INACCURATE * size, -np.inf, -REACH * np.abs(r * y))
+        at = np.where(finite, r * np.where(finite, bound, 0.0), without)
+        constants = self.constants - np.bincount(self.row_block, weights=z * self.side, minlength=self.count)
+        constants += np.bincount(self.column_block, weights=at - 0.5 * y * bent, minlength=self.count)
+        owner = sparse.csr_array((z, (self.row_block, np.arange(len(z)))), shape=(self.count, len(z)))
+        return BlockCuts(constants, sparse.csr_array(owner @ self.coupling))
+
+    def outside(self, s: np.ndarray) -> float:
+        """Return the largest distance of a part of s from its cone."""
+        worst, start = 0.0, 0
+        for kind, size in self.cones:
+            part = s[start : start + size]
+            if kind == "zero":
+                worst = max(worst, float(np.abs(part).max(initial=0.0)))
+            elif kind == "nonnegative":
+                worst = max(worst, float(-part.min(initial=0.0)))
+            else:
+                worst = max(worst, float(np.linalg.norm(part[1:]) - part[0]))
+            start += size
+        return worst
+
+    def with_implied_bounds(self, x_lower: np.ndarray, x_upper: np.ndarray) -> BlockCones:
+        """Return the same with bounds of y that the rows and the bounds of x imply.
+
+        An entry of a second-order cone is at most as large as the largest first entry.
+        """
+        low, up = self.y_lower.copy(), self.y_upper.copy()
+        rows = sparse.coo_array(sparse.hstack([self.matrix, self.coupling]))
+        row, column, a = rows.row, rows.col, rows.data
+        own = column < len(low)
+        kinds = self.kinds
+        sizes = np.array([size for _, size in self.cones], dtype=int)
+        first = np.repeat(np.cumsum(sizes) - sizes, sizes)  # the first row of the cone of each row
+        inner = (kinds == "second-order") & (first != np.arange(len(kinds)))
+        for _ in range(ROUNDS):
+            at_low, at_up = np.concatenate([low, x_lower])[column], np.concatenate([up, x_upper])[column]
+            least, most = np.where(a > 0, a * at_low, a * at_up), np.where(a > 0, a * at_up, a * at_low)
+            head = self.side - np.bincount(row, weights=least, minlength=len(kinds))  # largest value of s
+            radius = np.where(inner, np.maximum(head, 0.0)[first], 0.0)
+            above = _ends(row, a, self.side + radius, least)
+            below = _ends(row, -a, np.where(inner | (kinds == "zero"), radius - self.side, np.inf), -most)
+            for end, slope in ((above, a), (below, -a)):
+                good = own & (np.abs(end) < LARGEST)
+                np.minimum.at(up, column[good & (slope > 0)], end[good & (slope > 0)])
+                np.maximum.at(low, column[good & (slope < 0)], end[good & (slope < 0)])
+        crossed = low > up
+        low[crossed], up[crossed] = self.y_lower[crossed], self.y_upper[crossed]
+        return replace(self, y_lower=low, y_upper=up)
+
+    def elastic(self, x_lower: np.ndarray, x_upper: np.ndarray) -> BlockCones:
+        """Return the blocks of the distances from feasibility, as in the module.
+
+        Each block has a copy of the complicating variables in its rows; copies and distances follow its own columns.
+        """
+        owner, x = self.coupling.tocoo(), self.coupling.shape[1]
+        copies, place = np.unique(self.row_block[owner.row] * x + owner.col, return_inverse=True)
+        block, k = copies // max(x, 1), copies % max(x, 1)
+        count, rows, columns = len(k), len(self.side), len(self.cost)
+        at_copy = sparse.csr_array((owner.data, (owner.row, place)), shape=(rows, count))
+        unit, each = sparse.eye_array(count, format="csr"), np.arange(count)
+        low, up = x_lower[k], x_upper[k]
+        has_low, has_up, has_range = np.isfinite(low), np.isfinite(up), np.isfinite(low) & np.isfinite(up)
+        matrix = sparse.block_array(
+            [
+                [self.matrix, at_copy, None, None],
+                [sparse.csr_array((count, columns)), unit, unit, -unit],
+                [None, -unit[has_low], None, None],
+                [None, unit[has_up], None, None],
+                [None, None, -unit, None],
+                [None, None, None, -unit],
+            ],
+            format="csr",
+        )
+        picked = sparse.csr_array((-np.ones(count), (each, k)), shape=(count, x))
+        nothing = sparse.csr_array((rows, x))
+        bounds = int(has_low.sum() + has_up.sum()) + 2 * count
+        most = np.where(has_range, up - low, np.inf)
+        return replace(
+            self,
+            quadratic=sparse.csr_array((columns + 3 * count,) * 2),
+            cost=np.concatenate([np.zeros(columns + count), np.ones(2 * count)]),
+            matrix=matrix,
+            coupling=sparse.vstack([nothing, picked, sparse.csr_array((bounds, x))], format="csr"),
+            side=np.concatenate([self.side, np.zeros(count), -low[has_low], up[has_up], np.zeros(2 * count)]),
+            cones=[*self.cones, *([("zero", count), ("nonnegative", bounds)] if count else [])],
+            bound_rows=np.concatenate([self.bound_rows, np.zeros(count, dtype=bool), np.ones(bounds, dtype=bool)]),
+            y_lower=np.concatenate([self.y_lower, low, np.zeros(2 * count)]),
+            y_upper=np.concatenate([self.y_upper, up, most, most]),
+            row_block=np.concatenate([self.row_block, block, block[has_low], block[has_up], block, block]),
+            column_block=np.concatenate([self.column_block, block, block, block]),
+            places=np.concatenate([self.places, np.full(3 * count, -1)]),
+            constants=np.zeros(self.count),
+        )
+
+    def with_perspectives(self, binary: np.ndarray) -> BlockCones:
+        """Return the blocks with perspectives; ``binary`` (n,): whether a complicating variable is 0/1."""
+        switch = self._switches(binary)
+        columns = np.flatnonzero(switch >= 0)
+        if not len(columns):
+            return self
+        d = np.zeros(len(self.cost))
+        for part in np.unique(self.column_block[columns]).tolist():
+            inside = np.flatnonzero(self.column_block == part)
+            d[inside] = diagonal_part(self.quadratic[inside][:, inside], switch[inside] >= 0)
+        d *= 0.5 * (1.0 - SAFE)
+        chosen = np.flatnonzero(d > LEAST * np.abs(self.quadratic.diagonal()).max(initial=0.0))
+        if not len(chosen):
+            return self
+        count, n, x = len(chosen), len(self.cost), self.coupling.shape[1]
+        first = 3 * np.arange(count)
+        t, ones = np.arange(count), np.ones(count)
+        at_t = sparse.csr_array(
+            (-np.concatenate([ones, ones]), (np.concatenate([first, first + 2]), np.concatenate([t, t]))),
+            shape=(3 * count, count),
+        )  # (t + x, 2 y, t - x) in L
+        at_y = sparse.csr_array((-2.0 * ones, (first + 1, chosen)), shape=(3 * count, n))
+        at_x = sparse.csr_array(
+            (np.concatenate([-ones, ones]), (np.concatenate([first, first + 2]), np.tile(switch[chosen], 2))),
+            shape=(3 * count, x),
+        )
+        nonnegative = sparse.csr_array((-ones, (t, n + t)), shape=(count, n + count))
+        wide = sparse.hstack([self.matrix, sparse.csr_array((len(self.side), count))])
+        taken = sparse.diags_array(np.bincount(chosen, weights=2.0 * d[chosen], minlength=n), format="csr")
+        size = np.maximum(np.abs(self.y_lower[chosen]), np.abs(self.y_upper[chosen]))
+        block = self.column_block[chosen]
+        return replace(
+            self,
+            quadratic=sparse.block_diag([self.quadratic - taken, sparse.csr_array((count, count))], format="csr"),
+            cost=np.concatenate([self.cost, d[chosen]]),
+            matrix=sparse.vstack([wide, nonnegative, sparse.hstack([at_y, at_t])], format="csr"),
+            coupling=sparse.vstack([self.coupling, sparse.csr_array((count, x)), at_x], format="csr"),
+            side=np.concatenate([self.side, np.zeros(4 * count)]),
+            cones=[*self.cones, ("nonnegative", count), *([("second-order", 3)] * count)],
+            bound_rows=np.concatenate([self.bound_rows, np.ones(count, dtype=bool), np.zeros(3 * count, dtype=bool)]),
+            y_lower=np.concatenate([self.y_lower, np.zeros(count)]),
+            y_upper=np.concatenate([self.y_upper, size**2]),
+            row_block=np.concatenate([self.row_block, block, np.repeat(block, 3)]),
+            column_block=np.concatenate([self.column_block, block]),
+            places=np.concatenate([self.places, np.full(count, -1)]),
+        )
+
+    def _switches(self, binary: np.ndarray) -> np.ndarray:
+        """Return for each column y_j the number of a 0/1 variable x_k for which x_k = 0 implies y_j = 0, or -1."""
+        a, b = self.matrix, self.coupling
+        single = (np.diff(a.indptr) == 1) & (np.diff(b.indptr) == 1) & (self.side == 0.0)
+        rows = np.flatnonzero(single & (self.kinds == "nonnegative"))
+        column, k = a.indices[a.indptr[rows]], b.indices[b.indptr[rows]]
+        slope = a.data[a.indptr[rows]]
+        good = binary[k] if len(rows) else np.zeros(0, dtype=bool)
+        above: dict[int, set[int]] = {}
+        below: dict[int, set[int]] = {}
+        for j, i, s in zip(column[good].tolist(), k[good].tolist(), slope[good].tolist(), strict=True):
+            (above if s > 0 else below).setdefault(j, set()).add(i)
+        switch = np.full(len(self.cost), -1)
+        for j in {*above, *below}:
+            up, low = above.get(j, set()), below.get(j, set())
+            both = (up & low) or (up if self.y_lower[j] == 0.0 else set()) or (low if self.y_upper[j] == 0.0 else set())
+            if both:
+                switch[j] = min(both)
+        return switch
+
+
+def _ends(row: np.ndarray, a: np.ndarray, side: np.ndarray, least: np.ndarray) -> np.ndarray:
+    """Return for each entry of rows ``sum a x <= side`` the bound of its x; ``least``: the least value of each term."""
+    infinite = np.isinf(least)
+    finite = np.where(infinite, 0.0, least)
+    total = np.bincount(row, weights=finite, minlength=len(side))
+    alone = np.bincount(row[infinite], minlength=len(side))[row] == infinite  # all other terms are finite
+    return np.where(alone, (side[row] - total[row] + finite) / a, np.inf)
+
+
+def diagonal_part(quadratic: Any, allowed: np.ndarray) -> np.ndarray:
+    """Return d >= 0, 0 where it is not ``allowed``, with P - diag(d) positive semidefinite and a large sum.
+
+    >>> diagonal_part(sparse.csr_array(np.array([[3.0, 1.0], [1.0, 3.0]])), np.array([True, True])).round(6)
+    array([2., 2.])
+    """
+    P, d = sparse.csr_array(quadratic), np.zeros(quadratic.shape[0])
+    diagonal = P.diagonal()
+    coupled = np.zeros(len(d), dtype=bool)
+    off = sparse.coo_array(P - sparse.diags_array(diagonal))
+    off.eliminate_zeros()
+    coupled[off.row] = True
+    d[~coupled & allowed] = diagonal[~coupled & allowed]
+    inside = np.flatnonzero(coupled)
+    if not len(inside):
+        return d
+    dense, here = P[inside][:, inside].toarray(), allowed[inside]
+    root = np.sqrt(np.maximum(diagonal[inside], np.finfo(float).tiny))
+    unit = dense / np.outer(root, root)  # diagonal of ones
+    share = _by_sdp(unit, here) if len(inside) <= SDP_LIMIT else None
+    if share is None:
+        share = np.where(here, 1.0, 0.0)
+    left = unit - np.diag(share)
+    missing = -float(eigvalsh(left)[0])
+    if missing > 0.0:  # a convex combination with d = 0
+        least = max(0.0, float(eigvalsh(unit)[0]))
+        share *= least / (least + missing)
+    d[inside] = np.maximum(share, 0.0) * diagonal[inside]
+    return d
+
+
+def _by_sdp(P: np.ndarray, allowed: np.ndarray) -> np.ndarray | None:
+    """Return a solution of max { sum d : P - diag(d) positive semidefinite, d >= 0 }; None if the solver fails."""
+    import clarabel
+
+    n, free = len(P), np.flatnonzero(allowed)
+    below = np.tril_indices(n)  # Clarabel stacks the columns of the upper triangle, that is the rows of the lower one
+    scale = np.where(below[0] == below[1], 1.0, np.sqrt(2.0))
+    on_diagonal = np.flatnonzero(below[0] == below[1])[free]
+    each = np.arange(len(free))
+    A = sparse.vstack(
+        [
+            sparse.csc_array((-np.ones(len(free)), (each, each)), shape=(len(free), len(free))),
+            sparse.csc_array((np.ones(len(free)), (on_diagonal, each)), shape=(len(scale), len(free))),
+        ],
+        format="csc",
+    )
+    b = np.concatenate([np.zeros(len(free)), P[below] * scale])
+    settings = clarabel.DefaultSettings()
+    settings.verbose, settings.max_threads = False, 1
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = ROUGH
+    cones = [*cones_of([("nonnegative", len(free))]), clarabel.PSDTriangleConeT(n)]
+    empty = sparse.csc_matrix((len(free), len(free)))
+    solution = clarabel.DefaultSolver(empty, -np.ones(len(free)), sparse.csc_matrix(A), b, cones, settings).solve()
+    if str(solution.status) not in ("Solved", "AlmostSolved"):
+        return None
+    found = np.zeros(n)
+    found[free] = np.maximum(solution.x, 0.0)
+    return found
+
+
+def conic_blocks(parts: SplitModel, blocks: Sequence[SubBlock]) -> BlockCones | None:
+    """Return the blocks in standard form; None if all are linear, or one is not convex quadratic or has integers."""
+    variables = [v for block in blocks for v in block.variables]
+    every = [part for block in blocks for part in [*block.rows, *block.coupling, *block.terms]]
+    if next(integers(variables), "") or all(is_linear(getattr(part, "body", part)) for part in every):
+        return None
+    try:
+        return BlockCones.of(whole_model(parts, blocks), blocks, parts.structure.complicating)
+    except ModelError:  # ``Curves`` names the row or the term
+        return None
+
+
+class ConicProgram:
+    """All blocks in one cone program, which keeps its factorisation pattern between points."""
+
+    def __init__(
+        self, cones: BlockCones, start: np.ndarray, x_bounds: tuple[np.ndarray, np.ndarray], options: dict[str, Any]
+    ) -> None:
+        self.rows, self._start, self._x_bounds, self._options = cones, start, x_bounds, options
+        self._engine = Engine()
+        self._P = sparse.csc_matrix(sparse.triu(cones.quadratic))
+        self._A = sparse.csc_matrix(cones.matrix)
+        self._distance: ConicProgram | None = None
+        kinds = [np.full(size, kind != "zero") for kind, size in cones.cones]
+        heads = [
+            np.arange(size) == 0 if kind == "second-order" else np.ones(size, dtype=bool) for kind, size in cones.cones
+        ]
+        self._loose = np.concatenate([*kinds, np.zeros(0, dtype=bool)]) & np.concatenate(
+            [*heads, np.zeros(0, dtype=bool)]
+        )
+
+    @property
+    def distance(self) -> ConicProgram:
+        """The program of the distances of the blocks from feasibility."""
+        if self._distance is None:
+            elastic = self.rows.elastic(*self._x_bounds)
+            self._distance = ConicProgram(elastic, self._start, self._x_bounds, self._options)
+        return self._distance
+
+    def solve(self, point: np.ndarray, time_limit: float | None, room: float = 0.0) -> BlockSolution | LpStatus:
+        """Solve at a point of the complicating variables; return a status if there is no optimum.
+
+        ``room``: tolerance for violated inequalities. The cuts are those of the rows without this tolerance.
+        """
+        rows = self.rows
+        side = rows.side - rows.coupling @ point
+        form = StandardForm()
+        form.P, form.q, form.A, form.cones = self._P, rows.cost, self._A, rows.cones
+        form.b = side + np.where(self._loose, room * (1.0 + abs(rows.coupling).sum(axis=1)), 0.0) if room else side
+        form.contradiction = rows.contradiction
+        deadline = time.perf_counter() + (np.inf if time_limit is None else time_limit)
+        found: BlockSolution | LpStatus = LpStatus.FAILED
+        for accuracy in (None, *LOOSER):
+            options = self._options if accuracy is None else {**self._options, "tolerance": accuracy}
+            ending = self._engine.run(form, settings_of(options)[0], deadline)
+            if ending.status in KNOWN:
+                return KNOWN[ending.status] if found is LpStatus.FAILED else found
+            answer = self._read(ending, point, form.b)
+            if answer is not None:  # the first point, which is the most accurate, with cuts that are not steep
+                found = replace(found, cuts=answer.cuts) if isinstance(found, BlockSolution) else answer
+                steepest = np.abs(answer.cuts.slopes.data).max(initial=0.0)
+                if steepest <= STEEP * (1.0 + np.abs(answer.values).max(initial=0.0)):
+                    break
+        return found
+
+    def _read(self, ending: Ending, point: np.ndarray, side: np.ndarray) -> BlockSolution | None:
+        """Return the solution if it is accurate; ``side``: of the rows at the point."""
+        rows = self.rows
+        if not ending.finite:
+            return None
+        y = np.clip(ending.x, rows.y_lower, rows.y_upper)
+        values, cuts = rows.values(y), rows.cuts(ending.x, ending.z)
+        if not np.all(np.isfinite(cuts.constants)):
+            return None
+        if not ending.solved:
+            value, missed = float(values.sum()), rows.outside(side - self._A @ y)
+            near = value - float(cuts.at(point).sum()) <= CLOSE * (1.0 + abs(value))
+            if not near or missed > CLOSE * (1.0 + np.abs(y).max(initial=0.0)):
+                return None
+        return BlockSolution(self._variables(y), values, cuts)
+
+    def _variables(self, y: np.ndarray) -> np.ndarray:
+        """Return the values of the variables of the blocks for values of the columns."""
+        values, known = self._start.copy(), self.rows.places >= 0
+        values[self.rows.places[known]] = y[known]
+        return values
