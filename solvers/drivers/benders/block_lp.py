@@ -5,7 +5,7 @@ Linear blocks
     starts from the last basis and returns the cuts of all blocks. For a thousand scenarios with ten columns each this
     is one call and a thousand small pivots; a thousand calls would take a second.
 
-Convex blocks
+Convex blocks that are not quadratic (others: ``block_cones``)
     A block  q(x) = min { c.y + f(y) : linear rows, g(y, x) <= 0 }  with convex f and g lies above the linear program
     with
 
