@@ -14,12 +14,11 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from fsmodels.selection.parameters import PARAMETERS
+from fsmodels.selection.parameters import PARAMETERS, REPORT_LIMIT
 from fsmodels.text import DEFAULT_SCALING, SCALINGS
 from fsmodels.version import __version__
 
 TIME_LIMIT = 120.0  # s, for a run without --time-limit
-REPORT_LIMIT = 300.0  # s, for a report
 EACH_LIMIT = 30.0  # s, for each solve of a command with several
 SHARED = ("max_features", "C")  # parameters with the same meaning for most models
 COMPARED = "fsp-m,fsv,gmeb,rfe,one-norm-svm,relief"

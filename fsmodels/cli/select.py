@@ -252,8 +252,9 @@ def next_steps(found: Selection, args: SimpleNamespace) -> list[str]:
         if limit and found.stop_reason is StopReason.TIME_LIMIT:
             steps.append(_more_time(found, limit))
     k, price = found.parameters.get("max_features"), found.parameters.get("penalty")
-    if k is not None and k < found.data.n_features:
-        steps.append(f"--max-features {k + 1}: one more feature")
+    by_columns = found.parameters.get("count") == "columns"
+    if k is not None and k < (len(found.data.columns) if by_columns else found.data.n_features):
+        steps.append(f"--max-features {k + 1}: one more {'column' if by_columns else 'feature'}")
     elif isinstance(price, float) and price > 0:
         if has_kernel_weights(found) and len(found.selected) == found.data.n_features:
             steps.append(f"--penalty {2 * price:g}: a higher price for fewer features")

@@ -217,11 +217,15 @@ def _rows(text: str, sep: str, path: Path) -> tuple[Rows, list[int]]:
     if ragged is not None:
         found = len(rows[ragged])
         remedy = "add the missing cells" if found < width else f'remove the extra cells, or quote text with "{sep}"'
+        sizes, above = Counter(map(len, rows)), ""
+        if sizes[found] > sizes[width]:  # lines with a title are above the header
+            above = (
+                f" If the header is not in line {lines[0]}, delete the lines above it or give its line, such as "
+                f"{Dialect(header=lines[ragged]).words}."
+            )
         raise DataError(
             f'Row {ragged} (line {lines[ragged]}) of file "{path}" has {found} cell{"s" * (found != 1)} and the header '
-            f"has {width}: {remedy}. If the header is not in line {lines[0]}, delete the lines above it or "
-            f"give its line, such as {Dialect(header=lines[ragged]).words}. If another mark separates the columns, "
-            "give it with --sep (Python: sep=)."
+            f"has {width}: {remedy}.{above} If another mark separates the columns, give it with --sep (Python: sep=)."
         )
     if (words := {len(row[0].split()) for row in rows}) != {1} and len(words) == width == 1:
         raise DataError(

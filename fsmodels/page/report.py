@@ -29,6 +29,7 @@ from fsmodels.errors import ParameterError
 from fsmodels.evaluation.folds import incidence, resampled_t_test
 from fsmodels.page.stages import TITLES, Findings, Plan, work
 from fsmodels.selection.catalogue import find
+from fsmodels.selection.parameters import REPORT_LIMIT
 from fsmodels.selection.pictures import draw_scores
 from fsmodels.selection.report import INTERNAL, facts, number, percent, rows_of_weights, versions, weight_label
 from fsmodels.selection.request import Request
@@ -42,8 +43,6 @@ from solvers.interrupt import Cancel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-TIME_LIMIT = 300.0  # s
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,7 +88,7 @@ def report(
     max_path: int | None = None,
     what_ifs: float | None = None,
     n_jobs: int = 1,
-    time_limit: float | None = TIME_LIMIT,
+    time_limit: float | None = REPORT_LIMIT,
     scale: str | None = None,
     source: str | Path | None = None,
     progress: bool = False,

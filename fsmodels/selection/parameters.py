@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+REPORT_LIMIT = 300.0  # s, the default time limit of a report
+
 
 @dataclass(frozen=True)
 class Parameter:

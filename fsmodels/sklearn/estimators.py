@@ -65,6 +65,11 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
             **parameters: Any,
         ) -> None: ...  # fmt: skip
 
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """1 for a selected feature and 0 for another, so that ``SelectFromModel`` can keep the selection."""
+        return np.asarray(self.get_support(), dtype=float)
+
     @FitByModel
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Select features and fit the classifier.
@@ -298,6 +303,8 @@ class SelectorClassifier(SelectorBase):
         The labels.
     coef_, intercept_ : ndarray of shape (1 or n_classes, n_features) and (1 or n_classes,)
         The classifier, for X in original units.
+    feature_importances_ : ndarray of shape (n_features,)
+        1 for a selected feature and 0 for another.
     selection_ : Selection, or list of them by class
         The result of ``fs.select``, with weights, table, proof and ``save``.
     model_ : pyo.ConcreteModel, or list of them by class
@@ -324,6 +331,9 @@ class SelectorClassifier(SelectorBase):
     weights. So a fit does not depend on the order of samples, and a repeated sample is equivalent to a weight.
 
     There is no ``predict_proba``: wrap the classifier in ``sklearn.calibration.CalibratedClassifierCV``.
+
+    The estimator is a transformer. ``SelectFromModel`` compares ``coef_`` with its mean by default, and so drops
+    features with small weights: give it ``importance_getter="feature_importances_"``.
 
     Examples
     --------

@@ -438,3 +438,15 @@ def test_without_a_model_at_most_five_features_are_selected(folder, capsys):
     assert "Note: At most 5 features are selected: --max-features gives the limit.\n" in err
     assert "5 of 7 features" in out
     assert "needs max_features" in run(capsys, *SELECT, "--model", "fsp-m")[2]
+
+
+@pytest.mark.parametrize(("allowed", "step"), [(1, "--max-features 2: one more column"), (2, None)])
+def test_the_next_step_of_a_limit_on_columns_is_one_more_column(capsys, tmp_path, allowed, step):
+    colours, ages = ["red", "green", "blue"] * 10, range(30)
+    labels = [int(colour == "red") if k % 7 else 1 for k, colour in enumerate(colours)]
+    pd.DataFrame({"colour": colours, "age": ages, "target": labels}).to_csv(tmp_path / "c.csv", index=False)
+    words = ["--one-hot", "colour", "--count", "columns", "--max-features", str(allowed)]
+    steps = run(capsys, "select", str(tmp_path / "c.csv"), *words)[1].split("What to try next")[1]
+    assert (step or "--json") in steps
+    assert "one more feature" not in steps
+    assert ("one more column" in steps) == (step is not None)

@@ -218,6 +218,13 @@ def test_lines_above_the_header_are_named(tmp_path):
         read(bad, header=0)
 
 
+def test_a_row_of_another_length_below_a_header_in_line_1_proposes_no_other_header(tmp_path):
+    for rows in ("1,2,x\n2,3\n3,1,x\n", "1,2\n", "1,2,x\n2,3,y,4\n3,1,x,4\n5,1,x\n"):
+        message = refusal(read, wrote(tmp_path, f"a,b,label\n{rows}"))
+        assert "and the header has 3" in message
+        assert "--header" not in message
+
+
 def test_columns_between_spaces_are_read_by_an_option(tmp_path):
     path = wrote(tmp_path, "a  b label\n 1 2.5   x\n2  3 y\n")
     assert "--sep space" in refusal(read, path)

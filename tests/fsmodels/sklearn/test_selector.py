@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.feature_selection import SelectFromModel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -59,6 +60,23 @@ def test_constraints_are_declarations_or_functions_of_the_model(name, constraint
     kept = set(SelectorClassifier(name, 2, constraints=constraints).fit(FRAME, LABELS).get_feature_names_out())
     assert {"sgpt", "sgot"} <= free
     assert not {"sgpt", "sgot"} <= kept
+
+
+@pytest.mark.parametrize("labels", [LABELS, np.arange(len(LABELS)) % 3], ids=["two", "three"])
+def test_select_from_model_keeps_the_selection(labels):
+    own = SelectorClassifier("rfe", max_features=3).fit(FRAME, labels)
+    from_model = SelectFromModel(SelectorClassifier("rfe", max_features=3), importance_getter="feature_importances_")
+    assert from_model.fit(FRAME, labels).get_feature_names_out().tolist() == own.get_feature_names_out().tolist()
+    every = SelectFromModel(SelectorClassifier("svm"), importance_getter="feature_importances_").fit(FRAME, labels)
+    assert every.get_support().all()
+    assert not hasattr(SelectorClassifier(), "feature_importances_")  # before the fit
+
+
+def test_select_from_model_keeps_the_features_inside_a_kernel():
+    kernel = KernelSelectorClassifier("full-fs", penalty=1.0, time_limit=5.0)
+    part = FRAME[:60], LABELS[:60]
+    own = clone(kernel).fit(*part).get_support()
+    np.testing.assert_array_equal(SelectFromModel(kernel).fit(*part).get_support(), own)
 
 
 def test_features_of_arrays_are_named_by_position():
