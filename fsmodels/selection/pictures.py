@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 MOST_BARS = 40  # features shown
+CHARACTER = 0.075  # inches of a small character
 LOGARITHMIC = ("C", "penalty", "R_plus", "R_minus")  # parameters on a logarithmic axis
 MOST_POINTS = 20  # values named below a heat map
 NAMES = {"max_features": "features allowed", "budget": "sum of shares", "C": "C", "penalty": "penalty"}
@@ -45,17 +46,21 @@ def draw_weights(found: Outcome, ax: Axes | None) -> Axes:
         ax.text(0.0, 0.9, textwrap.fill(clipped(label, 400), 68), transform=ax.transAxes, va="top")
         return ax
     scaled, inside = table["weight"].to_numpy(), has_kernel_weights(found)
-    bars = ax.barh(range(len(table)), scaled, color=["C0" if w >= 0 else "C3" for w in scaled], height=0.7)
+    ax.barh(range(len(table)), scaled, color=["C0" if w >= 0 else "C3" for w in scaled], height=0.7)
     ax.set_yticks(range(len(table)), [clipped(name) for name in table.index], fontsize="small")
     if found.data.scale.is_none:
         labels = [number(w, 3) for w in scaled]
     else:
         labels = [f"{number(w, 3)} ({number(v, 3)})" for w, v in zip(scaled, table["weight_original"], strict=True)]
-    ax.bar_label(bars, labels, padding=3, fontsize="small")
+    for k, (w, label) in enumerate(zip(scaled, labels, strict=True)):  # to the right of the bar, or of 0
+        ax.annotate(label, (max(w, 0.0), k), (3, 0), textcoords="offset points", va="center", fontsize="small")
     ax.axvline(0.0, color="black", linewidth=0.8)
     low, high = min(scaled.min(), 0.0), max(scaled.max(), 0.0)
-    room = 0.4 * (high - low or 1.0)  # for the numbers at the ends
-    ax.set_xlim(low - room * (scaled < 0).any(), high + room * (scaled >= 0).any())
+    longest, wide = (CHARACTER * max(map(len, texts)) for texts in (map(clipped, table.index), labels))
+    space = max(1.0, 1.2 * ax.bbox.width / ax.figure.dpi - longest)  # inches of the axes beside the names
+    share = min(0.7, (wide + 0.1) / space)
+    span = high - low or 1.0
+    ax.set_xlim(low - 0.05 * span * (low < 0), high + span * share / (1 - share))
     ax.set_ylim(-0.7, len(table) - 0.3)
     under = [
         *_units(found),

@@ -6,6 +6,7 @@ from dataclasses import replace
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import fsmodels as fs
 from fsmodels.selection.pictures import draw_scores
@@ -76,6 +77,20 @@ def test_a_hundred_features_with_long_names_fit():
         assert box.x1 <= ax.figure.bbox.x1
     rows = sorted((text.get_window_extent() for text in ax.get_yticklabels()), key=lambda box: box.y0)
     assert all(low.y1 <= high.y0 + 1 for low, high in itertools.pairwise(rows))
+
+
+@pytest.mark.parametrize("signs", [(1, 1), (1, -1), (-1, -1)])
+def test_numbers_of_weights_are_inside_narrow_axes(signs):
+    names = ["customer_tenure_in_months", "average_monthly_bill_in_euro"]
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    data = fs.Dataset.from_arrays(X * [1000.0, 0.001], np.where(X @ signs > 0, 1, -1), names)
+    ax = fs.select(data, "svm").plot(Figure(figsize=(4.3, 3.1), layout="constrained").subplots())
+    ax.figure.draw_without_rendering()
+    inside = ax.get_window_extent()
+    for text in ax.texts:
+        box = text.get_window_extent()
+        assert inside.x0 <= box.x0
+        assert box.x1 <= inside.x1
 
 
 def test_without_a_solution_the_picture_says_so(found):
