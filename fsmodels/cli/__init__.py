@@ -119,11 +119,9 @@ def _note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -
     """Write a warning about the data to standard error; ignore other warnings."""
     from fsmodels.cli.output import complain
     from fsmodels.errors import DataWarning
-    from solvers import progress
 
     if issubclass(category, DataWarning):
-        with progress.paused():
-            complain("Note", str(message))
+        complain("Note", str(message))
 
 
 def _command(args: SimpleNamespace) -> None:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from fsmodels.datasets.files import write_file
 from fsmodels.errors import ParameterError
-from solvers.progress import printable
+from solvers.progress import paused, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,8 @@ STYLES = re.compile(r"(\x1b\[(?:(?:[0-4]|31);?)+m)")  # plain, bold, dim, italic
 
 def complain(what: str, text: str) -> None:
     """Write a line to standard error; control characters are escaped, as a live display bypasses ``Guard``."""
-    print(printable(f"{what}: {text}"), file=sys.stderr)
+    with paused():
+        print(printable(f"{what}: {text}"), file=sys.stderr)
 
 
 def show(*parts: Any) -> None:

@@ -48,15 +48,16 @@ def run(args: SimpleNamespace) -> None:
     embedding = task.embedding
     part = _held_out(task)
     task.announce()
-    try:
-        with progress.shown(task.shows), progress.doing("", left=_left(task)):
-            found = select(task.data, args.model, **task.given, progress=task.shows)
-    except NoSelection as error:
-        if error.selection is not None:
-            task.write(task.content(error.selection), solved=False)
-        raise
-    against = _certified(task, found) if args.certify is not None and found.has_solution else None
-    held_out = _held_out_error(task, part, found)
+    with progress.shown(task.shows):
+        try:
+            with progress.doing("", left=_left(task)):
+                found = select(task.data, args.model, **task.given, progress=task.shows)
+        except NoSelection as error:
+            if error.selection is not None:
+                task.write(task.content(error.selection), solved=False)
+            raise
+        against = _certified(task, found) if args.certify is not None and found.has_solution else None
+        held_out = _held_out_error(task, part, found)
 
     content = task.content(found)
     if against is not None:
@@ -157,8 +158,7 @@ def _held_out_error(task: Task, part: Resample | None, found: Selection) -> Cros
     if words.get("time_limit") is not None:
         words["time_limit"] = _fold_limit(args)
     try:
-        with progress.shown(task.shows):
-            return over_folds(Request.of(task.data, args.model, **words), _folds(args))
+        return over_folds(Request.of(task.data, args.model, **words), _folds(args))
     except ModelError as error:
         complain("Note", f"there is no held-out error. {error}")
     except KeyboardInterrupt:
