@@ -332,7 +332,7 @@ def _path(done: Findings) -> Section:
         return section
     table = walk.short().drop(columns="Seconds")
     solved = walk["objective"].notna().any()
-    if walk.errors is not None:
+    if walk.errors is not None and walk["cv_error"].notna().any():
         n, size, best = done.found.data.n_features, done.found.parameters["max_features"], walk["cv_error"].idxmin()
         values = [_p_value(row, done.plan.cv) for _, row in (walk.errors - walk.errors.loc[size]).iterrows()]
         table.insert(table.columns.get_loc("Selected"), "p", values)
