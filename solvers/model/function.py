@@ -5,7 +5,7 @@ A quadratic expression is read once as matrices; values, slopes and convexity ar
     f(x) = alpha + a'x + x'T x + sum_k c_k (l_k'x + g_k)(m_k'x + h_k)
 
 Products of linear forms are not expanded: a square needs one row in place of n^2 terms, and (x - 1e4)^2 loses no digits
-where it is small. Any other expression is split into its linear part and a rest, which Pyomo differentiates.
+where it is small. Any other expression is split into its linear part and a rest, which becomes a ``Tape``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 from pyomo.common.numeric_types import native_numeric_types
-from pyomo.core.expr.calculus.derivatives import Modes, differentiate
-from pyomo.core.expr.calculus.diff_with_pyomo import DifferentiationException
 from pyomo.core.expr.numeric_expr import LinearExpression, MonomialTermExpression
 from pyomo.core.expr.visitor import identify_variables
 from pyomo.repn import generate_standard_repn
@@ -31,6 +29,7 @@ from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
 from solvers.model.expressions import terms, variables
+from solvers.tape import Tape
 from solvers.values import bounds_of
 from solvers.walker import Affine, Body, Product, Walker, affine, stacked
 
@@ -252,8 +251,17 @@ class SmoothFunction:
         """Return True if it is convex; None if it is not quadratic."""
         return None if self.quadratic is None else self.quadratic.is_convex(self._sign)
 
+    @cached_property
+    def _tape(self) -> Tape | None:
+        """The function f as a tape, None if it has an operation without derivatives, such as a condition."""
+        try:
+            return Tape([self.rest], self._held, [self.name])
+        except ModelError as error:
+            self._refusal = error
+            return None
+
     def value(self, x: np.ndarray) -> float:
-        """Return the value at a point; if f is not quadratic, this changes the values of its variables.
+        """Return the value at a point; if f has operations without derivatives, this changes its variables.
 
         Raises ModelError if the function has no value at the point.
         """
@@ -261,18 +269,31 @@ class SmoothFunction:
             return self._sign * self.quadratic.value(x)
         total = self._constant + float(self.linear @ x)
         if self.rest is not None:
-            self._put(x)
-            try:
-                total += self._sign * float(pyo.value(self.rest, exception=False))
-            except (ArithmeticError, ValueError, TypeError) as error:
-                raise ModelError(f"{self.name} has no value at a point within the rows: {error}.") from error
+            total += self._sign * self._rest_at(x[self.curved])
         return total
 
+    def _rest_at(self, y: np.ndarray) -> float:
+        """Return f at values of its variables."""
+        if self._tape is not None:
+            found, why = float(self._tape.values(y)[0]), ""
+            if not np.isfinite(found):
+                why = self._tape.undefined() or "its value is not finite"
+        else:
+            for v, number in zip(self._held, y.tolist(), strict=True):
+                v.set_value(number, skip_validation=True)
+            try:
+                found, why = float(pyo.value(self.rest, exception=False)), ""
+            except (ArithmeticError, ValueError, TypeError) as error:
+                why = str(error)
+        if why:
+            raise ModelError(f"{self.name} has no value at a point within the rows: {why}.")
+        return found
+
     def gradient(self, x: np.ndarray) -> np.ndarray:
-        """Return the gradient at a point; if f is not quadratic, this changes the values of its variables.
+        """Return the gradient at a point.
 
         At a bound where f has no derivative, such as x**0.5 at 0, this is the limit from within the bounds, which may
-        be infinite. Raises ModelError if f has no derivative at the point, or Pyomo cannot differentiate f.
+        be infinite. Raises ModelError if f has no derivative at the point, or has an operation without derivatives.
         """
         slope = self.linear.copy()
         if self.quadratic is not None:
@@ -336,15 +357,14 @@ class SmoothFunction:
 
     def _slope(self, x: np.ndarray) -> np.ndarray:
         """Return the derivatives of f, all finite."""
-        self._put(x)
-        try:
-            found = differentiate(self.rest, wrt_list=self._held, mode=Modes.reverse_numeric)
-            slope = self._sign * np.array(found, dtype=float)
-        except (DifferentiationException, ArithmeticError, ValueError, TypeError, KeyError) as error:
-            reason = str(error) or type(error).__name__
-            raise ModelError(f"{self.name} cannot be differentiated: {reason}. It must be smooth.") from error
-        if not np.all(np.isfinite(slope)):
+        if self._tape is None:
+            raise self._refusal
+        y = x[self.curved]
+        slope = self._sign * self._tape.gradient(y, np.ones(1))
+        if not np.isfinite(self._tape.values(y)[0]) or not np.all(np.isfinite(slope)):
             raise ModelError(f"{self.name} has an infinite slope at a point within the rows: it must be smooth.")
+        if self._tape.at_kink():
+            raise ModelError(f"{self.name} cannot be differentiated: abs has no derivative at 0. It must be smooth.")
         return slope
 
     def _limit(self, x: np.ndarray) -> np.ndarray | None:
@@ -369,10 +389,6 @@ class SmoothFunction:
         if np.any(grows != other_grows) or not np.all(grows | agree):
             return None
         return np.where(grows, np.sign(near) * np.inf, near)
-
-    def _put(self, x: np.ndarray) -> None:
-        for v, value in zip(self._held, x[self.curved].tolist(), strict=True):
-            v.set_value(value, skip_validation=True)
 
 
 def is_linear(expression: Any) -> bool:
