@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import importlib
 import logging
-import math
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache, wraps
+from functools import cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -26,7 +24,6 @@ from pyomo.contrib.solver.common.factory import SolverFactory as SolverFactoryV2
 from pyomo.contrib.solver.solvers.gurobi.gurobi_persistent import GurobiPersistent
 from pyomo.contrib.solver.solvers.scip.scip_direct import ScipDirect
 from pyomo.core.expr.numeric_expr import NegationExpression, ProductExpression, SumExpression
-from pyomo.core.expr.numvalue import is_fixed
 from pyomo.core.expr.relational_expr import TrivialRelationalExpression
 from pyomo.core.staleflag import StaleFlagManager
 from pyomo.opt import TerminationCondition as Legacy
@@ -36,8 +33,6 @@ from solvers import interrupt
 from solvers.clock import Clock
 from solvers.errors import OptionError
 from solvers.interfaces.installation import scip_options
-
-_CONSTANT_ROW = 1e-8  # allowed violation of a row without free variables: the tolerance of Ipopt
 
 
 def modern(name: str) -> Callable[[], Any]:
@@ -63,6 +58,13 @@ def pounce() -> Any:
     # Pyomo parses the log of POUNCE as that of Ipopt, and warns at each solve.
     _drop_log_records("pyomo.contrib.solver.solvers.ipopt", "iteration records parsed")
     return SolverFactoryV2("pounce")
+
+
+def cyipopt() -> Any:
+    """Construct our interface to Ipopt."""
+    from solvers.interfaces.ipopt import Ipopt
+
+    return Ipopt()
 
 
 def highs_silent() -> Any:
@@ -157,9 +159,9 @@ class Scip(ScipDirect):
             if config.tee:
                 with NamedTemporaryFile("r", suffix=".log", errors="replace") as log:
                     scip.setLogfile(log.name)
-                    self._run(scip, lambda: _print_new_lines(log, config.tee))
+                    self._run(scip, lambda: print_new_lines(log, config.tee))
                     scip.setLogfile(None)
-                    _print_new_lines(log, config.tee)
+                    print_new_lines(log, config.tee)
             else:
                 self._run(scip, None)
         finally:
@@ -170,7 +172,7 @@ class Scip(ScipDirect):
         interrupt.attended(scip.optimizeNogil, scip.interruptSolve, self.stop_event, meanwhile, _scip_threads.start)
 
 
-def _print_new_lines(file: Any, streams: list[Any]) -> None:
+def print_new_lines(file: Any, streams: list[Any]) -> None:
     """Write what was added to a file since the last call to streams."""
     text = file.read()
     for stream in streams if text else ():
@@ -227,43 +229,11 @@ def _pass_event(solver: Any, pressed: threading.Event) -> bool:
 
 
 @contextmanager
-def scip(solver: Any, model: Any, options: Any, limit: float | None, integer: bool) -> Iterator[Attempt]:
-    """Stop SCIP at Ctrl-C and keep the incumbent."""
+def with_event(solver: Any, model: Any, options: Any, limit: float | None, integer: bool) -> Iterator[Attempt]:
+    """Stop an interface of this package at Ctrl-C by its event, and keep the point."""
     with interrupt.setting_event() as pressed:
         _pass_event(solver, pressed)
         yield Attempt(limit, pressed)
-
-
-@contextmanager
-def cyipopt(solver: Any, model: Any, options: Any, limit: float | None, integer: bool) -> Iterator[Attempt]:
-    """Stop cyipopt at the time limit, and deactivate rows without free variables.
-
-    Ipopt before 3.14 measures CPU seconds only, and Pyomo has no status for the wall-clock limit of 3.14. An exception
-    in a callback loses the point, so Ctrl-C only sets an event. cyipopt rejects a model if none of its rows has a free
-    variable, with the message that its "inputs" are not "okay".
-    """
-    end = math.inf if limit is None else time.perf_counter() + limit
-    config, own = solver.config, solver.config.intermediate_callback
-
-    def proceed(*state: Any) -> bool:
-        in_time = time.perf_counter() < end and not pressed.is_set()
-        return in_time and (own is None or own(*state) is not False)
-
-    rows = list(model.component_data_objects(pyo.Constraint, active=True))
-    constant = rows if all(is_fixed(row.body) for row in rows) else []
-    for row in constant:
-        if min(row.lslack(), row.uslack()) < -_CONSTANT_ROW:
-            raise ValueError(f'row "{row.name}" is violated, and all its variables are fixed')
-    try:
-        for row in constant:
-            row.deactivate()
-        config.intermediate_callback = proceed if own is None else wraps(own)(proceed)
-        with interrupt.setting_event() as pressed:
-            yield Attempt(None, pressed)
-    finally:
-        config.intermediate_callback = own
-        for row in constant:
-            row.activate()
 
 
 @contextmanager

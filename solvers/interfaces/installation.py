@@ -1,6 +1,6 @@
 """Installed solvers: their versions, and the names and values of their options.
 
-Programs run at most once per process. Measured with cyipopt 1.7.0 and Ipopt 3.11.9, glpsol 5.0, cbc 2.10.8.
+Programs run at most once per process. Measured with cyipopt 1.7.0 and Ipopt 3.14.11, glpsol 5.0, cbc 2.10.8.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Container
+from contextlib import suppress
 from functools import cache
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -27,21 +28,21 @@ for registry in (Executable, Library):
     registry._manager._find = search_path_only(registry._manager._find)
 
 
-def package(module: str, distribution: str) -> Callable[[], str | None]:
+def package(module: str, *distributions: str) -> Callable[[], str | None]:
     """Return a function that returns the version of a Python package, or None.
 
-    Another distribution may provide the module, as cyipopt-wheels provides cyipopt. A module without metadata has the
-    version "unknown".
+    Other distributions than those listed may provide the module; the search for them takes 0.4 s. A module without
+    metadata has the version "unknown".
     """
 
     def version() -> str | None:
         if importlib.util.find_spec(module) is None:
             return None
-        try:
-            return importlib.metadata.version(distribution)
-        except importlib.metadata.PackageNotFoundError:
-            others = importlib.metadata.packages_distributions().get(module, [])
-            return importlib.metadata.version(others[0]) if others else "unknown"
+        for distribution in distributions:
+            with suppress(importlib.metadata.PackageNotFoundError):
+                return importlib.metadata.version(distribution)
+        others = importlib.metadata.packages_distributions().get(module, [])
+        return importlib.metadata.version(others[0]) if others else "unknown"
 
     return version
 
@@ -72,16 +73,6 @@ def _output_of(path: str, flag: str) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout + done.stderr
-
-
-def cyipopt_version() -> str | None:
-    """Return the version of cyipopt, or None if the package or the ASL library that it needs is missing."""
-    version = package("cyipopt", "cyipopt")()
-    if version is None:
-        return None
-    from pyomo.contrib.pynumero.asl import AmplInterface
-
-    return version if AmplInterface.available() else None
 
 
 class _Square:

@@ -12,10 +12,7 @@ from solvers.interfaces.spec import Capability as C
 _CONVEX = C.LP | C.MILP | C.QP | C.MIQP | C.QCP | C.MIQCP
 _MIXED_INTEGER = _CONVEX | C.NONCONVEX | C.SOS
 _LOCAL = C.LP | C.QP | C.QCP | C.NLP | DUALS
-_CYIPOPT = (
-    "conda install -c conda-forge cyipopt pynumero_libraries; Debian: scripts/install_ipopt.sh of the source folder, "
-    "because pip install cyipopt-wheels alone lacks Pyomo's ASL library"
-)
+_CYIPOPT = "pip install cyipopt-wheels, or conda install -c conda-forge cyipopt"
 _V1, _V2 = "pyomo.solvers.plugins.solvers.", "pyomo.contrib.solver.solvers."
 # Reduced costs within the dual tolerance count as 0. With the default tolerances of HiGHS and Gurobi, a reported
 # optimum was wrong by 2e-3 in a model whose columns of size 1e5 have costs of 5e-8. The linear solver of SCIP has no
@@ -42,7 +39,7 @@ _HIGHS = SolverSpec(
 _IPOPT = SolverSpec(
     "ipopt",
     _LOCAL,
-    f"an ipopt executable on the PATH (conda install -c conda-forge ipopt), or cyipopt ({_CYIPOPT})",
+    f"an ipopt executable on the PATH (conda install -c conda-forge ipopt), or cyipopt: {_CYIPOPT}",
     adapters.modern("ipopt"),
     installation.executable("ipopt", "-v", r"Ipopt (\S+)"),
     common_options={"iteration_limit": "max_iter"},
@@ -109,7 +106,7 @@ SOLVERS.update(
             "pip install pyscipopt",
             adapters.Scip,
             installation.package("pyscipopt", "pyscipopt"),
-            context=adapters.scip,
+            context=adapters.with_event,
             common_options={"seed": "randomization/randomseedshift"},
             retry_options={"numerics/feastol": 1e-9},
             tight_options={
@@ -136,13 +133,12 @@ SOLVERS.update(
             _IPOPT,
             name="cyipopt",
             install=_CYIPOPT,
-            make=adapters.classic("cyipopt"),
-            version=installation.cyipopt_version,
+            make=adapters.cyipopt,
+            version=installation.package("cyipopt", "cyipopt-wheels", "cyipopt"),
             convert_option=installation.cyipopt_accepts,
-            context=adapters.cyipopt,
-            flip_duals=True,
+            context=adapters.with_event,
             fallback="",
-            interface="pyomo.contrib.pynumero.algorithms.solvers.cyipopt_solver.PyomoCyIpoptSolver",
+            interface="solvers.interfaces.ipopt.Ipopt",
             serialised=True,
         ),
         # The cbcbox of PyPI returns wrong LP duals, so the duals of cbc are not used. With a gap, the bound of cbc is

@@ -203,23 +203,6 @@ def test_pounce_is_imported_before_its_lookup_in_pyomo(tmp_path):
     assert done.stdout.strip() == "stationary", done.stderr
 
 
-def test_cyipopt_without_its_asl_library_is_not_installed(monkeypatch):
-    import importlib.metadata
-    import importlib.util
-
-    from pyomo.contrib.pynumero.asl import AmplInterface
-
-    real, version = importlib.util.find_spec, importlib.metadata.version
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *a: True if name == "cyipopt" else real(name, *a))
-    monkeypatch.setattr(importlib.metadata, "version", lambda name: "1.5.0" if name == "cyipopt" else version(name))
-    monkeypatch.setattr(AmplInterface, "available", staticmethod(lambda: False))
-    assert SOLVERS["cyipopt"].found is None
-    with pytest.raises(SolverError, match='"cyipopt" is not installed'):
-        find("cyipopt")
-    monkeypatch.setattr(AmplInterface, "available", staticmethod(lambda: True))
-    assert SOLVERS["cyipopt"].found == "1.5.0"
-
-
 def test_ipopt_is_the_executable_or_cyipopt_and_nothing_else(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with_cyipopt = SOLVERS["cyipopt"].version()
@@ -228,16 +211,15 @@ def test_ipopt_is_the_executable_or_cyipopt_and_nothing_else(monkeypatch):
             find("ipopt")
     else:
         spec = find("ipopt")
-        assert spec.flip_duals
         assert spec.make is SOLVERS["cyipopt"].make
 
 
-def test_cyipopt_replaces_ipopt_with_the_sign_of_its_multipliers(monkeypatch):
+def test_cyipopt_replaces_ipopt(monkeypatch):
     monkeypatch.setenv("PATH", "")
     real = SOLVERS["cyipopt"]
     monkeypatch.setitem(SOLVERS, "cyipopt", type(real)(**{**vars(real), "version": lambda: "1.5.0"}))
     spec = find("ipopt")
-    assert (spec.name, spec.flip_duals, spec.context) == ("ipopt", True, real.context)
+    assert (spec.name, spec.make, spec.context) == ("ipopt", real.make, real.context)
 
 
 def test_a_solver_object_is_recognised_by_its_interface():
