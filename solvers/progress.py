@@ -346,3 +346,11 @@ def duration(seconds: float) -> str:
         return f"{whole} s"
     minutes, rest = divmod(whole, 60)
     return f"{minutes} min {rest:02d} s" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def print_new_lines(file: Any, streams: list[Any]) -> None:
+    """Write what was added to a file since the last call to streams."""
+    text = file.read()
+    for stream in streams if text else ():
+        stream.write(text)
+        stream.flush()

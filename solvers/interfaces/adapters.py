@@ -33,6 +33,7 @@ from solvers import interrupt
 from solvers.clock import Clock
 from solvers.errors import OptionError
 from solvers.interfaces.installation import scip_options
+from solvers.progress import print_new_lines
 
 
 def modern(name: str) -> Callable[[], Any]:
@@ -170,14 +171,6 @@ class Scip(ScipDirect):
 
     def _run(self, scip: Any, meanwhile: Callable[[], None] | None) -> None:
         interrupt.attended(scip.optimizeNogil, scip.interruptSolve, self.stop_event, meanwhile, _scip_threads.start)
-
-
-def print_new_lines(file: Any, streams: list[Any]) -> None:
-    """Write what was added to a file since the last call to streams."""
-    text = file.read()
-    for stream in streams if text else ():
-        stream.write(text)
-        stream.flush()
 
 
 class Glpk(GLPKSHELL):

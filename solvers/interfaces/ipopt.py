@@ -35,8 +35,8 @@ from pyomo.contrib.solver.common.solution_loader import SolutionLoader
 
 from solvers import interrupt
 from solvers.clock import Clock
-from solvers.interfaces.adapters import print_new_lines
 from solvers.model_cache import cached
+from solvers.progress import print_new_lines
 from solvers.result import FEASIBLE
 from solvers.tape import SparseDerivatives, Tape
 from solvers.values import bounds_of
