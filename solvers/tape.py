@@ -266,7 +266,7 @@ class _Group(NamedTuple):
     ``curved``: the entries of the list of second derivatives, and their nodes, for each pair of arguments.
     """
 
-    operation: Elementary
+    operation: str
     nodes: np.ndarray
     x: np.ndarray
     z: np.ndarray
@@ -377,7 +377,7 @@ class Tape:
                 ends = self._from[first[here] + s], self._from[first[here] + t]
                 curved.append(np.stack([here, *ends, np.full(len(at), s != t)], axis=1))
             x, z = self._from[first[nodes]], self._from[first[nodes] + len(operation.first) - 1]
-            groups.append(_Group(operation, nodes, x, z, edges, second))
+            groups.append(_Group(op, nodes, x, z, edges, second))
         return groups, np.concatenate(curved)
 
     def load(self) -> None:
@@ -412,7 +412,7 @@ class Tape:
         with np.errstate(all="ignore"):
             for group in self._groups:
                 a, b, y = self._v[group.x], self._v[group.z], self._v[group.nodes]
-                for slope, (edges, at) in zip(group.operation.first, group.edges, strict=True):
+                for slope, (edges, at) in zip(OPERATIONS[group.operation].first, group.edges, strict=True):
                     if len(at):
                         self._d[edges] = slope(a[at], b[at], y[at])
         self._has_slopes = True
@@ -444,7 +444,7 @@ class Tape:
             for group in self._groups:
                 a, b, y = self._v[group.x], self._v[group.z], self._v[group.nodes]
                 for pair, (rows, at) in group.curved.items():
-                    h[rows] = group.operation.second[pair](a[at], b[at], y[at])
+                    h[rows] = OPERATIONS[group.operation].second[pair](a[at], b[at], y[at])
             w = self._adjoints(weights)[self.curved[:, 0]]
             return np.where(w == 0, 0.0, w * h)
 

@@ -1,5 +1,7 @@
 """The tape against Pyomo's derivatives and finite differences, on every operation and on random expressions."""
 
+import pickle
+
 import numpy as np
 import pyomo.environ as pyo
 import pytest
@@ -202,6 +204,11 @@ def test_powers_at_zero(model):
     tape, at = tape_of(model, x[0] ** 2 + x[1] ** 1.5 + x[2] ** x[3] + x[0] ** 3), np.array([0.0, 0.0, 0.0, 2.0])
     assert tape.gradient(at, np.ones(1)).tolist() == [0, 0, 0, 0]
     assert full_hessian(tape, at, np.ones(1))[0, 0] == 2
+
+
+def test_a_tape_can_be_sent_to_another_process(model):
+    tape, x = tape_of(model, pyo.exp(model.x[0]) / model.x[1]), np.full(4, 0.5)
+    assert pickle.loads(pickle.dumps(tape)).gradient(x, np.ones(1)).tolist() == tape.gradient(x, np.ones(1)).tolist()
 
 
 def test_a_kink(model):
