@@ -173,7 +173,8 @@ def label_columns(table: pd.DataFrame) -> dict[str, list[str]]:
 
 def _needs(name: str, values: pd.Series, origin: Origin) -> list[tuple[str, str]]:
     """Return the options that a column of features needs, with reasons."""
-    known = _all_numbers(values.to_numpy())
+    typed = pd.api.types.is_numeric_dtype(values.dtype)
+    known = _column(values)[0] if typed else _all_numbers(values.to_numpy())
     if known is not None and not np.isnan(known).any():
         different = len(known) > FEW_ROWS and _is_identifier(name, known)
         return [("drop", "a different whole number in each row")] if different else []

@@ -263,6 +263,10 @@ def test_the_proposal_drops_identifiers_and_imputes_categories_with_blanks(tmp_p
     message = refusal(read, tmp_path / "t.csv", target="target")
     assert "Columns with two values: y (0 / 1), flag (False / True); for the first give " in message
     assert "--target y --drop Patienten-Nr --drop row --drop empty --one-hot colour --impute median (Python:" in message
+    of_frame = refusal(Dataset.from_frame, table, target="target")
+    assert (
+        "--target y --drop Patienten-Nr --drop row --drop empty --one-hot colour --impute median (Python:" in of_frame
+    )
     data, _ = read(tmp_path / "t.csv", target="y", drop="Patienten-Nr,row,empty", one_hot="colour", impute="median")
     assert data.features == ("count", "colour=red", "flag")
 
