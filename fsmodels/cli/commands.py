@@ -360,8 +360,8 @@ def describe() -> None:
 def init() -> None:
     """Write a command and a notebook for a table.
 
-    Propose the labels, columns to drop, categories and values for blanks, with a reason for each.
-    Write NAME.sh and NAME.ipynb to this folder. Example: fsmodels init patients.csv
+    Propose the labels, columns to drop, categories and values for blanks, with a reason for each, and keep the
+    options that are given. Write NAME.sh and NAME.ipynb to this folder. Example: fsmodels init patients.csv
     """
 
 
