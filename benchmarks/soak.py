@@ -600,7 +600,8 @@ def _on_sigma(edit: Edit) -> bool:
 def _judge(case: Case, model: Any, result: Any, truth: float, program: Program, size: float) -> None:
     wrong, status, family = case.wrong, result.status.value, case.family
     whole = 1e-6 if result.solver in solvers.SOLVERS else 1e-9  # what the tolerances of others let them overstate
-    room = CLOSE * abs(truth) + whole * size + 3e-9 * max(1.0, case.now.get("C", 1.0)) if abs(truth) < INF else 0.0
+    price = case.now.get("C", 1.0) * max(case.now.get("s") or [1.0])  # of the slack of a sample
+    room = CLOSE * abs(truth) + whole * size + 3e-9 * max(1.0, price) if abs(truth) < INF else 0.0
     room += min(program.missed, MISSED) * abs(truth) if abs(truth) < INF else 0.0
     objective, bound = result.objective, result.bound
     if family.dual and objective is not None:

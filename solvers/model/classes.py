@@ -10,6 +10,7 @@ import pyomo.environ as pyo
 from pyomo.common.numeric_types import native_numeric_types, native_types
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunction
+from pyomo.mpec import Complementarity
 
 from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
@@ -111,9 +112,10 @@ def violation(model: Any) -> float:
     """Return the largest violation of active rows, ordered sets, bounds and integrality at the values of the model.
 
     The violation of a row is relative to 1 or its right-hand side, whichever is larger. The violation of a disjunction
-    is the smallest of its disjuncts; a logical constraint that is False has the violation 1. Fixed variables are
-    constants, whose bounds and domain solvers do not check. Variables in no active row and not in the objective are
-    ignored.
+    is the smallest of its disjuncts; a logical constraint that is False has the violation 1. That of a complementarity
+    a, b >= 0, a b = 0 is the smaller of a and b if the other is at least 1, and otherwise their product. Fixed
+    variables are constants, whose bounds and domain solvers do not check. Variables in no active row and not in the
+    objective are ignored.
     """
     model = cached(model)
     known = bodies_of(model.model)
@@ -124,6 +126,8 @@ def violation(model: Any) -> float:
         worst = max(worst, min(misses, default=0.0))
     if any(_truth(logic.expr) is False for logic in model.data(pyo.LogicalConstraint)):
         worst = max(worst, 1.0)
+    for condition in model.stated(Complementarity):
+        worst = max(worst, _complementarity_violation(condition))
     for ordered in model.stated(pyo.SOSConstraint):
         worst = max(worst, _sos_violation(ordered))
     outside = {}
@@ -142,6 +146,26 @@ def rows_violation(model: Any, rows: Iterable[Any]) -> float:
     """Return the largest violation of some rows of a model, as in ``violation``."""
     known = bodies_of(cached(model).model)
     return max((_row_violation(row, known) for row in rows), default=0.0)
+
+
+def _complementarity_violation(condition: Any) -> float:
+    """Return the violation of a complementarity of two sides with one bound each, or of bounds l <= y <= u and F."""
+    above, values, below = [], [], []
+    for side in condition._args:
+        lower, body, upper = condition._canonical_expression(side)
+        value = value_or_none(body)
+        if value is None:
+            return math.inf
+        values.append(value)
+        above.append(math.inf if lower is None else value - pyo.value(lower))
+        below.append(math.inf if upper is None else pyo.value(upper) - value)
+    apart = [min(pair) for pair in zip(above, below, strict=True)]  # from the nearest bound
+    a, b = (max(0.0, distance) for distance in apart)
+    if math.inf in apart:
+        y, free = (0, 1) if math.isinf(apart[1]) else (1, 0)
+        a, b = max(0.0, above[y] if values[free] > 0 else below[y]), abs(values[free])
+    both = b if math.isinf(a) else a * b / max(1.0, a, b)
+    return max(both, -min(apart))
 
 
 def _truth(expression: Any) -> bool | None:

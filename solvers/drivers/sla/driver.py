@@ -44,10 +44,11 @@ from solvers.drivers.sla.pieces import NoPiece, Pieces, ordered_sets
 from solvers.drivers.solver_options import lp_solver_options, master_solver_options
 from solvers.drivers.starts import Start, StartsConfig, random_points, spread, table
 from solvers.errors import ModelError, OptionError, SolverFailure
+from solvers.facts.row_cut import lagrangian_bound
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import called, either, require
 from solvers.interfaces.runner import Runner
-from solvers.lp.highs import LpStatus
+from solvers.lp.highs import FINEST, LP_TOLERANCE, LpStatus
 from solvers.lp.pyomo import LinearProgram, linear_program
 from solvers.model.classes import has_integers, single_objective, used_variables, violation
 from solvers.model.conflict import clashing_rows
@@ -144,6 +145,7 @@ class SuccessiveLinearization(Driver):
         self.lp = self._over_rows()
         self.runs: list[SlaStart] = []
         self._solved = 0
+        self._multipliers = np.zeros(0)  # of the last linear program
 
     def _split_into_pieces(self) -> Pieces | None:
         """Return the pieces of a model with integers or ordered sets."""
@@ -166,9 +168,11 @@ class SuccessiveLinearization(Driver):
         """Return the linear program over the rows."""
         c, r = self.config, self.rows
         rows = (r.matrix, r.lower, r.upper)
+        tolerance = LP_TOLERANCE if len(self.objective.curved) else FINEST  # a linear program is solved only once
         return linear_program(
-            c.lp_solver, self.objective.linear, r.x_lower, r.x_upper, options=lp_solver_options(c), rows=rows, stay=True
-        )
+            c.lp_solver, self.objective.linear, r.x_lower, r.x_upper, options=lp_solver_options(c), rows=rows,
+            stay=True, tolerance=tolerance,
+        )  # fmt: skip
 
     def loop(self) -> End:
         """Run from each start and keep the best; the status is that of the best."""
@@ -237,18 +241,24 @@ class SuccessiveLinearization(Driver):
         f = self.objective
         cost = f.linear if start is None else f.gradient(start)
         x = self._linear_program(run, np.where(np.isfinite(cost), cost, f.linear))
+        proven = self.pieces is None
         if self.pieces is not None:
             slope = f.gradient(x)  # at the start the slope of curved terms may be 0, and the program would take long
-            found, _ = self._best_piece(run, np.where(np.isfinite(slope), slope, f.linear), np.empty(0, int), x)
+            found, proven = self._best_piece(run, np.where(np.isfinite(slope), slope, f.linear), np.empty(0, int), x)
             if found is None:
                 self.message = "No feasible choice of the integers was found: increase master_seconds."
                 raise Ended(StopReason.TIME_LIMIT)
             x = found
         value = f.value(x)
-        if not len(f.curved):  # the model is the linear program
-            self.raise_bound(value)
+        if not len(f.curved) and proven:  # the model is the linear or mixed-integer program
+            self.raise_bound(value if self.pieces is not None else self._lagrangian(value - float(f.linear @ x)))
             run.stationary = True
         return x, self._keep(run, x, value)
+
+    def _lagrangian(self, constant: float) -> float:
+        """Return the bound of the multipliers of the last linear program, plus a constant."""
+        program = replace(self.rows, cost=self.objective.linear, constant=constant)
+        return lagrangian_bound(program, self._multipliers)[0]
 
     def _piece(self, x: np.ndarray, slope: np.ndarray) -> Fixed:
         """Return the columns that are fixed in the piece of x, and their values."""
@@ -337,6 +347,7 @@ class SuccessiveLinearization(Driver):
             if len(columns):
                 self.lp.set_bounds(columns, self.rows.x_lower[columns], self.rows.x_upper[columns])
         if answer.status is LpStatus.OPTIMAL:
+            self._multipliers = answer.multipliers
             return answer.point
         if answer.status is LpStatus.LIMIT or self.clock.over:
             raise Ended(StopReason.TIME_LIMIT)
