@@ -13,9 +13,9 @@ z.(A y + B x - b) = -z.s <= 0, and 1/2 y'Py >= y-bar'P y - 1/2 y-bar'P y-bar bec
     q(x) >= -1/2 y-bar'P y-bar - b.z + (B'z).x + sum_j min { r_j y_j : y_j in its bounds }
 
 for every x: weak duality. The cut is valid for inexact multipliers, which are moved into K* first, and it is tight at
-x-bar if they are optimal there. Bounds of y are implied ones too. A gradient r_j with the sign of an infinite bound is
-the error of the solver if it is small: it counts for steps up to ten times the size of y-bar_j. Otherwise the cut is
-worthless.
+x-bar if they are optimal there. Bounds of y are implied ones too. If r_j has the sign of an infinite bound, multipliers
+of linear rows are moved towards 0 (``row_cut.dual_feasible``). What is left is an error of the solver if it is small,
+and it counts for steps up to ten times the size of y-bar_j. Otherwise the cut is worthless.
 
 **Feasibility cuts** are cuts of the distance from feasibility, min { |z - x| : the rows at z, z in the bounds of x },
 which is a cone program of the same form (``elastic``).
@@ -32,7 +32,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyomo.environ as pyo
@@ -48,12 +49,13 @@ from solvers.drivers.benders.block_rows import BlockCuts
 from solvers.drivers.benders.blocks import SubBlock, integers, whole_model
 from solvers.drivers.benders.split import SplitModel
 from solvers.errors import ModelError
+from solvers.facts.row_cut import dual_feasible
 from solvers.lp.highs import LpStatus
 from solvers.model.function import is_linear
+from solvers.model.linear import LinearRows
 from solvers.values import bounds_of
 
-ROUNDS = 3  # of the propagation of bounds
-LARGEST = 1e9  # implied bounds of at least this size are not used
+ROUNDS = 5  # of the propagation of bounds
 INACCURATE = 1e-7  # relative size of a gradient that is an error of the solver
 REACH = 10.0  # length of a step along a column without a bound, relative to its value
 CLOSE = 1e-6  # relative: violation and gap of a point without the status "Solved" that is accepted
@@ -66,6 +68,13 @@ LEAST = 1e-6  # share of the diagonal below which a perspective is left out
 SAFE = 1e-7  # share of d that is kept in P, so that P - diag(2 d) stays positive semidefinite
 
 
+class LinearPart(NamedTuple):
+    """Positions of the linear rows of blocks, and these rows at x = 0."""
+
+    where: np.ndarray
+    rows: LinearRows
+
+
 @dataclass(frozen=True)
 class BlockCones:
     """Blocks in standard form, as in the module.
@@ -74,6 +83,7 @@ class BlockCones:
     - ``bound_rows``: mask of the rows of A that are bounds of y.
     - ``row_block``, ``column_block``: number of the block of each row and column.
     - ``places``: position of each column among the variables of the blocks, -1 for auxiliary columns.
+    - ``units``: the unit of each column in that of its variable.
     - ``constants``: constant terms of the objectives of the blocks. ``contradiction``: row that no point satisfies.
     """
 
@@ -89,6 +99,7 @@ class BlockCones:
     row_block: np.ndarray
     column_block: np.ndarray
     places: np.ndarray
+    units: np.ndarray
     constants: np.ndarray
     contradiction: str = ""
 
@@ -137,6 +148,7 @@ class BlockCones:
             np.zeros(int(own_rows.sum()), dtype=int),
             np.zeros(int(of_y.sum()), dtype=int),
             place[of_y],
+            np.ones(int(of_y.sum())),
             np.zeros(max(1, len(blocks))),
             program.contradiction,
         )
@@ -193,8 +205,8 @@ class BlockCones:
 
     def cuts(self, y: np.ndarray, z: np.ndarray) -> BlockCuts:
         """Return the cuts of a point and of multipliers by weak duality; a constant is -inf if they prove no bound."""
-        z = self.in_dual_cone(z)
         bent = self.quadratic @ y
+        z = self._repaired(self.in_dual_cone(z), self.cost + bent)
         r = bent + self.cost + self.matrix.T @ z
         size = 1.0 + np.abs(bent) + np.abs(self.cost) + abs(self.matrix).T @ np.abs(z)
         bound = np.where(r > 0, self.y_lower, self.y_upper)
@@ -205,6 +217,27 @@ class BlockCones:
         constants += np.bincount(self.column_block, weights=at - 0.5 * y * bent, minlength=self.count)
         owner = sparse.csr_array((z, (self.row_block, np.arange(len(z)))), shape=(self.count, len(z)))
         return BlockCuts(constants, sparse.csr_array(owner @ self.coupling))
+
+    def _repaired(self, z: np.ndarray, slope: np.ndarray) -> np.ndarray:
+        """Return multipliers whose gradients have the right signs at infinite bounds, as far as linear rows allow."""
+        linear, open_ends = self._linear, np.flatnonzero(np.isinf(self.y_lower) | np.isinf(self.y_upper))
+        if not len(open_ends):
+            return z
+        curved = np.ones(len(z), dtype=bool)
+        curved[linear.where] = False
+        program = replace(linear.rows, cost=slope + self.matrix.T @ np.where(curved, z, 0.0))
+        repaired = z.copy()
+        repaired[linear.where] = -dual_feasible(program, -z[linear.where], open_ends)
+        return repaired
+
+    @cached_property
+    def _linear(self) -> LinearPart:
+        """The linear rows."""
+        where = np.flatnonzero((self.kinds != "second-order") & ~self.bound_rows)
+        side = self.side[where]
+        lower = np.where(self.kinds[where] == "zero", side, -np.inf)
+        matrix = sparse.csr_array(self.matrix[where])
+        return LinearPart(where, LinearRows([], [], matrix, lower, side, self.y_lower, self.y_upper, self.cost, 0.0))
 
     def outside(self, s: np.ndarray) -> float:
         """Return the largest distance of a part of s from its cone."""
@@ -241,12 +274,31 @@ class BlockCones:
             above = _ends(row, a, self.side + radius, least)
             below = _ends(row, -a, np.where(inner | (kinds == "zero"), radius - self.side, np.inf), -most)
             for end, slope in ((above, a), (below, -a)):
-                good = own & (np.abs(end) < LARGEST)
+                good = own & np.isfinite(end)
                 np.minimum.at(up, column[good & (slope > 0)], end[good & (slope > 0)])
                 np.maximum.at(low, column[good & (slope < 0)], end[good & (slope < 0)])
         crossed = low > up
         low[crossed], up[crossed] = self.y_lower[crossed], self.y_upper[crossed]
         return replace(self, y_lower=low, y_upper=up)
+
+    def in_units_of_bounds(self) -> BlockCones:
+        """Return the same with columns in units of their largest values, which are powers of two.
+
+        The solver leaves an error of 1e-9 in each gradient r_j, which counts for steps of the size of the bounds.
+        """
+        size = np.maximum(np.abs(self.y_lower), np.abs(self.y_upper))
+        known = np.isfinite(size) & (size > 0.0)
+        unit = 2.0 ** np.round(np.log2(np.where(known, size, 1.0)))
+        scale = sparse.diags_array(unit, format="csr")
+        return replace(
+            self,
+            quadratic=sparse.csr_array(scale @ self.quadratic @ scale),
+            cost=self.cost * unit,
+            matrix=sparse.csr_array(self.matrix @ scale),
+            y_lower=self.y_lower / unit,
+            y_upper=self.y_upper / unit,
+            units=self.units * unit,
+        )
 
     def elastic(self, x_lower: np.ndarray, x_upper: np.ndarray) -> BlockCones:
         """Return the blocks of the distances from feasibility, as in the module.
@@ -290,6 +342,7 @@ class BlockCones:
             row_block=np.concatenate([self.row_block, block, block[has_low], block[has_up], block, block]),
             column_block=np.concatenate([self.column_block, block, block, block]),
             places=np.concatenate([self.places, np.full(3 * count, -1)]),
+            units=np.concatenate([self.units, np.ones(3 * count)]),
             constants=np.zeros(self.count),
         )
 
@@ -338,6 +391,7 @@ class BlockCones:
             row_block=np.concatenate([self.row_block, block, np.repeat(block, 3)]),
             column_block=np.concatenate([self.column_block, block]),
             places=np.concatenate([self.places, np.full(count, -1)]),
+            units=np.concatenate([self.units, np.ones(count)]),
         )
 
     def _switches(self, binary: np.ndarray) -> np.ndarray:
@@ -515,5 +569,5 @@ class ConicProgram:
     def _variables(self, y: np.ndarray) -> np.ndarray:
         """Return the values of the variables of the blocks for values of the columns."""
         values, known = self._start.copy(), self.rows.places >= 0
-        values[self.rows.places[known]] = y[known]
+        values[self.rows.places[known]] = (y * self.rows.units)[known]
         return values

@@ -66,7 +66,7 @@ class BlockSubproblem:
         conic = conic_blocks(parts, self.blocks) if solver is None or solver == "clarabel" else None
         if conic is not None:
             binary = np.array([v.is_binary() and not v.fixed for v in parts.structure.complicating], dtype=bool)
-            conic = conic.with_implied_bounds(low, up).with_perspectives(binary)
+            conic = conic.with_implied_bounds(low, up).in_units_of_bounds().with_perspectives(binary)
             self.rows: BlockRows | BlockCones = conic
             self.runner = Runner(require("clarabel", C.QP | C.QCP), options)
             start = np.clip(
