@@ -152,7 +152,8 @@ def _complementarity_violation(condition: Any) -> float:
     """Return the violation of a complementarity of two sides with one bound each, or of bounds l <= y <= u and F."""
     above, values, below = [], [], []
     for side in condition._args:
-        lower, body, upper = condition._canonical_expression(side)
+        row = condition._canonical_expression(side)
+        lower, body, upper = row if len(row) == 3 else (row[0], row[1], row[0])  # an equation
         value = value_or_none(body)
         if value is None:
             return math.inf

@@ -631,7 +631,7 @@ def capacity_plan():
 
 def test_what_no_cut_is_known_for_is_refused_by_name():
     model = quadratic_plan(pyo.Integers)
-    model.cone = pyo.Constraint(expr=model.make[0] ** 2 <= model.make[1] * model.make[2])
+    model.cone = pyo.Constraint(expr=model.make[0] ** 2 >= model.make[1] * model.make[2])
     with pytest.raises(ModelError, match='"cone" is quadratic and not convex'):
         fs.solve(model, "benders", complicating=model.units)
     model = quadratic_plan(pyo.Integers)

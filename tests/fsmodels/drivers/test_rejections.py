@@ -51,9 +51,10 @@ def test_a_model_without_a_cut_names_what_is_missing(driver, data):
     assert fs.solve(model).status is SolutionStatus.OPTIMAL
 
 
-def test_a_cone_is_not_called_a_set_that_is_not_convex(data):
-    with pytest.raises(ModelError, match=r'"cone\[x1\]" is quadratic and not convex as a function.*name no solver'):
-        fs.solve(fs.gmeb.primal(data, **RADII, sigma=True), "branch-and-cut")
+@pytest.mark.parametrize("driver", ["branch-and-cut", "benders"])
+def test_rotated_cones_with_switches_are_decomposed(data, driver):
+    result = fs.solve(fs.gmeb.primal(data, **RADII, sigma=True), driver)
+    assert result.objective == pytest.approx(fs.solve(fs.gmeb.primal(data, **RADII)).objective, rel=1e-4)
 
 
 @pytest.mark.parametrize(

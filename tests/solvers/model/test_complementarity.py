@@ -28,3 +28,12 @@ def test_two_bounds_and_a_free_function(x, f, missed):
     m.x, m.f = pyo.Var(initialize=x), pyo.Var(initialize=f)
     m.mixed = Complementarity(expr=complements(pyo.inequality(0, m.x, 3), m.f))
     assert violation(m) == pytest.approx(missed, abs=1e-12)
+
+
+def test_an_equation_and_a_free_function():
+    m = pyo.ConcreteModel()
+    m.x, m.f = pyo.Var(initialize=3.0), pyo.Var(initialize=7.0)
+    m.mixed = Complementarity(expr=complements(m.x == 3, m.f))
+    assert violation(m) == 0.0
+    m.x.set_value(3.5)
+    assert violation(m) == pytest.approx(0.5)
