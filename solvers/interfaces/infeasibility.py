@@ -45,8 +45,8 @@ def surely_infeasible(cache: ModelCache, solved: Callable[[Any], SolutionStatus]
 
     - ``solved``: solves a model and returns the status. Raises SolverError if the solver fails.
     - ``interior``: the report is that of an interior-point method. It is confirmed only if the least sum of slacks
-      exceeds the rounding error. The report of a search holds unless the solver fails at the elastic program, or a
-      point of that program satisfies the rows.
+      exceeds the rounding error. The report of a search holds if the solver finds a point of the elastic program, and
+      it violates the rows.
     """
     may_clash = any(low > high for low, high in map(bounds_of, cache.variables))  # although all rows have slacks
     with kept(cache.variables):
@@ -61,8 +61,8 @@ def surely_infeasible(cache: ModelCache, solved: Callable[[Any], SolutionStatus]
                 return False
         else:
             return False
-        if status not in (SolutionStatus.OPTIMAL, SolutionStatus.FEASIBLE):
-            return (status is SolutionStatus.INFEASIBLE and may_clash) or not interior
+        if status not in (SolutionStatus.OPTIMAL, SolutionStatus.FEASIBLE):  # at a limit nothing is confirmed
+            return status is SolutionStatus.INFEASIBLE and may_clash
         if not interior:
             _remove_small_squares([row for row in cache.rows if _is_violated(row)])
             return any(map(_is_violated, cache.rows))
