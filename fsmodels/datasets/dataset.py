@@ -142,7 +142,7 @@ class Dataset(Constructors):
 
     @property
     def classes(self) -> tuple[str, str]:
-        """Class +1 and class -1 in words: ``class_names``, or the labels; "not <label>" stands for several labels."""
+        """Names of class +1 and class -1: ``class_names`` or the labels; several merged labels are "not <label>"."""
         positive, negative = self.positive_label, self.negative_label
         return self.class_names or (str(positive), f"not {positive}" if isinstance(negative, tuple) else str(negative))
 

@@ -57,7 +57,7 @@ def draw_weights(found: Outcome, ax: Axes | None) -> Axes:
     ax.axvline(0.0, color="black", linewidth=0.8)
     low, high = min(scaled.min(), 0.0), max(scaled.max(), 0.0)
     longest, wide = (CHARACTER * max(map(len, texts)) for texts in (map(clipped, table.index), labels))
-    space = max(1.0, 1.2 * ax.bbox.width / ax.figure.dpi - longest)  # inches of the axes beside the names
+    space = max(1.0, 1.2 * ax.bbox.width / ax.figure.dpi - longest)  # width of the axes, in inches, without the names
     share = min(0.7, (wide + 0.1) / space)
     span = high - low or 1.0
     ax.set_xlim(low - 0.05 * span * (low < 0), high + span * share / (1 - share))

@@ -101,8 +101,8 @@ def select(
     rows : str or Row, or several of them
         Linear rows over features by name (``fs.rows``): ``["slope <= oldpeak", "2 thal + ca <= 2", "w[age] >= 0"]``. A
         name is 1 for a selected feature, ``w[name]`` is its weight in the scaled data. The other keywords are short
-        forms of such rows. In all of them except ``signs``, the name of a column of categories that are selected
-        together stands for its features, and counts once.
+        forms of such rows. All of them except ``signs`` accept the name of a column of categories that are selected
+        together; the column counts once.
     sample_weight : array_like of shape (n_samples,), or str, optional
         Weight of each sample; 0 excludes the sample. One number for each sample, or the name of their column, which is
         then removed from the features. The slack of a sample is multiplied by its weight, and the constants of the

@@ -53,7 +53,7 @@ def each(
 
 
 def worker_count(n_jobs: int | None, items: int) -> int:
-    """Return the number of workers that compute some items; None stands for that of ``joblib.parallel_config``.
+    """Return the number of workers for a number of items; the default of None is that of ``joblib.parallel_config``.
 
     Raises ParameterError: ``n_jobs`` is no whole number, or 0.
     """

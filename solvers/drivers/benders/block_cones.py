@@ -19,12 +19,6 @@ and it counts for steps up to ten times the size of y-bar_j. Otherwise the cut i
 
 **Feasibility cuts** are cuts of the distance from feasibility, min { |z - x| : the rows at z, z in the bounds of x },
 which is a cone program of the same form (``elastic``).
-
-**Perspectives.** If x_k in {0, 1} and x_k = 0 implies y_j = 0, then d y_j^2 = d y_j^2 / x_k at all 0/1 points with
-y_j^2 / x_k = min { t : y_j^2 <= t x_k, t >= 0 }, which is larger for fractional x_k. ``with_perspectives`` takes
-d >= 0 with P - diag(2 d) positive semidefinite out of the objective and adds these cones (Frangioni and Gentile 2006).
-The largest sum of d is a semidefinite program (Frangioni and Gentile 2007); for large blocks d is a multiple of the
-diagonal of P. The cuts are valid at 0/1 points only, which is sufficient for the master.
 """
 
 from __future__ import annotations
@@ -38,10 +32,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyomo.environ as pyo
 from scipy import sparse
-from scipy.linalg import eigvalsh
 from scipy.sparse import csgraph
 
-from solvers.clarabel.engine import Ending, Engine, cones_of, settings_of
+from solvers.clarabel.engine import Ending, Engine, settings_of
 from solvers.clarabel.program import Program, StandardForm
 from solvers.clarabel.rows import ConicModel
 from solvers.drivers.benders.block_lp import BlockSolution
@@ -62,10 +55,6 @@ CLOSE = 1e-6  # relative: violation and gap of a point without the status "Solve
 LOOSER = (1e-6, 1e-5)  # tolerances if the solver is not accurate, or its cuts are steep
 STEEP = 1e7  # slope of a cut, relative to the value: at the apex of a cone it grows with the accuracy
 KNOWN = {"PrimalInfeasible": LpStatus.INFEASIBLE, "Unbounded": LpStatus.UNBOUNDED, "MaxTime": LpStatus.LIMIT}
-SDP_LIMIT = 60  # columns of a block up to which the semidefinite program is solved
-ROUGH = 1e-3  # accuracy of the semidefinite program, whose solution is made feasible
-LEAST = 1e-6  # share of the diagonal below which a perspective is left out
-SAFE = 1e-7  # share of d that is kept in P, so that P - diag(2 d) stays positive semidefinite
 
 
 class LinearPart(NamedTuple):
@@ -158,18 +147,9 @@ class BlockCones:
     def _with_owners(self, owner: np.ndarray) -> BlockCones:
         """Return the same with the blocks of rows and columns; ``owner``: the block of each variable."""
         rows, columns = self.matrix.shape
-        in_cone = np.repeat(np.arange(len(self.cones)), [size for _, size in self.cones])
-        second = np.array([kind == "second-order" for kind, _ in self.cones], dtype=bool)
-        tied = np.flatnonzero(second[in_cone]) if rows else np.empty(0, dtype=int)
-        cone_of = sparse.csr_array((np.ones(len(tied)), (tied, in_cone[tied])), shape=(rows, len(self.cones)))
-        graph = sparse.block_array(
-            [
-                [None, abs(self.matrix), cone_of],
-                [abs(self.matrix).T, abs(self.quadratic), None],
-                [cone_of.T, None, sparse.csr_array((len(self.cones),) * 2)],
-            ],
-            format="csr",
-        )
+        tails = np.flatnonzero(self.tails)  # each is connected with the first row of its cone
+        tied = sparse.csr_array((np.ones(len(tails)), (tails, self.first[tails])), shape=(rows, rows))
+        graph = sparse.block_array([[tied, abs(self.matrix)], [abs(self.matrix).T, abs(self.quadratic)]], format="csr")
         _, label = csgraph.connected_components(graph, directed=False)
         block = np.zeros(int(label.max(initial=-1)) + 1, dtype=int)
         known = self.places >= 0
@@ -181,10 +161,31 @@ class BlockCones:
         """The number of blocks."""
         return len(self.constants)
 
-    @property
+    @cached_property
     def kinds(self) -> np.ndarray:
         """The kind of the cone of each row."""
         return np.repeat(np.array([kind for kind, _ in self.cones], dtype=str), [size for _, size in self.cones])
+
+    @cached_property
+    def first(self) -> np.ndarray:
+        """The first row of the cone of each row."""
+        sizes = np.array([size for _, size in self.cones], dtype=int)
+        return np.repeat(np.cumsum(sizes) - sizes, sizes)
+
+    @cached_property
+    def heads(self) -> np.ndarray:
+        """Mask of the first rows of second-order cones."""
+        return np.asarray((self.kinds == "second-order") & (self.first == np.arange(len(self.kinds))))
+
+    @cached_property
+    def tails(self) -> np.ndarray:
+        """Mask of the other rows of second-order cones."""
+        return np.asarray((self.kinds == "second-order") & ~self.heads)
+
+    def _norms(self, s: np.ndarray) -> np.ndarray:
+        """Return the norm of the other entries for the first row of each second-order cone."""
+        squares = np.bincount(self.first[self.tails], weights=s[self.tails] ** 2, minlength=len(s))
+        return np.asarray(np.sqrt(squares[self.heads]))
 
     def values(self, y: np.ndarray) -> np.ndarray:
         """Return the objectives of the blocks at values of their columns."""
@@ -193,14 +194,9 @@ class BlockCones:
 
     def in_dual_cone(self, z: np.ndarray) -> np.ndarray:
         """Return multipliers moved into the dual cone; those of bounds are 0, because the cut uses the bounds."""
-        z, start = np.where(self.bound_rows, 0.0, z), 0
-        for kind, size in self.cones:
-            part = slice(start, start + size)
-            if kind == "nonnegative":
-                z[part] = np.maximum(z[part], 0.0)
-            elif kind == "second-order":
-                z[start] = max(z[start], float(np.linalg.norm(z[start + 1 : start + size])))
-            start += size
+        z = np.where(self.bound_rows, 0.0, z)
+        z = np.where(self.kinds == "nonnegative", np.maximum(z, 0.0), z)
+        z[self.heads] = np.maximum(z[self.heads], self._norms(z))
         return z
 
     def cuts(self, y: np.ndarray, z: np.ndarray) -> BlockCuts:
@@ -241,17 +237,9 @@ class BlockCones:
 
     def outside(self, s: np.ndarray) -> float:
         """Return the largest distance of a part of s from its cone."""
-        worst, start = 0.0, 0
-        for kind, size in self.cones:
-            part = s[start : start + size]
-            if kind == "zero":
-                worst = max(worst, float(np.abs(part).max(initial=0.0)))
-            elif kind == "nonnegative":
-                worst = max(worst, float(-part.min(initial=0.0)))
-            else:
-                worst = max(worst, float(np.linalg.norm(part[1:]) - part[0]))
-            start += size
-        return worst
+        missed = np.where(self.kinds == "zero", np.abs(s), -s)
+        missed[self.heads] += self._norms(s)
+        return float(missed[~self.tails].max(initial=0.0))
 
     def with_implied_bounds(self, x_lower: np.ndarray, x_upper: np.ndarray) -> BlockCones:
         """Return the same with bounds of y that the rows and the bounds of x imply.
@@ -262,17 +250,14 @@ class BlockCones:
         rows = sparse.coo_array(sparse.hstack([self.matrix, self.coupling]))
         row, column, a = rows.row, rows.col, rows.data
         own = column < len(low)
-        kinds = self.kinds
-        sizes = np.array([size for _, size in self.cones], dtype=int)
-        first = np.repeat(np.cumsum(sizes) - sizes, sizes)  # the first row of the cone of each row
-        inner = (kinds == "second-order") & (first != np.arange(len(kinds)))
+        rows_count, zero = len(self.side), self.kinds == "zero"
         for _ in range(ROUNDS):
             at_low, at_up = np.concatenate([low, x_lower])[column], np.concatenate([up, x_upper])[column]
             least, most = np.where(a > 0, a * at_low, a * at_up), np.where(a > 0, a * at_up, a * at_low)
-            head = self.side - np.bincount(row, weights=least, minlength=len(kinds))  # largest value of s
-            radius = np.where(inner, np.maximum(head, 0.0)[first], 0.0)
+            head = self.side - np.bincount(row, weights=least, minlength=rows_count)  # largest value of s
+            radius = np.where(self.tails, np.maximum(head, 0.0)[self.first], 0.0)
             above = _ends(row, a, self.side + radius, least)
-            below = _ends(row, -a, np.where(inner | (kinds == "zero"), radius - self.side, np.inf), -most)
+            below = _ends(row, -a, np.where(self.tails | zero, radius - self.side, np.inf), -most)
             for end, slope in ((above, a), (below, -a)):
                 good = own & np.isfinite(end)
                 np.minimum.at(up, column[good & (slope > 0)], end[good & (slope > 0)])
@@ -346,74 +331,6 @@ class BlockCones:
             constants=np.zeros(self.count),
         )
 
-    def with_perspectives(self, binary: np.ndarray) -> BlockCones:
-        """Return the blocks with perspectives; ``binary`` (n,): whether a complicating variable is 0/1."""
-        switch = self._switches(binary)
-        columns = np.flatnonzero(switch >= 0)
-        if not len(columns):
-            return self
-        d = np.zeros(len(self.cost))
-        for part in np.unique(self.column_block[columns]).tolist():
-            inside = np.flatnonzero(self.column_block == part)
-            d[inside] = diagonal_part(self.quadratic[inside][:, inside], switch[inside] >= 0)
-        d *= 0.5 * (1.0 - SAFE)
-        chosen = np.flatnonzero(d > LEAST * np.abs(self.quadratic.diagonal()).max(initial=0.0))
-        if not len(chosen):
-            return self
-        count, n, x = len(chosen), len(self.cost), self.coupling.shape[1]
-        first = 3 * np.arange(count)
-        t, ones = np.arange(count), np.ones(count)
-        at_t = sparse.csr_array(
-            (-np.concatenate([ones, ones]), (np.concatenate([first, first + 2]), np.concatenate([t, t]))),
-            shape=(3 * count, count),
-        )  # (t + x, 2 y, t - x) in L
-        at_y = sparse.csr_array((-2.0 * ones, (first + 1, chosen)), shape=(3 * count, n))
-        at_x = sparse.csr_array(
-            (np.concatenate([-ones, ones]), (np.concatenate([first, first + 2]), np.tile(switch[chosen], 2))),
-            shape=(3 * count, x),
-        )
-        nonnegative = sparse.csr_array((-ones, (t, n + t)), shape=(count, n + count))
-        wide = sparse.hstack([self.matrix, sparse.csr_array((len(self.side), count))])
-        taken = sparse.diags_array(np.bincount(chosen, weights=2.0 * d[chosen], minlength=n), format="csr")
-        size = np.maximum(np.abs(self.y_lower[chosen]), np.abs(self.y_upper[chosen]))
-        block = self.column_block[chosen]
-        return replace(
-            self,
-            quadratic=sparse.block_diag([self.quadratic - taken, sparse.csr_array((count, count))], format="csr"),
-            cost=np.concatenate([self.cost, d[chosen]]),
-            matrix=sparse.vstack([wide, nonnegative, sparse.hstack([at_y, at_t])], format="csr"),
-            coupling=sparse.vstack([self.coupling, sparse.csr_array((count, x)), at_x], format="csr"),
-            side=np.concatenate([self.side, np.zeros(4 * count)]),
-            cones=[*self.cones, ("nonnegative", count), *([("second-order", 3)] * count)],
-            bound_rows=np.concatenate([self.bound_rows, np.ones(count, dtype=bool), np.zeros(3 * count, dtype=bool)]),
-            y_lower=np.concatenate([self.y_lower, np.zeros(count)]),
-            y_upper=np.concatenate([self.y_upper, size**2]),
-            row_block=np.concatenate([self.row_block, block, np.repeat(block, 3)]),
-            column_block=np.concatenate([self.column_block, block]),
-            places=np.concatenate([self.places, np.full(count, -1)]),
-            units=np.concatenate([self.units, np.ones(count)]),
-        )
-
-    def _switches(self, binary: np.ndarray) -> np.ndarray:
-        """Return for each column y_j the number of a 0/1 variable x_k for which x_k = 0 implies y_j = 0, or -1."""
-        a, b = self.matrix, self.coupling
-        single = (np.diff(a.indptr) == 1) & (np.diff(b.indptr) == 1) & (self.side == 0.0)
-        rows = np.flatnonzero(single & (self.kinds == "nonnegative"))
-        column, k = a.indices[a.indptr[rows]], b.indices[b.indptr[rows]]
-        slope = a.data[a.indptr[rows]]
-        good = binary[k] if len(rows) else np.zeros(0, dtype=bool)
-        above: dict[int, set[int]] = {}
-        below: dict[int, set[int]] = {}
-        for j, i, s in zip(column[good].tolist(), k[good].tolist(), slope[good].tolist(), strict=True):
-            (above if s > 0 else below).setdefault(j, set()).add(i)
-        switch = np.full(len(self.cost), -1)
-        for j in {*above, *below}:
-            up, low = above.get(j, set()), below.get(j, set())
-            both = (up & low) or (up if self.y_lower[j] == 0.0 else set()) or (low if self.y_upper[j] == 0.0 else set())
-            if both:
-                switch[j] = min(both)
-        return switch
-
 
 def _ends(row: np.ndarray, a: np.ndarray, side: np.ndarray, least: np.ndarray) -> np.ndarray:
     """Return for each entry of rows ``sum a x <= side`` the bound of its x; ``least``: the least value of each term."""
@@ -422,67 +339,6 @@ def _ends(row: np.ndarray, a: np.ndarray, side: np.ndarray, least: np.ndarray) -
     total = np.bincount(row, weights=finite, minlength=len(side))
     alone = np.bincount(row[infinite], minlength=len(side))[row] == infinite  # all other terms are finite
     return np.where(alone, (side[row] - total[row] + finite) / a, np.inf)
-
-
-def diagonal_part(quadratic: Any, allowed: np.ndarray) -> np.ndarray:
-    """Return d >= 0, 0 where it is not ``allowed``, with P - diag(d) positive semidefinite and a large sum.
-
-    >>> diagonal_part(sparse.csr_array(np.array([[3.0, 1.0], [1.0, 3.0]])), np.array([True, True])).round(6)
-    array([2., 2.])
-    """
-    P, d = sparse.csr_array(quadratic), np.zeros(quadratic.shape[0])
-    diagonal = P.diagonal()
-    coupled = np.zeros(len(d), dtype=bool)
-    off = sparse.coo_array(P - sparse.diags_array(diagonal))
-    off.eliminate_zeros()
-    coupled[off.row] = True
-    d[~coupled & allowed] = diagonal[~coupled & allowed]
-    inside = np.flatnonzero(coupled)
-    if not len(inside):
-        return d
-    dense, here = P[inside][:, inside].toarray(), allowed[inside]
-    root = np.sqrt(np.maximum(diagonal[inside], np.finfo(float).tiny))
-    unit = dense / np.outer(root, root)  # diagonal of ones
-    share = _by_sdp(unit, here) if len(inside) <= SDP_LIMIT else None
-    if share is None:
-        share = np.where(here, 1.0, 0.0)
-    left = unit - np.diag(share)
-    missing = -float(eigvalsh(left)[0])
-    if missing > 0.0:  # a convex combination with d = 0
-        least = max(0.0, float(eigvalsh(unit)[0]))
-        share *= least / (least + missing)
-    d[inside] = np.maximum(share, 0.0) * diagonal[inside]
-    return d
-
-
-def _by_sdp(P: np.ndarray, allowed: np.ndarray) -> np.ndarray | None:
-    """Return a solution of max { sum d : P - diag(d) positive semidefinite, d >= 0 }; None if the solver fails."""
-    import clarabel
-
-    n, free = len(P), np.flatnonzero(allowed)
-    below = np.tril_indices(n)  # Clarabel stacks the columns of the upper triangle, that is the rows of the lower one
-    scale = np.where(below[0] == below[1], 1.0, np.sqrt(2.0))
-    on_diagonal = np.flatnonzero(below[0] == below[1])[free]
-    each = np.arange(len(free))
-    A = sparse.vstack(
-        [
-            sparse.csc_array((-np.ones(len(free)), (each, each)), shape=(len(free), len(free))),
-            sparse.csc_array((np.ones(len(free)), (on_diagonal, each)), shape=(len(scale), len(free))),
-        ],
-        format="csc",
-    )
-    b = np.concatenate([np.zeros(len(free)), P[below] * scale])
-    settings = clarabel.DefaultSettings()
-    settings.verbose, settings.max_threads = False, 1
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = ROUGH
-    cones = [*cones_of([("nonnegative", len(free))]), clarabel.PSDTriangleConeT(n)]
-    empty = sparse.csc_matrix((len(free), len(free)))
-    solution = clarabel.DefaultSolver(empty, -np.ones(len(free)), sparse.csc_matrix(A), b, cones, settings).solve()
-    if str(solution.status) not in ("Solved", "AlmostSolved"):
-        return None
-    found = np.zeros(n)
-    found[free] = np.maximum(solution.x, 0.0)
-    return found
 
 
 def conic_blocks(parts: SplitModel, blocks: Sequence[SubBlock]) -> BlockCones | None:
@@ -508,13 +364,7 @@ class ConicProgram:
         self._P = sparse.csc_matrix(sparse.triu(cones.quadratic))
         self._A = sparse.csc_matrix(cones.matrix)
         self._distance: ConicProgram | None = None
-        kinds = [np.full(size, kind != "zero") for kind, size in cones.cones]
-        heads = [
-            np.arange(size) == 0 if kind == "second-order" else np.ones(size, dtype=bool) for kind, size in cones.cones
-        ]
-        self._loose = np.concatenate([*kinds, np.zeros(0, dtype=bool)]) & np.concatenate(
-            [*heads, np.zeros(0, dtype=bool)]
-        )
+        self._loose = (cones.kinds == "nonnegative") | cones.heads
 
     @property
     def distance(self) -> ConicProgram:

@@ -1,7 +1,8 @@
 """The subproblem in blocks: a value and a cut for each block at any point of the complicating variables.
 
-Rows are read once. All blocks share a linear program, which keeps its basis between points. If a block is infeasible,
-the cut of its distance from feasibility is a feasibility cut. Convex blocks add tangents (``CurvedLP``).
+Rows are read once. Linear blocks share a linear program, which keeps its basis between points, and convex quadratic and
+conic blocks a cone program. Other convex blocks are a linear program with tangents (``CurvedLP``). If a block is
+infeasible, the cut of its distance from feasibility is a feasibility cut.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from solvers.drivers.benders.block_lp import BlockLP, CurvedLP
 from solvers.drivers.benders.block_rows import BlockCuts, BlockRows, with_linking_rows
 from solvers.drivers.benders.blocks import Curves, blocks_of, whole_model
 from solvers.drivers.benders.cone_relaxation import ConeRelaxation
+from solvers.drivers.benders.perspective import with_perspectives
 from solvers.drivers.benders.relaxation import UnboundedSubproblem
 from solvers.drivers.benders.split import SplitModel
 from solvers.errors import ModelError, OptionError, SolverFailure
@@ -45,7 +47,7 @@ class BlockAnswer(SubAnswer):
 
 
 class BlockSubproblem:
-    """Blocks of any kind, solved by linear programs, and by another solver for curved blocks if necessary."""
+    """Blocks of any kind, solved by linear or cone programs, and by another solver for other curved blocks."""
 
     def __init__(
         self,
@@ -65,16 +67,8 @@ class BlockSubproblem:
         self.relaxation: Relaxation | None = None
         conic = conic_blocks(parts, self.blocks) if solver is None or solver == "clarabel" else None
         if conic is not None:
-            binary = np.array([v.is_binary() and not v.fixed for v in parts.structure.complicating], dtype=bool)
-            conic = conic.with_implied_bounds(low, up).in_units_of_bounds().with_perspectives(binary)
-            self.rows: BlockRows | BlockCones = conic
-            self.runner = Runner(require("clarabel", C.QP | C.QCP), options)
-            start = np.clip(
-                values_of(self.variables), *np.array([bounds_of(v) for v in self.variables]).reshape(-1, 2).T
-            )
-            own = {"threads": 1, **options.own}
-            self.relaxation = ConeRelaxation(conic)
-            self._lp: BlockLP | ConicProgram = ConicProgram(conic, start, (low, up), own)
+            self._lp: BlockLP | ConicProgram = self._new_cones(conic, (low, up), options)
+            self.rows: BlockRows | BlockCones = self._lp.rows
             return
         curves = Curves.of(parts, self.blocks, assume_convex=assume_convex)
         for reason in curves.refused:
@@ -87,6 +81,18 @@ class BlockSubproblem:
             rows = with_linking_rows(rows, np.array([v.is_binary() and not v.fixed for v in first], dtype=bool))
         self.rows = rows
         self._lp = self._new_lp(rows, curves, (low, up), solver, options)
+
+    def _new_cones(
+        self, conic: BlockCones, bounds: tuple[np.ndarray, np.ndarray], options: SolveOptions
+    ) -> ConicProgram:
+        """Return the cone program of the blocks; set the relaxation, and the runner of the solver."""
+        binary = np.array([v.is_binary() and not v.fixed for v in self.parts.structure.complicating], dtype=bool)
+        conic = with_perspectives(conic.with_implied_bounds(*bounds).in_units_of_bounds(), binary)
+        self.relaxation = ConeRelaxation(conic)
+        self.runner = Runner(require("clarabel", C.QP | C.QCP), options)
+        low, up = np.array([bounds_of(v) for v in self.variables]).reshape(-1, 2).T
+        start = np.clip(values_of(self.variables), low, up)
+        return ConicProgram(conic, start, bounds, {"threads": 1, **options.own})
 
     def _new_lp(
         self, rows: BlockRows, curves: Curves, bounds: tuple[np.ndarray, np.ndarray], solver: str | SolverObject | None,

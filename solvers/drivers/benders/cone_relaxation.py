@@ -7,7 +7,8 @@ a + g.x <= q(x) for every x, and
 
     min { cost.x + q(x) } >= a + p+ . row_lower - p- . row_upper + sum_k min { d_k x_k : x_k in [lower, upper] },
 
-d = cost + g - M'p: weak duality again, so that the bound is valid for inexact multipliers. If the solver reports
+d = cost + g - M'p: weak duality again (``row_cut.lagrangian_bound``), so that the bound is valid for inexact
+multipliers. If the solver reports
 infeasibility, the same formula without the costs proves it by a positive value; otherwise no result is returned.
 """
 
@@ -22,12 +23,12 @@ from scipy import sparse
 from solvers.clarabel.engine import Engine, settings_of
 from solvers.clarabel.program import StandardForm
 from solvers.drivers.benders.block_cones import BlockCones
-from solvers.drivers.benders.block_rows import NOTHING
+from solvers.facts.row_cut import lagrangian_bound
 from solvers.facts.structure import Cut, RelaxedAnswer
 from solvers.model.linear import LinearRows
 
 SHARE = 0.1  # of the requested accuracy, for the gap of the solver
-FINEST = 1e-8
+SMALLEST = 1e-8  # gap of the solver
 PROVEN = 1e-7  # value of the certificate of infeasibility, relative to its terms, that counts as positive
 
 
@@ -38,6 +39,7 @@ class ConeRelaxation:
         self._cones = cones
         n = len(cones.cost)
         nothing = sparse.csr_array((n, n))
+        self._upper = sparse.triu(cones.quadratic, format="csr")
         self._no_cost = replace(cones, quadratic=nothing, cost=np.zeros(n), constants=np.zeros(cones.count))
 
     def __call__(
@@ -56,7 +58,7 @@ class ConeRelaxation:
             return None
         free, own = np.flatnonzero(lower < upper), len(cones.side)
         form, signs = self._form(master, lower, upper, free)
-        settings, _ = settings_of({"threads": 1, "gap": max(SHARE * accuracy, FINEST)})
+        settings, _ = settings_of({"threads": 1, "gap": max(SHARE * accuracy, SMALLEST)})
         deadline = time.perf_counter() + (np.inf if time_limit is None else time_limit)
         ending = Engine().run(form, settings, deadline)
         if ending.status in ("MaxTime", "Unbounded") or not ending.finite:
@@ -66,14 +68,16 @@ class ConeRelaxation:
         multipliers = np.zeros(len(master.lower))
         rows, sign = signs
         np.add.at(multipliers, rows, sign * ending.z[own : own + len(rows)])
+        within = replace(master, x_lower=lower, x_upper=upper)
         if ending.status == "PrimalInfeasible":
             cut = self._no_cost.cuts(np.zeros(len(cones.cost)), ending.z[:own]).total()
-            bound, d = _proven(master, cut, 0.0 * master.cost, multipliers, lower, upper)
+            free_of_cost = replace(within, cost=np.zeros(len(lower)), constant=0.0)
+            bound, d, _ = lagrangian_bound(_with_cut(free_of_cost, cut), multipliers)
             size = 1.0 + float(np.abs(ending.z[:own]) @ np.abs(cones.side))
             return RelaxedAnswer(np.inf, point, d, cut) if bound > PROVEN * size else None
         cut = cones.cuts(ending.x[len(free) :], ending.z[:own]).total()
-        bound, d = _proven(master, cut, master.cost, multipliers, lower, upper)
-        return RelaxedAnswer(bound + master.constant, point, d, cut) if np.isfinite(bound) else None
+        bound, d, _ = lagrangian_bound(_with_cut(within, cut), multipliers)
+        return RelaxedAnswer(bound, point, d, cut) if np.isfinite(bound) else None
 
     def _form(
         self, master: LinearRows, lower: np.ndarray, upper: np.ndarray, free: np.ndarray
@@ -103,9 +107,7 @@ class ConeRelaxation:
         count = len(side) - len(parts[0]) + int(has_up.sum() + has_low.sum())
         blank = sparse.csr_array((of_x.shape[0] - len(cones.side), len(cones.cost)))
         form = StandardForm()
-        form.P = sparse.csc_matrix(
-            sparse.block_diag([sparse.csr_array((size, size)), sparse.triu(cones.quadratic)], format="csc")
-        )
+        form.P = sparse.csc_matrix(sparse.block_diag([sparse.csr_array((size, size)), self._upper], format="csc"))
         form.q = np.concatenate([master.cost[free], cones.cost])
         form.A = sparse.csc_matrix(sparse.hstack([of_x, sparse.vstack([cones.matrix, blank])]))
         form.b = np.concatenate([cones.side - cones.coupling @ x[:n], side, upper[free][has_up], -lower[free][has_low]])
@@ -114,18 +116,8 @@ class ConeRelaxation:
         return form, (rows, -flip)
 
 
-def _proven(
-    master: LinearRows, cut: Cut, cost: np.ndarray, p: np.ndarray, lower: np.ndarray, upper: np.ndarray
-) -> tuple[float, np.ndarray]:
-    """Return the bound and the reduced costs of the module, without the constant of the master."""
-    p = np.where(np.isfinite(master.lower), p, np.minimum(p, 0.0))
-    p = np.where(np.isfinite(master.upper), p, np.maximum(p, 0.0))
-    slope = np.zeros(len(cost))
-    slope[: len(cut.coefficients)] = cut.coefficients
-    d = cost + slope - master.matrix.T @ p
-    size = 1.0 + np.abs(cost) + np.abs(slope) + abs(master.matrix).T @ np.abs(p)
-    up, down = p > 0, p < 0
-    end = np.where(d > 0, lower, upper)
-    finite = np.isfinite(end)
-    at = np.where(finite, d * np.where(finite, end, 0.0), np.where(np.abs(d) > NOTHING * size, -np.inf, 0.0))
-    return cut.constant + float(p[up] @ master.lower[up] + p[down] @ master.upper[down] + at.sum()), d
+def _with_cut(rows: LinearRows, cut: Cut) -> LinearRows:
+    """Return the rows with the cut, on the first columns, added to the objective."""
+    cost = rows.cost.copy()
+    cost[: len(cut.coefficients)] += cut.coefficients
+    return replace(rows, cost=cost, constant=rows.constant + cut.constant)

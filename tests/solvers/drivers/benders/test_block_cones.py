@@ -11,9 +11,9 @@ from scipy import sparse
 import solvers
 from convex_models import convex_model, enumerated
 from solvers import SolutionStatus
-from solvers.drivers.benders.block_cones import diagonal_part
 from solvers.drivers.benders.block_subproblem import BlockSubproblem
 from solvers.drivers.benders.declared import structure_of
+from solvers.drivers.benders.perspective import diagonal_part
 from solvers.drivers.benders.split import split
 from solvers.drivers.branch_cut.branch_and_cut import BranchAndCut
 from solvers.interfaces.runner import SolveOptions
