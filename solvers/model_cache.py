@@ -7,7 +7,7 @@ a view, and the model at the next solve need a new one. Functions of a whole mod
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -95,37 +95,59 @@ def named(
     """Return the components, or their data, in the value of an option, in order.
 
     - ``option``: name of the option, for messages.
-    - ``given``: component, slice, or an iterable of them.
+    - ``given``: component, slice, or an iterable or mapping of them; a block stands for its variables.
     - ``model``: the model to which they must belong.
     - ``kinds``: tuple of component types.
     - ``whole``: True if members of an indexed component are rejected.
 
     Raises OptionError if a value is not such a component or not of this model, and for an empty list.
     """
-    found = list(flat(given))
+    try:
+        found = [part for c in flat(given) for part in (_variables_inside(c) if pyo.Var in kinds else [c])]
+    except (AttributeError, IndexError, KeyError) as error:  # of a slice
+        raise OptionError(f"{option}= has a slice that is not valid: {error}") from error
     kind = " or ".join(_NAMES[kind] for kind in kinds)
     for c in found:
         if getattr(c, "ctype", None) not in kinds:
             name = isinstance(c, str) and isinstance(model.find_component(c) if c else None, ComponentBase)
             remedy = f"give {option}=[model.{c}], without quotes" if name else f"give {option}=[model.x]"
+            if name and "[" in c:
+                remedy = f"give {option}=[model.find_component('{c}')]"
             what = f'"{c}"' if isinstance(c, str) or hasattr(c, "ctype") else repr(c)
             raise OptionError(f"{option}= contains {what}, which is not a {kind}: {remedy}.")
-        if c.model() is not model.model():
+        data = c.values() if c.is_indexed() and c.parent_block() is None else [c]  # of a Reference
+        if any(d.model() is not model.model() for d in data):
             raise OptionError(f'{option}= contains "{c.name}" of another model: give {kind}s of this model.')
         if whole and c.parent_component() is not c:
             part_of = c.parent_component().name
             raise OptionError(f'{option}= contains "{c.name}", a part of "{part_of}": give whole components.')
     if not found:
-        raise OptionError(f"{option}= contains no {kind}: give {option}=[model.x].")
+        read = "is an iterator without items, which may have been used before" if isinstance(given, Iterator) else ""
+        raise OptionError(f"{option}= {read or f'contains no {kind}'}: give {option}=[model.x].")
     return found
 
 
+def _variables_inside(component: Any) -> list[Any]:
+    """Return the variables of a block, and any other component itself."""
+    if getattr(component, "ctype", None) is not pyo.Block:
+        return [component]
+    parts = component.values() if component.is_indexed() else [component]
+    return [v for part in parts for v in part.component_data_objects(pyo.Var, descend_into=True)]
+
+
+def items_of(given: Any) -> Iterable[Any]:
+    """Return the items of a list, and the values of a mapping, or its keys if these are variables."""
+    if isinstance(given, Mapping):
+        return given.keys() if all(getattr(key, "ctype", None) is pyo.Var for key in given) else given.values()
+    return given
+
+
 def flat(given: Any) -> Iterable[Any]:
-    """Yield the items in the value of an option, from lists and slices."""
+    """Yield the items in the value of an option, from lists, slices and mappings."""
     if isinstance(given, IndexedComponent_slice):
         yield from given
     elif isinstance(given, str | bytes) or hasattr(given, "ctype") or not isinstance(given, Iterable):
         yield given
     else:
-        for part in given:
+        for part in items_of(given):
             yield from flat(part)

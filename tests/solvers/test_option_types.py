@@ -4,8 +4,10 @@ import dataclasses
 import typing
 
 import numpy as np
+import pandas as pd
 import pyomo.environ as pyo
 import pytest
+from pyomo.common.collections import ComponentMap
 
 from solvers import ModelError, OptionError, SolverError, solve
 from solvers.drivers.base import configure
@@ -80,6 +82,7 @@ def two_parts():
     m.row = pyo.Constraint(expr=m.y[1] <= 2 * m.x[1])
     m.other = pyo.Constraint([1, 2], rule=lambda m, k: m.y[k] <= 5)
     m.objective = pyo.Objective(expr=m.x[1] + m.x[2] - m.y[1])
+    m.scenario = pyo.Block([1, 2])
     return m
 
 
@@ -91,6 +94,10 @@ GIVEN = {
     "a row": (lambda m: [m.row], '"row", which is not a variable'),
     "an expression": (lambda m: [m.x[1] + 1], "which is not a variable"),
     "nothing": (lambda m: [], "contains no variable"),
+    "an iterator that was used": (lambda m: iter([]), "is an iterator without items, which may have been used before"),
+    "a name of data": (lambda m: "x[1]", r"give complicating=.model.find_component.'x.1.'"),
+    "a slice of nothing": (lambda m: m.scenario[:].z, "has a slice that is not valid: .* no attribute 'z'"),
+    "keys": (lambda m: m.x.keys(), "contains 1, which is not a variable"),
     "another model's": (lambda m: [two_parts().x], "of another model"),
 }
 
@@ -119,22 +126,53 @@ def test_a_part_of_a_coupling_is_refused():
         solve(m, "benders", complicating=m.x, coupling=[m.other[1]])
 
 
+SAME = {
+    "component": lambda m: m.x,
+    "slice": lambda m: m.x[:],
+    "list of a slice": lambda m: [m.x[:]],
+    "data": lambda m: [m.x[1], m.x[2]],
+    "tuple": lambda m: (m.x,),
+    "view": lambda m: m.x.values(),
+    "generator": lambda m: (v for v in m.x.values()),
+    "mapping": lambda m: dict(m.x.items()),
+    "mapping to components and lists": lambda m: {"first": m.x, "again": [m.x[1], m.x[2]]},
+    "stages": lambda m: {m.x: 0},
+    "map of components": lambda m: ComponentMap((v, "first") for v in m.x.values()),
+    "array": lambda m: np.array([[m.x[1]], [m.x[2]]], dtype=object),
+    "series": lambda m: pd.Series(dict(m.x.items())),
+    "reference": lambda m: pyo.Reference(m.x[:]),
+    "block": lambda m: with_block(m).master,
+}
+
+
+def with_block(m):
+    m.master = pyo.Block()
+    m.master.x = pyo.Reference(m.x[:])
+    return m
+
+
 @pytest.mark.parametrize("driver", ["benders", "branch-and-cut"])
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda m: m.x,
-        lambda m: m.x[:],
-        lambda m: [m.x[:]],
-        lambda m: [m.x[1], m.x[2]],
-        lambda m: (m.x,),
-        lambda m: m.x.values(),
-    ],
-    ids=["component", "slice", "list of a slice", "data", "tuple", "view"],
-)
-def test_slices_and_single_components_name_variables(make, driver):
+@pytest.mark.parametrize("make", SAME.values(), ids=SAME)
+def test_any_collection_names_variables(make, driver):
     m = two_parts()
-    assert solve(m, driver, complicating=make(m)).objective == pytest.approx(-1.0)
+    options = {"complicating": make(m)}
+    assert solve(m, driver, **options).objective == pytest.approx(-1.0)
+
+
+BLOCKS = {
+    "mapping": lambda m: {k: [m.y[k]] for k in m.y},
+    "mapping to data": lambda m: dict(m.y.items()),
+    "generator": lambda m: ([v] for v in m.y.values()),
+    "view": lambda m: m.y.values(),
+    "slice": lambda m: m.y[:],
+    "array": lambda m: np.array(list(m.y.values()), dtype=object),
+}
+
+
+@pytest.mark.parametrize("make", BLOCKS.values(), ids=BLOCKS)
+def test_any_collection_names_blocks(make):
+    m = two_parts()
+    assert solve(m, "benders", blocks=make(m)).objective == pytest.approx(-1.0)
 
 
 def test_slices_name_blocks():

@@ -15,7 +15,7 @@ declared block only keeps its variables together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyomo.environ as pyo
@@ -26,7 +26,7 @@ from solvers.facts.base import facts_of
 from solvers.facts.snapshot import data_of
 from solvers.facts.structure import Structure, stages_of
 from solvers.model.classes import used_variables
-from solvers.model_cache import ModelCache, cached, named
+from solvers.model_cache import ModelCache, cached, items_of, named
 
 
 def structure_of(
@@ -102,11 +102,13 @@ def _groups(blocks: Any, model: ModelCache) -> list[list[Any]]:
 
     Raises OptionError for a value that is no list of blocks, and for a variable in two blocks.
     """
-    if getattr(blocks, "ctype", None) is pyo.Block and blocks.is_indexed():
-        blocks = list(blocks.values())
-    if isinstance(blocks, str) or not isinstance(blocks, Sequence) or not blocks:
+    kind = getattr(blocks, "ctype", None)
+    if kind is pyo.Block and blocks.is_indexed():
+        blocks = blocks.values()
+    listed = [] if isinstance(blocks, str) or kind is pyo.Var or not isinstance(blocks, Iterable) else items_of(blocks)
+    groups = [data_of(named("blocks", block, model.model)) for block in listed]
+    if not groups:
         raise OptionError(f"blocks={blocks!r} is not allowed: give a list with one list of variables for each block.")
-    groups = [data_of(_inside(block, model)) for block in blocks]
     seen: set[int] = set()
     for group in groups:
         for v in group:
@@ -114,14 +116,6 @@ def _groups(blocks: Any, model: ModelCache) -> list[list[Any]]:
                 raise OptionError(f'blocks= contains "{v.name}" twice: a variable belongs to one block.')
             seen.add(id(v))
     return groups
-
-
-def _inside(block: Any, model: ModelCache) -> list[Any]:
-    """Return the variables of a declared block: a list of variables, or a Pyomo block that contains them."""
-    if getattr(block, "ctype", None) is pyo.Block:
-        parts = block.values() if block.is_indexed() else [block]
-        return [v for part in parts for v in part.component_data_objects(pyo.Var, descend_into=True)]
-    return named("blocks", block, model.model)
 
 
 def _integers(model: ModelCache, driver: str) -> list[Any]:
