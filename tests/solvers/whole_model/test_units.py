@@ -212,3 +212,27 @@ def test_no_wrong_bound_on_a_cone_whose_cost_is_below_the_tolerances(solver, cos
     found = solvers.solve(m, solver, time_limit=10)
     assert found.bound is None or found.bound <= -10.0 + 1e-3
     assert found.status is not SolutionStatus.OPTIMAL or found.objective <= -10.0 + 1e-3
+
+
+@pytest.mark.parametrize("solver", [n for n in ("scip", "gurobi") if SOLVERS[n].found])
+def test_no_wrong_bound_on_cones_of_weights_whose_cost_is_at_the_tolerances(solver):
+    cost, k, n, rows = 1e-7, 2, 3, 6
+    rng = np.random.default_rng(19)  # scip reported -2446 as optimal, the optimum is -9617
+    A, y = rng.normal(size=(rows, n)), np.where(rng.random(rows) < 0.5, 1.0, -1.0)
+    gain = rng.normal(size=n) * 10 ** rng.uniform(-5, -1)
+    m = pyo.ConcreteModel()
+    m.w, m.b, m.xi = pyo.Var(range(n)), pyo.Var(), pyo.Var(range(rows), bounds=(0, None))
+    m.t, m.z = pyo.Var(range(n), bounds=(0, None)), pyo.Var(range(n), domain=pyo.Binary)
+    m.margin = pyo.Constraint(
+        range(rows), rule=lambda m, i: y[i] * (sum(A[i, j] * m.w[j] for j in range(n)) + m.b) + m.xi[i] >= 1
+    )
+    m.cone = pyo.Constraint(range(n), rule=lambda m, j: m.w[j] ** 2 <= m.t[j] * m.z[j])
+    m.count = pyo.Constraint(expr=sum(m.z[j] for j in range(n)) <= k)
+    m.cost = pyo.Objective(
+        expr=cost * sum(m.t[j] for j in range(n)) + pyo.quicksum(m.xi[i] for i in range(rows))
+        - sum(gain[j] * m.w[j] for j in range(n))
+    )  # fmt: skip
+    found = solvers.solve(m, solver, time_limit=10)
+    least = -9616.926
+    assert found.bound is None or found.bound <= least + 0.1
+    assert found.status is not SolutionStatus.OPTIMAL or found.objective <= least + 1.0
