@@ -144,6 +144,20 @@ class Body:
             self.quotients + other.quotients,
         )
 
+    def renumbered(self, place: np.ndarray) -> Body:
+        """Replace each column k by ``place[k]``."""
+
+        def line(form: Affine) -> Affine:
+            return form._replace(cols=place[form.cols])
+
+        products = []
+        for coef, left, right in self.products:
+            a = line(left)
+            products.append(Product(coef, a, a if right is left else line(right)))
+        quotients = tuple(Quotient(q.coef, q.top.renumbered(place), line(q.bottom)) for q in self.quotients)
+        quad = (place[self.quad[0]], place[self.quad[1]], self.quad[2])
+        return Body(line(self.linear), quad, tuple(products), quotients)
+
     def substitute(self, pinned: np.ndarray, values: np.ndarray) -> Body:
         """Replace the pinned columns by their values; terms that become linear are added to the linear part."""
         line = self.linear.substitute(pinned, values)

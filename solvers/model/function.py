@@ -43,16 +43,16 @@ class Quadratic:
     - ``columns``: columns of the nonlinear terms, sorted.
     - ``twice``: T + T' over ``columns``.
     - ``factor``, ``left``, ``shift``, ``right``, ``other_shift``: c, l, g, m, h of the products.
-    - ``body``: the expression of the walker; ``place``: the columns of its variables.
+    - ``body``: the expression of the walker, with the numbers of the columns.
     """
 
-    def __init__(self, body: Body, place: np.ndarray, size: int) -> None:
-        self.body, self.place = body, place
+    def __init__(self, body: Body, size: int) -> None:
+        self.body = body
         self.constant, self.linear = body.linear.const, np.zeros(size)
-        np.add.at(self.linear, place[body.linear.cols], body.linear.coefs)
-        self.columns = np.sort(place[Body(affine(), body.quad, body.products).columns()])
+        np.add.at(self.linear, body.linear.cols, body.linear.coefs)
+        self.columns = Body(affine(), body.quad, body.products).columns()
         i, j, v = body.quad
-        where = np.searchsorted(self.columns, place[i]), np.searchsorted(self.columns, place[j])
+        where = np.searchsorted(self.columns, i), np.searchsorted(self.columns, j)
         half = sparse.csr_array((v, where), shape=(len(self.columns), len(self.columns)))
         self.twice = _packed(half + half.T)
         self.factor = np.array([p.coef for p in body.products])
@@ -85,12 +85,12 @@ class Quadratic:
         if body.quotients:
             return None
         place = [-1 if gone else column[id(v)] for v, gone in zip(held, pinned.tolist(), strict=True)]
-        return cls(body, np.array(place, dtype=int), size)
+        return cls(body.renumbered(np.array(place, dtype=np.intp)), size)
 
     def _stacked(self, lines: Sequence[Affine]) -> tuple[Any, np.ndarray]:
         """Return linear forms as the rows of a matrix over ``columns``, and their constants."""
         rows, cols, coefs, constants = stacked(lines)
-        where = (rows, np.searchsorted(self.columns, self.place[cols]))
+        where = (rows, np.searchsorted(self.columns, cols))
         return _packed(sparse.csr_array((coefs, where), shape=(len(lines), len(self.columns)))), constants
 
     def value(self, x: np.ndarray) -> float:
@@ -151,9 +151,9 @@ class Curve:
             raise ModelError(f"{what} is not convex, so multipliers give no cut. {whole}")
         body = Body(read.body.linear, read.body.quad).plus(expand(read.body.products)).times(sign)
         i, j, v = body.quad
-        half = sparse.csr_matrix((v, (read.place[i], read.place[j])), shape=(size, size))
+        half = sparse.csr_matrix((v, (i, j)), shape=(size, size))
         slope = np.zeros(size)
-        np.add.at(slope, read.place[body.linear.cols], body.linear.coefs)
+        np.add.at(slope, body.linear.cols, body.linear.coefs)
         return cls(half + half.T, slope, float(body.linear.const))
 
     @classmethod
@@ -207,7 +207,7 @@ class SmoothFunction:
     Parameters and fixed variables are replaced by their present values.
 
     - ``name``: for messages.
-    - ``side``: of the row.
+    - ``side``: of the row; ``sign``: 1, or -1 if the function is that of the model times -1.
     - ``linear``: array over the variables.
     - ``curved``: positions of the variables of f; empty for a linear function.
     - ``quadratic``: the function as matrices in the sense of the model, None if f is not quadratic.
@@ -218,7 +218,7 @@ class SmoothFunction:
     ) -> None:
         self.name, self.side = name, side
         column = {id(v): k for k, v in enumerate(variables)}
-        self._expression, self._sign = expression, sign
+        self._expression, self.sign = expression, sign
         self.quadratic = Quadratic.read(expression, column, len(variables))
         if self.quadratic is not None:
             self.linear, self.curved = sign * self.quadratic.linear, self.quadratic.columns
@@ -249,7 +249,7 @@ class SmoothFunction:
 
     def is_convex(self) -> bool | None:
         """Return True if it is convex; None if it is not quadratic."""
-        return None if self.quadratic is None else self.quadratic.is_convex(self._sign)
+        return None if self.quadratic is None else self.quadratic.is_convex(self.sign)
 
     @cached_property
     def _tape(self) -> Tape | None:
@@ -266,10 +266,10 @@ class SmoothFunction:
         Raises ModelError if the function has no value at the point.
         """
         if self.quadratic is not None:
-            return self._sign * self.quadratic.value(x)
+            return self.sign * self.quadratic.value(x)
         total = self._constant + float(self.linear @ x)
         if self.rest is not None:
-            total += self._sign * self._rest_at(x[self.curved])
+            total += self.sign * self._rest_at(x[self.curved])
         return total
 
     def _rest_at(self, y: np.ndarray) -> float:
@@ -297,7 +297,7 @@ class SmoothFunction:
         """
         slope = self.linear.copy()
         if self.quadratic is not None:
-            slope[self.curved] += self._sign * self.quadratic.slope(x)
+            slope[self.curved] += self.sign * self.quadratic.slope(x)
         elif self.rest is not None:
             try:
                 slope[self.curved] += self._slope(x)
@@ -360,7 +360,7 @@ class SmoothFunction:
         if self._tape is None:
             raise self._refusal
         y = x[self.curved]
-        slope = self._sign * self._tape.gradient(y, np.ones(1))
+        slope = self.sign * self._tape.gradient(y, np.ones(1))
         if not np.isfinite(self._tape.values(y)[0]) or not np.all(np.isfinite(slope)):
             raise ModelError(f"{self.name} has an infinite slope at a point within the rows: it must be smooth.")
         if self._tape.at_kink():

@@ -8,21 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 from scipy import sparse
 
+from solvers.clarabel.rows import BoundProver
 from solvers.errors import ModelError
 from solvers.facts.row_cut import lagrangian_bound
 from solvers.facts.separable import Cuts, stacked
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.registry import either, for_cones
+from solvers.interfaces.registry import either
 from solvers.interfaces.runner import SolveOptions
 from solvers.lp.highs import FINEST, LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program
 from solvers.model.classes import single_objective, used_variables
+from solvers.model.cone_function import ConeFunction, prover_of
 from solvers.model.function import SmoothFunction, is_linear
 from solvers.model.linear import LinearRows, power_of_two
 from solvers.model_cache import cached
@@ -66,24 +69,33 @@ class ConvexParts:
         if len(self.objective.curved):
             self._prove(self.objective, f'Objective "{objective.name}"')
 
-    def _row(self, row: Any) -> SmoothFunction:
-        """Return the function g of a nonlinear row g <= 0."""
+    def _row(self, row: Any) -> SmoothFunction | ConeFunction:
+        """Return the function g of a nonlinear row g <= 0, which is another one for a cone."""
         function = SmoothFunction.of_row(row, self.variables)
         if function is None:
             raise ModelError(
                 f'Row "{row.name}" is nonlinear with two sides, which is not convex: solve the model whole by name, '
                 f"for example with {either(C.NONCONVEX)} (global), or {either(C.NLP)} (a local optimum)."
             )
+        cone = None if function.is_convex() is not False else ConeFunction.of(function, self._prover)
+        if cone is not None:
+            return cone
         self._prove(function, function.name)
         return function
+
+    @cached_property
+    def _prover(self) -> BoundProver:
+        """The prover of signs from linear rows and bounds."""
+        return prover_of(self.linear)
 
     def _prove(self, function: SmoothFunction, name: str) -> None:
         """Raise ModelError for a function that is not convex, or not proven to be."""
         proven = function.is_convex()
         if proven is False:
             raise ModelError(
-                f"{name} is quadratic and not convex as a function: solve the model whole by name, for example with "
-                f"{for_cones()} (cones), {either(C.NONCONVEX)} (global), or {either(C.NLP)} (a local optimum)."
+                f"{name} is quadratic and not convex, nor a cone such as w^2 <= s t with s, t >= 0 by bounds or rows: "
+                f"solve the model whole by name, for example with {either(C.NONCONVEX)} (global), or {either(C.NLP)} "
+                "(a local optimum)."
             )
         if proven is None:
             if not self._assume:

@@ -14,8 +14,8 @@ the tolerances of its solver. Therefore the bound is the Lagrangian bound of its
 bound that the certificate of the model computes from them.
 
 Convexity is proven for quadratic rows, by the eigenvalues of their Hessians. For other smooth rows it is an assumption
-of the user (``assume_convex``): the status is ``feasible``, and the message names the rows. The function g_k must be
-convex, not only the set: a cone w^2 <= s t does not have this form.
+of the user (``assume_convex``): the status is ``feasible``, and the message names the rows. A second-order cone such as
+w^2 <= s t with s, t >= 0 has a convex function with the same set (``model.cone_function``).
 
 The number of rounds grows with the number of variables in which a row is curved. A convex quadratic model without
 integers is faster with Clarabel, the default solver of that class.
@@ -43,6 +43,7 @@ from solvers.interfaces.registry import called, for_cones
 from solvers.lp.highs import LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program, require_lp_solver
 from solvers.model.classes import used_variables
+from solvers.model.cone_function import ConeFunction
 from solvers.model.conflict import clashing_rows
 from solvers.model.function import SmoothFunction
 from solvers.options import Config, SolverObject
@@ -221,7 +222,7 @@ class CuttingPlane(Driver):
         for c in cuts:
             self.lp.add(c)
 
-    def _defined(self, g: SmoothFunction, x: np.ndarray) -> bool:
+    def _defined(self, g: SmoothFunction | ConeFunction, x: np.ndarray) -> bool:
         """Return whether a row can be linearised at the start; if not, it is left out there."""
         try:
             return bool(np.isfinite(g.cut(x)[1]))
