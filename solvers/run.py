@@ -23,7 +23,7 @@ from solvers.facts.structure import Structure, stages_of
 from solvers.interfaces.registry import SOLVERS, default_solver, find, names, recognise
 from solvers.interfaces.registry import Capability as C
 from solvers.lazy import PREFIX
-from solvers.model.classes import needs
+from solvers.model.classes import has_integers, needs
 from solvers.model.duals import dual_suffix
 from solvers.model.finite import refuse_nonfinite
 from solvers.model.function import is_convex
@@ -242,7 +242,7 @@ def _classes(model: Any) -> list[C]:
     cache = cached(model)
     hidden = unseen(cache)
     if hidden:
-        return [C.SOS, C.NLP] if hidden == ["Complementarity"] else [C.SOS]
+        return [C.SOS, C.NLP] if hidden == ["Complementarity"] and not has_integers(cache) else [C.SOS]
     needed = needs(cache)
     if needed == [C.QP] and not all(is_convex(o.expr, float(o.sense)) for o in cache.objectives):
         return [C.NONCONVEX, C.NLP]

@@ -22,8 +22,9 @@ from pyomo.common.numeric_types import native_numeric_types
 from pyomo.common.timing import HierarchicalTimer
 from pyomo.contrib.solver.common.factory import SolverFactory as SolverFactoryV2
 from pyomo.contrib.solver.solvers.gurobi.gurobi_persistent import GurobiPersistent
+from pyomo.contrib.solver.solvers.scip import base as scip_base
 from pyomo.contrib.solver.solvers.scip.scip_direct import ScipDirect
-from pyomo.core.expr.numeric_expr import NegationExpression, ProductExpression, SumExpression
+from pyomo.core.expr.numeric_expr import AbsExpression, NegationExpression, ProductExpression, SumExpression
 from pyomo.core.expr.relational_expr import TrivialRelationalExpression
 from pyomo.core.staleflag import StaleFlagManager
 from pyomo.opt import TerminationCondition as Legacy
@@ -109,6 +110,9 @@ _scip_threads = interrupt.Crew(32)  # CppAD in SCIP crashes after 48 threads in 
 
 
 IPOPT_OPTFILE, COLUMN_ORDER = "nlpi/ipopt/optfile", "propagating/symmetry/orbitopalreduction/columnordering"
+
+
+scip_base._operator_map.setdefault(AbsExpression, scip_base._handle_abs)  # Pyomo's table has no entry for abs(x)
 
 
 class Scip(ScipDirect):

@@ -239,7 +239,9 @@ def require(solver: Any, needed: Capability) -> SolverSpec:
     if needed in spec.capabilities:
         return spec
     missing = describe(needed & ~spec.capabilities)
-    able = ", ".join(names(needed)) or "none; " + ", ".join(names(needed, installed=False)) + " could be installed"
+    able = ", ".join(names(needed)) or "none"
+    if able == "none" and (others := names(needed, installed=False)):
+        able = f"none; {', '.join(others)} could be installed"
     raise SolverError(f'Solver "{spec.name}" does not support {missing}. Installed solvers that do: {able}.')
 
 

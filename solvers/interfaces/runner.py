@@ -250,7 +250,8 @@ class Runner:
                 return OptionError(f"{self.spec.name} fails with its options {own}: {text}")
         refused = isinstance(error, NotImplementedError | IncompatibleModelError)
         if refused or type(error).__name__ == "DegreeError":  # each direct interface of Pyomo has a class of this name
-            why, able = text.splitlines()[0].partition(":")[0].rstrip("."), " or ".join(names(C.NLP))
+            why = text.splitlines()[0].partition(":")[0].rstrip(".")
+            able = " or ".join(name for name in names(C.NLP) if name != self.spec.name)
             message = f"{self.spec.name} cannot solve this model: {why}. Use {able}, or leave the solver out."
             return UnsupportedModel(message, self.spec.name)
         options = f" with its options {own}" if own and self.spec.option_names is None else ""

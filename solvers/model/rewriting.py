@@ -25,10 +25,12 @@ from pyomo.gdp import Disjunct, Disjunction
 from pyomo.mpec import Complementarity
 
 from solvers.errors import ModelError
+from solvers.interfaces.registry import SOLVERS, SolverSpec, either, names
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.registry import SolverSpec, either, names
 from solvers.interrupt import finishing
+from solvers.model.classes import has_integers, needs
 from solvers.model.expressions import variables
+from solvers.model.function import is_linear
 from solvers.model_cache import ModelCache, cached
 from solvers.values import INSIDE
 
@@ -95,10 +97,42 @@ def refuse_unseen(model: Any, who: str, sees: Callable[[Any], bool], remedy: str
     if strange:
         remedy = f"no installed solver does. {_REMEDY}"
     elif not remedy:
-        able = C.SOS if any(name.startswith("SOSConstraint") for name in hidden) else C.MINLP
-        whole = f"or solve the whole model by name, for example with {either(able)}"
-        remedy = f"{_REMEDY[:1].lower()}{_REMEDY[1:]}, {whole}"
+        remedy = f"{_REMEDY[:1].lower()}{_REMEDY[1:]}, or solve the whole model by name: {whole_solvers(model)}"
     raise ModelError(f'"{who}" does not support {what} of the model: {remedy}.')
+
+
+def whole_solvers(model: Any, *, convex: bool = True) -> str:
+    """Return the installed solvers of a whole model as text, such as "highs or scip", for messages.
+
+    ``convex``: False if a row or the objective is not convex. Then local solvers are named too, and a driver that
+    finds a stationary point: ``sla`` if all rows are linear, ``multi-start`` if all variables are continuous.
+    """
+    cache = cached(model)
+    kinds, integer = needs(cache), has_integers(cache)
+    if not convex and kinds[0] in (C.QP, C.QCP, C.MIQP, C.MIQCP):
+        kinds = [C.MIQCP | C.NONCONVEX] if integer else [C.NONCONVEX, C.NLP]
+    sided = (row for row in cache.rows if row.has_lb() and row.has_ub() and not row.equality)
+    if not all(is_linear(row.body) for row in sided):  # Pyomo passes no such rows to gurobi
+        kinds = [kind | C.NLP for kind in kinds]
+    hidden = set(unseen(cache))
+    if hidden & {"Disjunction", "LogicalConstraint"} and cache.written is None:  # their rows may have any class
+        kinds = [C.MINLP]
+    if hidden & {"SOSConstraint", "Complementarity"}:
+        kinds = [kind | C.SOS for kind in kinds]
+    able = dict.fromkeys(name for kind in kinds for name in names(kind))
+    programs: dict[Any, str] = {}  # each once
+    for name in able:
+        if not SOLVERS[name].local:
+            programs.setdefault(SOLVERS[name].version, name)
+    found = " or ".join(programs.values()) or "none installed"
+    if not any(C.NLP in kind for kind in kinds) and (convex or kinds[0] in (C.LP, C.MILP)):
+        return found
+    local = [name for name in able if SOLVERS[name].local and not integer]
+    if all(is_linear(row.body) for row in cache.rows):
+        local = [*local, '"sla"']
+    elif not integer:
+        local = [*local, '"multi-start"']
+    return f"{found} (global), or {' or '.join(local)} (a stationary point)" if local else found
 
 
 def _hidden(model: ModelCache, sees: Callable[[Any], bool]) -> Iterator[str]:

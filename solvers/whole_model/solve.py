@@ -28,7 +28,7 @@ from solvers.interfaces.registry import (
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Answer, SolveOptions
 from solvers.interfaces.spec import describe
-from solvers.model.classes import needs, single_objective, used_variables, violation
+from solvers.model.classes import has_integers, needs, single_objective, used_variables, violation
 from solvers.model.duals import Multipliers, dual_suffix
 from solvers.model.rewriting import Visible, unseen, visible
 from solvers.model_cache import ModelCache, cached
@@ -50,7 +50,8 @@ def solve_by_class(model: Any, options: dict[str, Any]) -> Result:
     cache = cached(model)
     hidden = unseen(cache)
     if hidden:
-        return solve_whole(cache, default_solver([C.NLP if hidden == ["Complementarity"] else C.SOS]), options)
+        smooth = hidden == ["Complementarity"] and not has_integers(cache)
+        return solve_whole(cache, default_solver([C.NLP if smooth else C.SOS]), options)
     needed = needs(cache)
     spec = default_solver(needed)
     try:

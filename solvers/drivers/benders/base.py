@@ -101,7 +101,7 @@ class DecompositionDriver(Driver):
         self.parts, why_slow = adapted(self.parts)
         self.parts.check_facts()
         self.structure = self.parts.structure
-        self.parts.check_separable(either(C.MIQCP))
+        self.parts.check_separable()
         self._note_edits(why_slow)
         self._subproblem = self._choose_subproblem()
         if isinstance(self._subproblem, BlockSubproblem):

@@ -345,7 +345,7 @@ def conic_blocks(parts: SplitModel, blocks: Sequence[SubBlock]) -> BlockCones | 
     """Return the blocks in standard form; None if all are linear, or one is not convex quadratic or has integers."""
     variables = [v for block in blocks for v in block.variables]
     every = [part for block in blocks for part in [*block.rows, *block.coupling, *block.terms]]
-    if next(integers(variables), "") or all(is_linear(getattr(part, "body", part)) for part in every):
+    if next(integers(variables, parts), "") or all(is_linear(getattr(part, "body", part)) for part in every):
         return None
     try:
         return BlockCones.of(whole_model(parts, blocks), blocks, parts.structure.complicating)

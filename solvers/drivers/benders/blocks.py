@@ -17,8 +17,6 @@ from scipy.sparse import csgraph
 
 from solvers.drivers.benders.split import SplitModel
 from solvers.errors import ModelError
-from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.registry import either, names
 from solvers.model.function import SmoothFunction, is_linear
 
 
@@ -127,13 +125,13 @@ class BlockCurve:
         return self.function.cut(z[self.places], bounds_only=self.of_objective)
 
 
-def integers(variables: Iterable[Any]) -> Iterator[str]:
+def integers(variables: Iterable[Any], parts: SplitModel) -> Iterator[str]:
     """Yield a message for each integer variable of a subproblem: multipliers bound its relaxation only."""
     for v in variables:
         if not v.is_continuous() and not v.fixed:
             yield (
                 f'Variable "{v.name}" of the subproblem is integer, so that no cut is valid: make it complicating, or '
-                f"solve the whole model by name: highs where all rows are linear, else {', '.join(names(C.MIQCP))}."
+                f"solve the whole model by name: {parts.solvers()}."
             )
 
 
@@ -150,13 +148,14 @@ class Curves:
     terms: list[Any]
     refused: list[str]
     assumed: list[str]
+    parts: SplitModel
 
     @classmethod
     def of(cls, parts: SplitModel, blocks: Sequence[SubBlock], *, assume_convex: bool) -> Curves:
         """Sort the rows and terms of blocks."""
         inside = [v for block in blocks for v in block.variables]
         place = {id(v): k for k, v in enumerate([*inside, *parts.structure.complicating])}
-        found = cls([], [], [], list(integers(inside)), [])
+        found = cls([], [], [], list(integers(inside, parts)), [], parts)
         for b, block in enumerate(blocks):
             linear = []
             for row in [*block.rows, *block.coupling]:
@@ -178,7 +177,7 @@ class Curves:
         if function is None:
             self.refused.append(
                 f'Row "{row.name}" is not linear and has two sides, which is not convex, and then no multipliers give '
-                f"a cut. Solve the whole model by name: {either(C.NONCONVEX)}."
+                f"a cut. Solve the whole model by name: {self.parts.solvers(convex=False)}."
             )
         elif self._convex(function.is_convex(), function.name, assume):
             self.curves.append(BlockCurve(b, function, np.array([place[id(v)] for v in free], dtype=int), False))
@@ -207,13 +206,13 @@ class Curves:
         if proven is None:
             self.refused.append(
                 f"{name} is not quadratic, and its convexity is not proven here, without which no multipliers give a "
-                f"cut: pass assume_convex=True if you know it, or solve the whole model by name: {either(C.MINLP)}."
+                "cut: pass assume_convex=True if you know it, or solve the whole model by name: "
+                f"{self.parts.solvers(convex=False)}."
             )
         else:
-            able = ", ".join(names(C.MIQCP | C.NONCONVEX))
             self.refused.append(
                 f"{name} is quadratic and not convex as a function (nor is a cone w^2 <= s t), so that its multipliers "
-                f"give no cut. Solve the whole model by name: {able}, or name no solver."
+                f"give no cut. Solve the whole model by name: {self.parts.solvers(convex=False)}."
             )
         return False
 

@@ -26,6 +26,7 @@ from solvers.facts.base import facts_of
 from solvers.facts.snapshot import data_of
 from solvers.facts.structure import Structure, stages_of
 from solvers.model.classes import used_variables
+from solvers.model.rewriting import whole_solvers
 from solvers.model_cache import ModelCache, cached, items_of, named
 
 
@@ -125,6 +126,6 @@ def _integers(model: ModelCache, driver: str) -> list[Any]:
         raise OptionError(
             f"{driver} needs the complicating variables, and no variable of this model is integer: give "
             "complicating=[model.x], blocks=[[model.y], [model.z]], or a Suffix model.stage with 0 for the variables "
-            "that are decided first."
+            f"that are decided first. Without stages solve the whole model by name: {whole_solvers(model)}."
         )
     return list(found.values())

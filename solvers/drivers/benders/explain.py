@@ -15,8 +15,6 @@ from solvers.drivers.benders.blocks import Curves, SubBlock, blocks_of, integers
 from solvers.drivers.benders.declared import structure_of
 from solvers.drivers.benders.split import SplitModel, adapted, is_declared, split
 from solvers.errors import ModelError
-from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.registry import either
 from solvers.model.function import is_linear
 from solvers.model.rewriting import others, written_rows
 from solvers.model_cache import ModelCache
@@ -150,12 +148,12 @@ def explain_split(
     except ModelError as error:
         refused.append(str(error))
     try:
-        parts.check_separable(either(C.MIQCP))
+        parts.check_separable()
     except ModelError as error:
         refused += [str(error), *(f"{name} is mixed, too" for name in parts.mixed[1:])]
     conic = None if structure.switches else conic_blocks(parts, found)
     if structure.switches:
-        refused += [reason for block in found for reason in integers(block.variables)]
+        refused += [reason for block in found for reason in integers(block.variables, parts)]
     elif conic is None:
         refused += Curves.of(parts, found, assume_convex=assume_convex).refused
     master = SplitPart(_names(parts.master_variables), _names(parts.master_rows), [str(t) for t in parts.master_terms])

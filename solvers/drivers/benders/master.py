@@ -234,8 +234,9 @@ def with_linear_products(parts: SplitModel) -> SplitModel:
     model.rows = pyo.Constraint(pyo.Any)
     written = []
     for row in rows:
-        body = products.linear(row.body)
-        if body is row.body:
+        stated = row.body
+        body = products.linear(stated)
+        if body is stated:
             written.append(row)
         else:
             model.rows[row.name] = (body, row.upper) if row.equality else (row.lower, body, row.upper)

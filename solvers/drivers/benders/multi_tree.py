@@ -41,7 +41,7 @@ from solvers.drivers.solver_options import master_solver_options
 from solvers.errors import OptionError
 from solvers.facts.structure import Cut, SubAnswer
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.registry import require_proofs
+from solvers.interfaces.registry import entry, require_proofs
 from solvers.interfaces.runner import Answer, Runner
 from solvers.model.classes import needs
 from solvers.model.conflict import clashing_rows
@@ -94,7 +94,9 @@ class Benders(DecompositionDriver):
         """Build the master as a Pyomo model, and a runner with a persistent solver."""
         c = self.config
         self._master = self._new_master(floor)
-        spec = require_proofs(c.master_solver, C.MILP | needs(self._master.model)[0])
+        needed = C.MILP | needs(self._master.model)[0]
+        self.parts.check_master(supported=needed in entry(c.master_solver).capabilities)
+        spec = require_proofs(c.master_solver, needed)
         self._master_runner = Runner(spec, master_solver_options(c, spec))
         self._exact = self._master_runner.options
 

@@ -42,7 +42,7 @@ from solvers.drivers.solver_options import master_solver_options
 from solvers.errors import SolverError
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.registry import require
+from solvers.interfaces.registry import entry, require
 from solvers.interfaces.runner import Answer, Runner
 from solvers.model.classes import needs
 from solvers.options import SolverObject
@@ -78,8 +78,10 @@ class SingleTree(Benders):
         c = self.config
         self._master = self._new_master(floor)
         model, points = self._master.model, self._master.point_variables
+        needed = C.MILP | needs(model)[0]
         try:
-            spec = require(c.master_solver, C.MILP | C.LAZY_CUTS | needs(model)[0])
+            self.parts.check_master(supported=needed in entry(c.master_solver).capabilities)
+            spec = require(c.master_solver, C.LAZY_CUTS | needed)
         except SolverError as error:
             raise SolverError(f'{error} Drivers without this need: "branch-and-cut", "benders".') from None
         # The solver ignores variables without rows and cost, and a lazy cut may not contain them.

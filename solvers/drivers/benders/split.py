@@ -35,10 +35,13 @@ from pyomo.gdp import Disjunct, Disjunction
 from solvers.errors import ModelError
 from solvers.facts.snapshot import AsBuilt
 from solvers.facts.structure import EditedSub, Inexpressible, Structure
-from solvers.model.classes import single_objective
+from solvers.interfaces.registry import SOLVERS, names
+from solvers.interfaces.registry import Capability as C
+from solvers.model.classes import needs, single_objective, used_variables
 from solvers.model.expressions import terms, variables
 from solvers.model.function import Curve, is_linear
 from solvers.model.linear import LinearRows
+from solvers.model.rewriting import whole_solvers
 from solvers.model_cache import ModelCache, cached
 
 
@@ -72,6 +75,7 @@ class SplitModel:
     taken: bool = False
     links: Any = None  # the models with the rows for disjunctions and products in the master
     complements: list[tuple[Any, Any]] = field(default_factory=list)
+    cache: ModelCache | None = None  # the whole model
     held: dict[int, list[Any]] = field(default_factory=dict)  # variables of the subproblem's rows and terms, by id
 
     @property
@@ -94,7 +98,11 @@ class SplitModel:
             self.held[id(part)] = list(variables(getattr(part, "body", part)))
         return self.held[id(part)]
 
-    def check_separable(self, solvers: str) -> None:
+    def solvers(self, *, convex: bool = True) -> str:
+        """Return the solvers of the whole model, as ``whole_solvers`` does."""
+        return whole_solvers(self.cache, convex=convex)
+
+    def check_separable(self) -> None:
         """Raise ModelError for mixed rows and terms and for relaxed switches, which prevent a decomposition.
 
         The message names the first of them, and the solvers for the whole model.
@@ -103,7 +111,8 @@ class SplitModel:
             names = ", ".join({v.parent_component().name: None for v in self.structure.variables()})
             raise ModelError(
                 f"{self.mixed[0]} holds variables of the subproblem ({names}) together with others, and is not a "
-                f"declared coupling: no decomposition driver supports it. Solve the whole model by name: {solvers}."
+                f"declared coupling: no decomposition driver supports it. {self._remedy()}Solve the whole model by "
+                f"name: {self.solvers(convex=False)}."
             )
         for binary, _ in self.structure.switches:
             low, up = (binary.value, binary.value) if binary.fixed else binary.bounds
@@ -112,6 +121,26 @@ class SplitModel:
                     f'Variable "{binary.name}" is not binary, but it switches a variable on or off. Solve the relaxed '
                     "model whole, with clarabel if it is convex."
                 )
+
+    def check_master(self, *, supported: bool = False) -> None:
+        """Raise ModelError for a row or term of the master that is not linear, unless its solver supports it."""
+        rows = (f'Row "{row.name}"' for row in self.master_rows if not is_linear(row.body))
+        first = next(rows, next((f"Objective term {t}" for t in self.master_terms if not is_linear(t)), ""))
+        if first and not supported:
+            able = [n for n in names(C.MILP | needs(self.cache)[0]) if not SOLVERS[n].untrusted]
+            remedy = f'use "benders" with master_solver="{able[0]}", or ' if able else ""
+            whole = f"solve the whole model by name: {self.solvers(convex=False)}"
+            raise ModelError(f"{first} of the master is not linear: {remedy}{whole}.")
+
+    def _remedy(self) -> str:
+        """Return a sentence with the variables that belong to neither part, "" if there are none."""
+        structure = self.structure
+        known = {id(v) for v in [*structure.variables(), *structure.complicating]}
+        added = [] if structure.built else [v for v in used_variables(self.cache) if id(v) not in known]
+        left = {v.parent_component().name: None for v in added}
+        if not structure.built and structure.coupling is not None:
+            return "Add it to coupling=, or leave coupling= out. "
+        return f"Give {', '.join(left)} to complicating= or subproblem=, or leave subproblem= out. " if left else ""
 
 
 def is_declared(structure: Structure, component: Any) -> bool:
@@ -167,6 +196,7 @@ def split(model: Any, structure: Structure) -> SplitModel:
         added = [walked[id(row)] for row in model.written.rows]
     structure = widened(structure, added)
     parts = SplitModel(structure, 1.0 if objective.sense == pyo.minimize else -1.0)
+    parts.cache = model
     parts.links = _links([d for d in stated.choices if d.active])
     links = [(row, list(variables(row.body))) for row in parts.links.disjunction.values()]
     of_master = [

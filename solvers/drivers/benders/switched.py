@@ -67,7 +67,7 @@ class SwitchedSubproblem:
     def __init__(self, parts: SplitModel, runner: Runner) -> None:
         self.parts, self.runner = parts, runner
         self.variables = parts.structure.variables()
-        for reason in integers(self.variables):
+        for reason in integers(self.variables, parts):
             raise ModelError(reason)
         if parts.coupling_edits:
             raise ModelError(

@@ -84,6 +84,7 @@ class MasterLP:
     ) -> None:
         options = SolveOptions() if options is None else options
         require_lp_solver(lp_solver, options.own)
+        parts.check_master()
         rows = LinearRows.of(parts.master_rows, parts.master_variables, parts.master_terms, parts.sign).scaled()
         self.variables = parts.master_variables
         self.n = len(parts.structure.complicating)

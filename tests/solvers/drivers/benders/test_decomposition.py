@@ -178,7 +178,7 @@ def test_what_mixes_both_parts_is_named(edit, name):
     parts = split(m, m.structure)
     assert parts.mixed[0].startswith(name)
     with pytest.raises(ModelError, match="scip"):
-        parts.check_separable("scip")
+        parts.check_separable()
 
 
 def test_variables_that_share_rows_with_the_subproblem_join_it():
