@@ -13,6 +13,9 @@ from page import Page
 TASKS = {
     "first_page": {"set": "cleveland", "M": 2, "fold": 0, "contender": "fsp-m"},
     "foreign_models": {"model": "capacitated 15 x 40, strong", "seed": 0},
+    "fsp_benders": {
+        "data": "cleveland", "M": 4, "budget": None, "seed": 0, "form": "big-m", "contender": "branch-and-cut",
+    },
     "fsp_real": {"data": "cleveland", "C": 1.0, "M": 3, "contender": "all supports", "limit": 30.0},
     "gmeb_rows": {"data": "ionosphere", "R_plus": 2.0, "R_minus": 2.0, "share": 0.3},
     "sparse_rivals": {"part": 1, "data": "cleveland", "share": 0.03, "contender": "ours", "limit": 20.0},
