@@ -236,6 +236,7 @@ class Structure(Facts):
     blocks: list[list[Any]] = field(default_factory=list, kw_only=True)
     source: str = field(default="the model's builder", kw_only=True)
     default_solver: str = field(default="benders", kw_only=True)
+    copies: Any = field(default=None, kw_only=True)  # drivers.benders.copies, of a model without a builder
     built_coupling: AsBuilt | None = field(default=None, init=False)
     built_terms: list[Any] = field(default_factory=list, init=False)  # objective terms of subproblem variables
 

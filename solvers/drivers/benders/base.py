@@ -40,7 +40,7 @@ class DecompositionConfig(Config):
     - ``validation``: data that the structure of the model can score, for ``choose_by="validation"``.
     - ``complicating``, ``subproblem``, ``coupling``: for a model without a structure, the variables of the master,
       those of the subproblem, and the rows that may contain both. Defaults: the Suffix ``stage`` of the model, or its
-      integers; all other variables; all rows.
+      integers and the copies that rows declare to be equal (``copies``); all other variables; all rows.
     - ``blocks``: lists of variables, or Pyomo blocks, that are independent once the master is fixed. Other variables
       belong to the master unless ``complicating`` is given. Blocks without common rows are found automatically.
     - ``assume_convex``: assume that nonquadratic rows of the subproblem (g(y, x) <= upper, or g(y, x) >= lower with -g)
@@ -126,8 +126,10 @@ class DecompositionDriver(Driver):
         return StopReason.CONVERGED, SolutionStatus.UNBOUNDED
 
     def complete_point(self) -> None:
-        """Set the binaries that the master leaves out."""
+        """Set the binaries and the copies of variables that the master leaves out."""
         put_back([(z, 1.0 - round(x.value)) for x, z in self.parts.complements])
+        copies = self.structure.copies
+        put_back([] if copies is None else [(copy, x.value) for x, copy in copies.values])
 
     def run(self) -> End:
         """Run; return the reason to stop, and the status if the gap does not determine it."""

@@ -3,12 +3,13 @@
 ==========================  ==========================================================================================
 declared                    result
 ==========================  ==========================================================================================
-nothing                     the integer variables belong to the master
+nothing                     the integer variables and copies that rows declare to be equal belong to the master
 the master                  all other variables belong to the subproblem
 blocks                      all other variables belong to the master
 both                        all other variables belong to the subproblem
 ==========================  ==========================================================================================
 
+Copies of the variables of the first stage are one variable (``copies``), and belong to the master by default.
 Options take precedence over the Suffix. Parts of the subproblem without common rows are separate blocks in any case; a
 declared block only keeps its variables together.
 """
@@ -21,6 +22,7 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.gdp import Disjunction
 
+from solvers.drivers.benders.copies import Copies
 from solvers.errors import OptionError
 from solvers.facts.base import facts_of
 from solvers.facts.snapshot import data_of
@@ -63,12 +65,24 @@ def structure_of(
         groups = [] if blocks is None else _groups(blocks, model)
         master = None if complicating is None else data_of(named("complicating", complicating, model.model))
         source = " and ".join(given)
+    copies = Copies(model)
     if master is None and not groups:
-        master, source = _integers(model, driver), "default: the integer variables are decided first"
+        repeated = copies.repeated()
+        master = _decided_first(model, driver, repeated)
+        what = (
+            "the integer variables and the copies that rows declare to be equal"
+            if repeated
+            else "the integer variables"
+        )
+        source = f"default: {what} are decided first"
+    copies.merge(copies.between(groups) if master is None else copies.touching(master))
+    groups = [copies.without(group) for group in groups]
     if coupling is not None:
         coupling = named("coupling", coupling, model.model, (pyo.Constraint, Disjunction), whole=True)
     first, inner = _by_parts(model, master, subproblem, groups)
-    return Structure(first, inner, coupling=coupling, blocks=[list(group) for group in groups], source=source)
+    return Structure(
+        copies.main(first), copies.without(inner), coupling=coupling, blocks=groups, source=source, copies=copies
+    )
 
 
 def _by_parts(
@@ -119,9 +133,10 @@ def _groups(blocks: Any, model: ModelCache) -> list[list[Any]]:
     return groups
 
 
-def _integers(model: ModelCache, driver: str) -> list[Any]:
-    """Return the free integer variables of rows and objective. Raises OptionError if there is none."""
+def _decided_first(model: ModelCache, driver: str, copies: list[list[Any]]) -> list[Any]:
+    """Return the free integer variables of rows and objective, and ``copies``. Raises OptionError if there is none."""
     found = {id(v): v for v in used_variables(model) if not v.is_continuous() and not v.fixed}
+    found |= {id(v): v for group in copies for v in group}
     if not found:
         raise OptionError(
             f"{driver} needs the complicating variables, and no variable of this model is integer: give "

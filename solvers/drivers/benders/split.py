@@ -189,11 +189,17 @@ def split(model: Any, structure: Structure) -> SplitModel:
     model = cached(model)
     objective = single_objective(model)
     stated = _Stated(structure, objective)
-    walked = {id(row): list(variables(row.body)) for row in model.rows if not stated.kind(row)}
+    rows, copies, origin = model.rows, structure.copies, {}
+    if copies is not None and copies.merged:
+        origin = copies.origin
+        rows = copies.rows(rows)
+        stated.objective = [t if (term := copies.term(t)) is None else term for t in stated.objective]
+    walked = {id(row): list(variables(row.body)) for row in rows if not stated.kind(row)}
     of_terms = [(t, [] if id(t) in stated.terms else list(variables(t))) for t in stated.objective]
     added = [*walked.values(), *(held for _, held in of_terms)] if structure.built else []
     if not structure.built and model.written is not None:  # its binaries belong to no part yet
-        added = [walked[id(row)] for row in model.written.rows]
+        written = {id(row) for row in model.written.rows}
+        added = [walked[id(row)] for row in rows if id(origin.get(id(row), row)) in written]
     structure = widened(structure, added)
     parts = SplitModel(structure, 1.0 if objective.sense == pyo.minimize else -1.0)
     parts.cache = model
@@ -201,7 +207,7 @@ def split(model: Any, structure: Structure) -> SplitModel:
     links = [(row, list(variables(row.body))) for row in parts.links.disjunction.values()]
     of_master = [
         structure.complicating,
-        *_split_rows(parts, model, stated, walked),
+        *_split_rows(parts, rows, stated, walked),
         *_split_terms(parts, stated, of_terms),
         *(held for _, held in links),
     ]
@@ -211,7 +217,7 @@ def split(model: Any, structure: Structure) -> SplitModel:
     return parts
 
 
-def _split_rows(parts: SplitModel, model: ModelCache, stated: _Stated, walked: dict[int, list[Any]]) -> list[Any]:
+def _split_rows(parts: SplitModel, rows: list[Any], stated: _Stated, walked: dict[int, list[Any]]) -> list[Any]:
     """Add the rows to the parts, and return the variables of each row of the master.
 
     ``walked``: the variables of the rows that the builder has not stated.
@@ -220,7 +226,8 @@ def _split_rows(parts: SplitModel, model: ModelCache, stated: _Stated, walked: d
     inside = {id(v) for v in structure.variables()}
     complicating = {id(v) for v in structure.complicating}
     coupling = {id(c) for c in structure.coupling or ()}
-    for row in model.rows:
+    origin: dict[int, Any] = {} if structure.copies is None else structure.copies.origin
+    for row in rows:
         kind = stated.kind(row)
         if kind == "written":
             continue
@@ -230,6 +237,7 @@ def _split_rows(parts: SplitModel, model: ModelCache, stated: _Stated, walked: d
             continue
         held = walked[id(row)]
         outside = {id(v) for v in held} - inside
+        component = origin.get(id(row), row).parent_component()
         if all(id(v) not in inside for v in held):
             parts.master_rows.append(row)
             of_master.append(held)
@@ -238,7 +246,7 @@ def _split_rows(parts: SplitModel, model: ModelCache, stated: _Stated, walked: d
         if not outside:
             parts.subproblem_rows.append(row)
             parts.edits.append(f'row "{row.name}"')
-        elif outside <= complicating and (structure.coupling is None or id(row.parent_component()) in coupling):
+        elif outside <= complicating and (structure.coupling is None or id(component) in coupling):
             parts.coupling_rows.append(row)
         elif outside <= complicating and structure.built and is_linear(row.body):
             (parts.linking_rows if structure.switches else parts.coupling_rows).append(row)
