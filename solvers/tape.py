@@ -145,7 +145,7 @@ class _Form(NamedTuple):
         return _Form(factor * self.constant, self.nodes, [factor * c for c in self.coefs])
 
 
-class _Reader:
+class TapeReader:
     """Reader of Pyomo expressions; the lists ``op``, ``args``, ``form``, ``level`` and ``fixed`` are over the nodes."""
 
     def __init__(self, variables: Sequence[Any] | None) -> None:
@@ -313,7 +313,7 @@ class Tape:
     """
 
     def __init__(self, expressions: Sequence[Any], variables: Sequence[Any] | None, names: Sequence[str]) -> None:
-        reader, outputs = _Reader(variables), []
+        reader, outputs = TapeReader(variables), []
         for expression, name in zip(expressions, names, strict=True):
             try:
                 outputs.append(reader.read(expression))
@@ -324,7 +324,7 @@ class Tape:
         self._v = np.zeros(len(reader.op))
         self.load()
 
-    def _arrange(self, reader: _Reader, outputs: Sequence[int]) -> None:
+    def _arrange(self, reader: TapeReader, outputs: Sequence[int]) -> None:
         """Sort the nodes by level and operation, and make the arrays of nodes and edges."""
         ops, levels = np.array([CODES[op] for op in reader.op]), np.array(reader.level)
         order = np.lexsort((ops, levels))  # the variables are first

@@ -214,9 +214,9 @@ def duran_grossmann():
 def test_the_driver_solves_the_textbook_example(recipe):
     recipe("driver")
     model = duran_grossmann()
-    result = solvers.solve(model, "outer-approximation", assume_convex=True, gap=1e-6)
-    assert result.status is SolutionStatus.FEASIBLE  # convexity is assumed
-    assert result.details["bound_if_convex"] == pytest.approx(6.0098, abs=1e-3)
+    result = solvers.solve(model, "outer-approximation", gap=1e-6)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.bound == pytest.approx(6.0098, abs=1e-3)
     assert result.objective == pytest.approx(6.0098, abs=1e-3)
     assert [round(y.value) for y in model.y.values()] == [0, 1, 0]
     table = result.iterations
@@ -248,25 +248,25 @@ def test_the_driver_agrees_with_enumeration(recipe, seed):
             m.y[j].fix(y[j])
         value = solvers.solve(m, "pounce").objective
         best = best if value is None else max(best, value)
-    result = solvers.solve(plan(), "outer-approximation", assume_convex=True, gap=1e-6)
-    assert result.status is SolutionStatus.FEASIBLE
+    result = solvers.solve(plan(), "outer-approximation", gap=1e-6)
+    assert result.status is SolutionStatus.OPTIMAL
     assert result.objective == pytest.approx(best, rel=1e-5)
-    assert result.details["bound_if_convex"] == pytest.approx(best, rel=1e-5)
+    assert result.bound == pytest.approx(best, rel=1e-5)
 
 
 def test_the_driver_leaves_the_model_and_takes_limits(recipe):
     recipe("driver")
     model = duran_grossmann()
     before = [(v.name, v.fixed, v.domain) for v in model.component_data_objects(pyo.Var)]
-    result = solvers.solve(model, "outer-approximation", assume_convex=True, gap=1e-9, iteration_limit=1)
+    result = solvers.solve(model, "outer-approximation", gap=1e-9, iteration_limit=1)
     assert result.status is SolutionStatus.FEASIBLE
-    assert result.bound is None
-    assert result.details["bound_if_convex"] < result.objective
+    assert result.bound < result.objective
     assert before == [(v.name, v.fixed, v.domain) for v in model.component_data_objects(pyo.Var)]
     assert len(list(model.component_data_objects(pyo.Constraint))) == 6
     with pytest.raises(solvers.OptionError, match=r'"master_sover".*Did you mean "master_solver"'):
         solvers.solve(model, "outer-approximation", master_sover="highs")
-    with pytest.raises(solvers.ModelError, match="assume_convex=True"):
+    model.wave = pyo.Constraint(expr=pyo.sin(model.x1) <= 2)
+    with pytest.raises(solvers.ModelError, match=r'"wave".*assume_convex=True'):
         solvers.solve(model, "outer-approximation")
     model.n = pyo.Var(domain=pyo.Integers, bounds=(0, 5))
     with pytest.raises(solvers.ModelError, match='"n" is integer'):

@@ -133,7 +133,7 @@ def take_quotients(body: Body, rows: ConicRows, prover: BoundProver, label: str)
             if bottom.const != 0.0:
                 plain = take_quotients(plain.plus(top, 1.0 / bottom.const), rows, prover, label)
             else:
-                rows.zeros += _sum_of_squares(top, rows, prover, label)
+                rows.zeros += sum_of_squares(top, rows, prover, label)
             continue
         if not prover.nonnegative(bottom):
             if not prover.nonnegative(bottom.times(-1.0)):
@@ -142,7 +142,7 @@ def take_quotients(body: Body, rows: ConicRows, prover: BoundProver, label: str)
                     f"{label} divides by {shown}, and the model does not imply {shown} >= 0: add a lower bound of 0."
                 )
             top, bottom = top.times(-1.0), bottom.times(-1.0)
-        entries = _sum_of_squares(top, rows, prover, label)
+        entries = sum_of_squares(top, rows, prover, label)
         if not entries:
             continue
         t = affine([-1 - len(rows.quotients)], [1.0])
@@ -152,7 +152,8 @@ def take_quotients(body: Body, rows: ConicRows, prover: BoundProver, label: str)
     return plain
 
 
-def _sum_of_squares(top: Body, rows: ConicRows, prover: BoundProver, label: str) -> list[Affine]:
+def sum_of_squares(top: Body, rows: ConicRows, prover: BoundProver, label: str) -> list[Affine]:
+    """Return affine functions of which a function is the sum of squares. Raises ModelError if there are none."""
     msg = f"{label} is not convex: the numerator of a quotient is not a sum of squares (with its sign)."
     if top.quotients:
         raise ModelError(msg)
@@ -346,6 +347,14 @@ EIGEN_ROUNDING = 1e-10
 def is_psd(quad: QuadraticForm) -> bool:
     """Return True if a quadratic form is convex."""
     return all(psd_factor(matrix) is not None for _, matrix in blocks(quad))
+
+
+def is_convex_body(body: Body) -> bool:
+    """Return True if an expression without quotients is convex; squares are expanded only if the rest is not."""
+    squares, rest = split_squares(body)
+    if is_psd(rest.quad):
+        return True
+    return bool(squares) and is_psd(rest.plus(expand([Product(1.0, s, s) for s in squares])).quad)
 
 
 def psd_factor(q: np.ndarray) -> np.ndarray | None:

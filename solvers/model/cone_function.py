@@ -20,10 +20,9 @@ import numpy as np
 from scipy import sparse
 
 from solvers.clarabel.cones import Cone, conic_rows
-from solvers.clarabel.rows import BoundProver, Bounds, Triplets
+from solvers.clarabel.rows import BoundProver
 from solvers.errors import ModelError
 from solvers.model.function import SmoothFunction
-from solvers.model.linear import LinearRows
 from solvers.walker import stacked
 
 
@@ -68,13 +67,3 @@ class ConeFunction:
         size = float(np.linalg.norm(v[1:]))
         direction = np.concatenate([[-1.0], v[1:] / size if size else np.zeros(len(v) - 1)])
         return np.asarray(self._matrix.T @ direction), -float(direction @ self._shift)
-
-
-def prover_of(rows: LinearRows) -> BoundProver:
-    """Return the prover of signs of linear expressions from linear rows and bounds."""
-    free = np.zeros(len(rows.x_lower), dtype=bool)
-    matrix = sparse.csr_array(rows.matrix)
-    index = np.repeat(np.arange(len(rows.lower)), np.diff(matrix.indptr))
-    constants = np.zeros(len(rows.lower))
-    triplets = Triplets([], index, matrix.indices, matrix.data, constants, rows.lower, rows.upper)
-    return BoundProver(Bounds(rows.x_lower, rows.x_upper, free, np.zeros(len(free))), triplets, rows.variables)

@@ -10,7 +10,7 @@ where it is small. Any other expression is split into its linear part and a rest
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,14 +24,17 @@ from pyomo.core.expr.visitor import identify_variables
 from pyomo.repn import generate_standard_repn
 from scipy import sparse
 
-from solvers.clarabel.cones import expand, is_psd, split_squares
+from solvers.clarabel.cones import expand, is_convex_body
+from solvers.clarabel.rows import BoundProver
 from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
+from solvers.model.convexity import curvature
 from solvers.model.expressions import terms, variables
+from solvers.model.linear import LinearRows, prover_of
 from solvers.tape import Tape
 from solvers.values import bounds_of
-from solvers.walker import Affine, Body, Product, Walker, affine, stacked
+from solvers.walker import Affine, Body, Walker, affine, stacked
 
 DENSE = 0.2  # share of entries above which a matrix is kept dense
 
@@ -113,11 +116,8 @@ class Quadratic:
         return found
 
     def is_convex(self, sign: float) -> bool:
-        """Return True if sign times f is convex; first only products that are not squares are expanded."""
-        squares, rest = split_squares(self.body.times(sign))
-        if is_psd(rest.quad):
-            return True
-        return bool(squares) and is_psd(rest.plus(expand([Product(1.0, s, s) for s in squares])).quad)
+        """Return True if sign times f is convex."""
+        return is_convex_body(self.body.times(sign))
 
 
 def _packed(matrix: Any) -> Any:
@@ -189,6 +189,8 @@ class Curve:
 
 
 INSIDE = (1e-2, 1e-4, 1e-6, 1e-8)  # distances from a bound of a linearisation, as shares of the range
+BESIDE = 1e-9  # relative distance from a kink
+TOWARDS = (1e-2, 0.1, 0.5, 0.9, 0.99, 0.9999, 1.0)  # steps to the last point in the domain, as shares
 NEAR = (1e-6, 1e-12)  # distances from a bound for a limit of slopes, as shares of the range
 SAME = 1e-3  # relative difference of slopes at the nearer of them that counts as equal
 
@@ -217,8 +219,9 @@ class SmoothFunction:
         self, expression: Any, variables: Sequence[Any], sign: float, name: str = "The objective", side: float = 0.0
     ) -> None:
         self.name, self.side = name, side
+        self._known: np.ndarray | None = None  # the last point with a linearisation
         column = {id(v): k for k, v in enumerate(variables)}
-        self._expression, self.sign = expression, sign
+        self._expression, self._variables, self.sign = expression, variables, sign
         self.quadratic = Quadratic.read(expression, column, len(variables))
         if self.quadratic is not None:
             self.linear, self.curved = sign * self.quadratic.linear, self.quadratic.columns
@@ -247,9 +250,15 @@ class SmoothFunction:
         """The expression f in the sense of the model, or None."""
         return generate_standard_repn(self._expression, compute_values=True, quadratic=False).nonlinear_expr
 
-    def is_convex(self) -> bool | None:
-        """Return True if it is convex; None if it is not quadratic."""
-        return None if self.quadratic is None else self.quadratic.is_convex(self.sign)
+    def is_convex(self, prover: BoundProver | None = None) -> bool | None:
+        """Return True if it is convex; None if it is not quadratic and not proven to be convex.
+
+        ``prover``: of bounds and linear rows with a column for each variable; by default the bounds of the variables.
+        """
+        if self.quadratic is not None:
+            return self.quadratic.is_convex(self.sign)
+        prover = prover or prover_of(LinearRows.of([], self._variables, [], 1.0))
+        return curvature(self._expression, self._variables, prover)[0 if self.sign > 0 else 1] or None
 
     @cached_property
     def _tape(self) -> Tape | None:
@@ -318,29 +327,43 @@ class SmoothFunction:
     def cut(self, x: np.ndarray, *, bounds_only: bool = False) -> tuple[np.ndarray, float]:
         """Return a and b of the linearisation a.z <= b of a convex function at a point.
 
-        If the function has no derivative at a bound, points inside are used, because a linearisation at any point of
-        the domain is valid: the point farthest inside whose linearisation excludes x, which is the flattest. With
+        If the function has no derivative at the point, another point is used, because a linearisation at any point of
+        the domain is valid: the first one of ``_near`` whose linearisation excludes x, which is the flattest. With
         ``bounds_only`` the linearisation need not exclude x, as for a bound on an objective.
         """
         try:
             return self._linearised(x)
         except ModelError as error:
-            found = None
-            for share in INSIDE:
-                near = self.inside(x, share)
-                with suppress(ModelError):
-                    slope, side = self._linearised(x if near is None else near)
-                    if float(slope @ x) > side:
-                        return slope, side
-                    found = slope, side
-            if found is None or not bounds_only:
-                raise ModelError(f"{error} Bound its variables to where it is smooth.") from error
-            return found
+            for points in self._near(x):
+                found = None
+                for near in points:
+                    with suppress(ModelError):
+                        found = self._linearised(near)
+                        if float(found[0] @ x) > found[1]:
+                            return found
+                if found is not None and bounds_only:
+                    return found
+            raise ModelError(f"{error} Bound its variables to where it is smooth.") from error
+
+    def _near(self, x: np.ndarray) -> Iterator[list[np.ndarray]]:
+        """Yield lists of points near a point without a derivative; later lists are used if earlier ones do not help.
+
+        At a bound these are points inside, the farthest first. The point may also be a kink: a point beside it; or
+        outside the domain: points towards the last one in the domain, the nearest first.
+        """
+        inside = (self.inside(x, share) for share in INSIDE)
+        yield [near for near in inside if near is not None]
+        beside, at = x.copy(), x[self.curved]
+        beside[self.curved] += BESIDE * np.maximum(1.0, np.abs(at)) * (1.0 + np.arange(len(at)) % 7)
+        yield [beside]
+        if self._known is not None:
+            yield from ([x + share * (self._known - x)] for share in TOWARDS)
 
     def _linearised(self, x: np.ndarray) -> tuple[np.ndarray, float]:
         value, slope = self.value(x), self.gradient(x)
         if not np.all(np.isfinite(slope)):
             raise ModelError(f"{self.name} has an infinite slope at a point within the rows.")
+        self._known = x.copy()
         return slope, float(slope @ x) - value
 
     def inside(self, x: np.ndarray, share: float, uneven: bool = False) -> np.ndarray | None:

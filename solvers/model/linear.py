@@ -21,6 +21,7 @@ import numpy as np
 import pyomo.environ as pyo
 from scipy import sparse
 
+from solvers.clarabel.rows import BoundProver, Bounds, Triplets
 from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
@@ -290,3 +291,13 @@ def row_unit(coefficients: np.ndarray, sides: np.ndarray, most: np.ndarray) -> t
     if counts.max() > SPAN * counts.min():
         return None
     return power_of_two(float(counts.min())), float(size[noise].max(initial=0.0))
+
+
+def prover_of(rows: LinearRows) -> BoundProver:
+    """Return the prover of signs of linear expressions from linear rows and bounds."""
+    free = np.zeros(len(rows.x_lower), dtype=bool)
+    matrix = sparse.csr_array(rows.matrix)
+    index = np.repeat(np.arange(len(rows.lower)), np.diff(matrix.indptr))
+    constants = np.zeros(len(rows.lower))
+    triplets = Triplets([], index, matrix.indices, matrix.data, constants, rows.lower, rows.upper)
+    return BoundProver(Bounds(rows.x_lower, rows.x_upper, free, np.zeros(len(free))), triplets, rows.variables)

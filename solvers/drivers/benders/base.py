@@ -43,9 +43,10 @@ class DecompositionConfig(Config):
       integers and the copies that rows declare to be equal (``copies``); all other variables; all rows.
     - ``blocks``: lists of variables, or Pyomo blocks, that are independent once the master is fixed. Other variables
       belong to the master unless ``complicating`` is given. Blocks without common rows are found automatically.
-    - ``assume_convex``: assume that nonquadratic rows of the subproblem (g(y, x) <= upper, or g(y, x) >= lower with -g)
-      and nonquadratic terms of its objective are convex. Then no bound and no infeasibility is proven: the status is
-      ``feasible`` or ``no_solution``, and ``details["bound_if_convex"]`` is the bound under the assumption.
+    - ``assume_convex``: assume that rows of the subproblem (g(y, x) <= upper, or g(y, x) >= lower with -g) and terms of
+      its objective are convex if this is not proven and they are not quadratic. Then no bound and no infeasibility is
+      proven: the status is ``feasible`` or ``no_solution``, and ``details["bound_if_convex"]`` is the bound under the
+      assumption.
     """
 
     sub_solver: str | SolverObject | None = None

@@ -25,9 +25,9 @@ from solvers.interfaces.runner import SolveOptions
 from solvers.lp.highs import FINEST, LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program
 from solvers.model.classes import single_objective, used_variables
-from solvers.model.cone_function import ConeFunction, prover_of
+from solvers.model.cone_function import ConeFunction
 from solvers.model.function import SmoothFunction, is_linear
-from solvers.model.linear import LinearRows, power_of_two
+from solvers.model.linear import LinearRows, power_of_two, prover_of
 from solvers.model_cache import cached
 from solvers.options import SolverObject
 
@@ -36,7 +36,7 @@ class ConvexParts:
     """The active rows and the objective over the free variables. Raises ModelError if convexity is not proven.
 
     ``model``: pyo.ConcreteModel. ``rows``, ``variables``: by default all active rows, and all free variables of rows
-    and objective. ``assume_convex``: assume that functions that are not quadratic are convex.
+    and objective. ``assume_convex``: assume that functions are convex if this is not proven and they are not quadratic.
 
     - ``linear``: LinearRows.
     - ``curved``: the other rows.
@@ -90,7 +90,7 @@ class ConvexParts:
 
     def _prove(self, function: SmoothFunction, name: str) -> None:
         """Raise ModelError for a function that is not convex, or not proven to be."""
-        proven = function.is_convex()
+        proven = function.is_convex(self._prover)
         if proven is False:
             raise ModelError(
                 f"{name} is quadratic and not convex, nor a cone such as w^2 <= s t with s, t >= 0 by bounds or rows: "

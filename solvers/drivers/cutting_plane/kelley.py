@@ -13,9 +13,10 @@ within ``tolerance`` of all rows is an incumbent; a separator may repair a point
 the tolerances of its solver. Therefore the bound is the Lagrangian bound of its multipliers (``facts.row_cut``), or the
 bound that the certificate of the model computes from them.
 
-Convexity is proven for quadratic rows, by the eigenvalues of their Hessians. For other smooth rows it is an assumption
-of the user (``assume_convex``): the status is ``feasible``, and the message names the rows. A second-order cone such as
-w^2 <= s t with s, t >= 0 has a convex function with the same set (``model.cone_function``).
+Convexity of quadratic rows is proven by their Hessians, and that of other rows by rules of composition
+(``model.convexity``). Where the rules do not apply, it is an assumption of the user (``assume_convex``): the status is
+``feasible``, and the message names the rows. A second-order cone such as w^2 <= s t with s, t >= 0 has a convex
+function with the same set (``model.cone_function``).
 
 The number of rounds grows with the number of variables in which a row is curved. A convex quadratic model without
 integers is faster with Clarabel, the default solver of that class.
@@ -64,9 +65,9 @@ class CuttingPlaneConfig(Config):
     tolerance : float
         Largest violation of a row, relative to its side or to 1.
     assume_convex : bool
-        Assume that nonquadratic rows (g(x) <= upper, or g(x) >= lower with -g) and a nonquadratic objective are
-        convex. Then no bound and no infeasibility is proven: the status is ``feasible`` or ``no_solution``, and
-        ``details["bound_if_convex"]`` is the bound under the assumption.
+        Assume that rows (g(x) <= upper, or g(x) >= lower with -g) and an objective are convex if this is not proven
+        and they are not quadratic. Then no bound and no infeasibility is proven: the status is ``feasible`` or
+        ``no_solution``, and ``details["bound_if_convex"]`` is the bound under the assumption.
     separable : Separable, optional
         A separator and the rows that it replaces; by default the model's structure.
     lp_solver : str

@@ -109,12 +109,13 @@ def test_a_solver_with_untrusted_optima_is_rejected(need):
         solvers.solve(plant(0), "cutting-plane", master_solver="clarabel")
 
 
-def test_rows_that_are_convex_by_assumption():
+def test_rows_that_are_convex_by_rules():
     m = pyo.ConcreteModel()
     m.x, m.y = pyo.Var(bounds=(0, 3)), pyo.Var(domain=pyo.Integers, bounds=(0, 4))
     m.grown = pyo.Constraint(expr=pyo.exp(m.x) <= 2 + 3 * m.y)
     m.cost = pyo.Objective(expr=-3 * m.x + m.y)
-    result = solvers.solve(m, "cutting-plane", assume_convex=True)
+    result = solvers.solve(m, "cutting-plane")
+    assert result.status is SolutionStatus.OPTIMAL
     worth = {y: -3 * np.log(2 + 3 * y) + y for y in range(5)}
     assert result.objective == pytest.approx(min(worth.values()), rel=1e-6)
     assert m.y.value == min(worth, key=worth.get)
