@@ -1,7 +1,8 @@
 r"""The first phase of Benders decomposition with blocks: the relaxed master by in-out separation.
 
 The continuous relaxation of the master is solved with block cuts before the integer master. If the master has no
-integer variable, this is the whole algorithm: each point is a solution.
+integer variable, this is the whole algorithm: each point is a solution. Otherwise the first and the last optimum are
+rounded (``dive``), which gives a first incumbent.
 
     min { c.z + sum_g eta_g : the master's rows, eta_g >= every cut of group g },  z = (x, u)
 
@@ -19,6 +20,7 @@ point; Ben-Ameur and Neto 2007; Fischetti, Ljubic and Sinnl 2017).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,10 +32,12 @@ from solvers.drivers.benders.block_subproblem import BlockAnswer
 from solvers.drivers.benders.master import MISSED, Master
 from solvers.drivers.benders.relaxation import UnboundedSubproblem
 from solvers.drivers.benders.split import SplitModel
+from solvers.drivers.dive import dive
 from solvers.facts.row_cut import lagrangian_bound
 from solvers.facts.structure import Cut
 from solvers.lp.highs import FINEST, HighsLP, LpStatus
 from solvers.model.linear import LinearRows
+from solvers.result import StopReason
 from solvers.values import put_back
 
 FAR = 100.0  # limit of the slack of rows and bounds with one side
@@ -116,6 +120,21 @@ class RelaxedMaster:
             upper=np.concatenate([now.upper, free]),
         )
 
+    def dive(self, point: np.ndarray, integer: np.ndarray, left: Callable[[], float | None]) -> np.ndarray | None:
+        """Return a point with integral values near an optimum, as ``dive`` does; ``left``: the time that is left."""
+        columns, rows = np.arange(self.size), self.rows
+
+        def solve(lower: np.ndarray, upper: np.ndarray) -> np.ndarray | None:
+            self._lp.set_bounds(columns, lower, upper)
+            answer = self._lp.solve(left())
+            optimal = answer.status is LpStatus.OPTIMAL
+            return np.clip(answer.point[: self.size], lower, upper) if optimal else None
+
+        try:
+            return dive(point, rows.x_lower, rows.x_upper, integer, solve)
+        finally:
+            self._lp.set_bounds(columns, rows.x_lower, rows.x_upper)
+
     def solve(self, time_limit: float | None) -> RelaxedOptimum | LpStatus:
         """Solve; return a status if there is no optimum."""
         answer = self._lp.solve(time_limit)
@@ -166,16 +185,20 @@ def grouping(cuts: str | int, count: int) -> sparse.csr_array:
 
 
 class InOut:
-    """In-out separation for a driver with blocks. ``centre``: z-in; ``solved``: number of solved subproblems."""
+    """In-out separation for a driver with blocks. ``centre``: z-in; ``solved``: number of solved subproblems.
+
+    ``rounded``: the value of the subproblem at the incumbent, None without an incumbent.
+    """
 
     def __init__(self, driver: DecompositionDriver, master: Master, groups: sparse.csr_array) -> None:
         self.driver, self.master, self.groups, self.solved = driver, master, groups, 0
         self.lp = RelaxedMaster(driver.parts, groups.shape[0], driver.config.seed or 0)
         self.centre: np.ndarray | None = None
+        self.rounded: float | None = None
         self._value = np.inf  # at the centre
         self._cuts: list[tuple[BlockCuts, np.ndarray] | BlockAnswer] = []
-        variables = driver.parts.master_variables
-        self.integer = any(not v.is_continuous() and not v.fixed for v in variables)
+        self._integers = np.array([not v.is_continuous() and not v.fixed for v in driver.parts.master_variables])
+        self.integer = bool(self._integers.any())
 
     def run(self, tolerance: float) -> None:
         """Run, and add the binding cuts to an integer master; ``driver.stop`` is the reason to stop."""
@@ -196,14 +219,38 @@ class InOut:
                     found = lp.solve(driver.clock.left)  # b
                 if isinstance(found, LpStatus):
                     break
-                out = found
+                first, out = out is None, found
                 driver.raise_bound(out.bound)
+                if first and self.integer:
+                    self._find_incumbent(out, tolerance)
                 gained = not np.isfinite(best) or out.bound > best + GAIN * abs(best)
                 best, stale = max(best, out.bound), 0 if gained else stale + 1
             at_out = not added or self.centre is None
             point = out.point if at_out else 0.5 * (self.centre + out.point)
         if self.integer:
+            if out is not None and driver.stop is StopReason.CONVERGED:
+                self._find_incumbent(out, tolerance)
             self._add_binding_to_master()
+
+    def _find_incumbent(self, out: RelaxedOptimum, tolerance: float) -> None:
+        """Offer the solution at a point with integral values near an optimum of the relaxed master, if one is found."""
+        driver = self.driver
+        with driver.timing("master"):
+            point = self.lp.dive(out.point, self._integers, lambda: driver.clock.left)
+        answer = None if point is None else self._solve_subproblem(point, tolerance)
+        if point is None or answer is None:
+            return
+        self._add_violated(point, answer, out)
+        value = None if answer.value is None else self.lp.cost_at(point) + answer.value
+        if value is not None and self._offer(point, value, answer):
+            self.rounded = answer.value
+        driver.record("rounded", value, cuts=self.lp.cuts, support=None)
+
+    def _offer(self, point: np.ndarray, value: float, answer: BlockAnswer) -> bool:
+        """Offer a solution as incumbent; return True if it is the best so far."""
+        variables = self.driver.parts.master_variables
+        put_back((v, x) for v, x in zip(variables, point.tolist(), strict=True) if not v.fixed)
+        return self.driver.offer(value, variables, answer.load)
 
     def _solve_subproblem(self, point: np.ndarray, tolerance: float) -> BlockAnswer | None:
         """Solve the subproblem at a point; return None if it is unbounded and the master has integers."""
@@ -226,9 +273,7 @@ class InOut:
             return len(answer.infeasible)
         value = lp.cost_at(point) + answer.value
         if not self.integer:
-            variables = self.driver.parts.master_variables
-            put_back((v, x) for v, x in zip(variables, point.tolist(), strict=True) if not v.fixed)
-            self.driver.offer(value, variables, answer.load)
+            self._offer(point, value, answer)
         if value < self._value:
             self.centre, self._value = point, value
         cuts = answer.cuts.grouped(self.groups)

@@ -255,6 +255,9 @@ class Benders(DecompositionDriver):
         phase = InOut(self, self._master, self.groups)
         phase.run(self._tolerance)
         self._centre, self._solved = phase.centre, phase.solved
+        if phase.rounded is not None:
+            self._rescale(phase.rounded)
+            self._master.clear_values()
         return self.stop is not StopReason.CONVERGED or (not phase.integer and self.closed(self.config.gap))
 
     def _relax_by_structure(self) -> None:

@@ -19,8 +19,10 @@ from solvers.clock import Clock
 from solvers.drivers.benders.base import DecompositionConfig
 from solvers.drivers.branch_cut.master import MasterLP
 from solvers.drivers.branch_cut.memory import Memory
+from solvers.drivers.dive import dive
 from solvers.drivers.exchange import ENDS, Incumbent, exchange, exchange_blocks
 from solvers.facts.structure import Cut, SubAnswer
+from solvers.lp.highs import LpStatus
 from solvers.result import StopReason
 from solvers.values import put_back
 
@@ -274,13 +276,22 @@ class IncumbentSearch:
         return self.lp.value(point) + self.pool.at(point[: self.lp.n]) < self.cutoff
 
     def round(self, point: np.ndarray) -> None:
-        """Try two roundings of a fractional point: to the nearest integers, and greedily by size."""
+        """Try roundings of a fractional point: to the nearest integers, greedily by size, and ``dive`` if both fail."""
         x = point[: self.lp.n]
         order = np.argsort(-x, kind="stable")
         nearest = np.where(self.lp.integer[: self.lp.n], np.round(x), x)
         for choice in (nearest, self.lp.greedy(order[x[order] > 0.01])):
             if choice.tobytes() not in self._answers:
                 self.evaluate(choice)
+        if self.driver.best is None:
+            found = dive(point, self.lp.lower, self.lp.upper, self.lp.integer, self._optimum)
+            if found is not None:
+                self.evaluate(found[: self.lp.n])
+
+    def _optimum(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray | None:
+        """Return the optimum of the LP within bounds, None if there is none."""
+        found = self.lp.solve(lower, upper, self.driver.clock.left)
+        return None if isinstance(found, LpStatus) else found.point
 
     def row(self, step: str, objective: float | None = None) -> None:
         """Add a row to the table, with the size of the incumbent."""
