@@ -27,6 +27,7 @@ from solvers.interfaces.spec import DUALS, SOLVERS, Capability, SolverSpec, desc
 C = Capability
 _DEFAULTS = [("highs", C.LP), ("highs", C.MILP), ("clarabel", C.QP), ("clarabel", C.QCP), ("scip", C.NONCONVEX)]
 _DEFAULTS += [("scip", C.MIQP), ("scip", C.MIQCP), ("scip", C.MINLP), ("pounce", C.NLP), ("scip", C.SOS)]
+_DEFAULTS += [("ipopt", C.NLP)]
 COMMON = ["time_limit", "gap", "threads", "seed", "tee"]
 
 
@@ -85,10 +86,11 @@ def find(name: str, besides: Iterable[str] = ()) -> SolverSpec:
 
 
 def default_solver(needed: list[Capability]) -> SolverSpec:
-    """Return the default solver for a class of model (``classes.needs``), or another one if it is not installed."""
-    preferred, capability = next((name, c) for name, c in _DEFAULTS if c in needed)
+    """Return the first installed default solver for a class of model (``classes.needs``), or another one of the class."""
+    capability = next(c for _, c in _DEFAULTS if c in needed)
+    preferred = [name for name, c in _DEFAULTS if c == capability]
     able = names(capability)
-    return find(preferred if preferred in able or not able else able[0])
+    return find(next((name for name in preferred if name in able), (able or preferred)[0]))
 
 
 def recognise(solver: Any) -> SolverSpec:

@@ -1,6 +1,7 @@
 """The table of solvers: all declared capabilities, and errors for all other names."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pyomo.environ as pyo
@@ -12,7 +13,7 @@ from solvers import SolutionStatus, SolverError
 from solvers.clarabel.interface import Clarabel, LegacyClarabel
 from solvers.drivers.catalogue import DRIVERS
 from solvers.interfaces import installation
-from solvers.interfaces.registry import SOLVERS, find, names, recognise, require
+from solvers.interfaces.registry import SOLVERS, default_solver, find, names, recognise, require
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Runner, SolveOptions
 
@@ -143,6 +144,13 @@ def test_the_names_that_are_promised_are_there():
     promised = {"highs", "clarabel", "pounce", "scip", "gurobi", "ipopt", "cyipopt", "cbc", "glpk"}
     assert promised <= set(SOLVERS)
     assert "benders" in DRIVERS
+
+
+@pytest.mark.parametrize(("absent", "chosen"), [((), "pounce"), (("pounce",), "ipopt"), (("pounce", "ipopt"), "scip")])
+def test_a_local_solver_is_the_default_for_nonlinear_models_before_a_global_one(absent, chosen, monkeypatch):
+    for name in absent:
+        monkeypatch.setitem(SOLVERS, name, replace(SOLVERS[name], version=lambda: None, fallback=""))
+    assert default_solver([C.NLP]).name == chosen
 
 
 def test_the_table_of_solvers_and_drivers():
