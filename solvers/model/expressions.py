@@ -42,12 +42,14 @@ def terms(expression: Any, atoms: Sequence[Any] = ()) -> Iterator[Any]:
 
 
 def _factor(expression: Any, atoms: Sequence[Any]) -> tuple[Any, Any] | None:
-    """Split ``c * sum``, ``sum / c`` or ``-sum`` into factor and sum; None for other expressions."""
+    """Split ``c * sum``, ``sum * c``, ``sum / c`` or ``-sum`` into factor and sum; None for other expressions."""
     kind = type(expression)
     if kind is NegationExpression:
         factor, inner = -1.0, expression.args[0]
     elif kind is ProductExpression:
         factor, inner = expression.args
+        if _is_constant(inner):
+            factor, inner = inner, factor
     elif kind is DivisionExpression:
         inner, divisor = expression.args
         factor = 1.0 / divisor if _is_constant(divisor) else divisor

@@ -201,7 +201,7 @@ class InOut:
         self.integer = bool(self._integers.any())
 
     def run(self, tolerance: float) -> None:
-        """Run, and add the binding cuts to an integer master; ``driver.stop`` is the reason to stop."""
+        """Run; ``driver.stop`` is the reason to stop."""
         driver, lp = self.driver, self.lp
         point, at_out = lp.inside(driver.clock.left), True  # a
         out: RelaxedOptimum | None = None
@@ -227,10 +227,8 @@ class InOut:
                 best, stale = max(best, out.bound), 0 if gained else stale + 1
             at_out = not added or self.centre is None
             point = out.point if at_out else 0.5 * (self.centre + out.point)
-        if self.integer:
-            if out is not None and driver.stop is StopReason.CONVERGED:
-                self._find_incumbent(out, tolerance)
-            self._add_binding_to_master()
+        if self.integer and out is not None and driver.stop is StopReason.CONVERGED:
+            self._find_incumbent(out, tolerance)
 
     def _find_incumbent(self, out: RelaxedOptimum, tolerance: float) -> None:
         """Offer the solution at a point with integral values near an optimum of the relaxed master, if one is found."""
@@ -289,7 +287,8 @@ class InOut:
             return self.driver.closed(self.driver.config.gap)
         return stale >= PATIENCE or self._value - best <= CLOSE * abs(self._value)
 
-    def _add_binding_to_master(self) -> None:
+    def add_binding_to_master(self) -> None:
+        """Add the cuts that are binding at the last optimum to the master."""
         bind, at = self.lp.binding(), 0
         for cuts in self._cuts:
             if isinstance(cuts, BlockAnswer):

@@ -10,13 +10,17 @@ other products, or with a product of an unbounded variable, are left unchanged f
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+from pyomo.core.base.label import LPFileLabeler
 from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.opt import ProblemFormat
 from pyomo.repn import generate_standard_repn
 
 from solvers.drivers.benders.block_rows import BlockCuts
@@ -99,7 +103,10 @@ class Master:
 
     def rescale(self, objective: float, value: float) -> None:
         """Choose units in which this objective is about 64, and rewrite all cuts."""
-        model, self.unit = self.model, power_of_two(self._size(objective, value) / 64.0)
+        self._set_unit(power_of_two(self._size(objective, value) / 64.0))
+
+    def _set_unit(self, unit: float) -> None:
+        model, self.unit = self.model, unit
         model.eta.setlb(None if self._bound_below is None else self._bound_below / self.unit)
         model.objective.set_value(model.eta + self._cost / self.unit)
         if self._objective_floor is not None:
@@ -107,6 +114,24 @@ class Master:
             self.add_floor(self._objective_floor)
         for k, (cut, bounded) in enumerate(self._added):
             model.cuts[k + 1].set_value(self._row(cut, bounded))
+
+    def write(self, path: Path) -> None:
+        """Write the master with its cuts as an LP file, in the units of the model; replace a file at once.
+
+        Raises OSError if the file cannot be written.
+        """
+        unit, part, short = self.unit, path.with_name(f".{path.name}.{os.getpid()}.part"), LPFileLabeler()
+        self._set_unit(1.0)
+
+        def label(component: Any) -> str:  # the user's variables may have the names of the master's
+            return f"{'master_' if component.model() is self.model else ''}{short(component)}"
+
+        try:
+            self.model.write(str(part), format=ProblemFormat.cpxlp, io_options={"labeler": label})
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+            self._set_unit(unit)
 
     def _size(self, objective: float, value: float) -> float:
         """Return the size to which tolerances are relative: at least the rounding error of terms and cuts."""

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ from solvers.facts.structure import Cut, SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import entry, require_proofs
 from solvers.interfaces.runner import Answer, Runner
+from solvers.interrupt import finishing
 from solvers.model.classes import needs
 from solvers.model.conflict import clashing_rows
 from solvers.model.linear import LinearRows
@@ -73,6 +75,10 @@ class BendersConfig(DecompositionConfig):
     in_out : bool
         Solve the relaxed master first, and add cuts half-way to its optimum (blocks) or at exchanges of one choice
         (oracles). False: cuts at the optima of the master only, as in Aytug 2015.
+    write_master : str or Path, optional
+        At the end of the run write the master with its cuts as an LP file. Its optimum is a bound of the model, if the
+        run has found one; a model that maximises is written as the minimum of the negative objective. Names of the
+        user's variables are kept; those of the master begin with ``master_``.
     """
 
     master_solver: str | SolverObject = "highs"
@@ -80,6 +86,16 @@ class BendersConfig(DecompositionConfig):
     patience: int | None = None
     cuts: str | int = "multi"
     in_out: bool = True
+    write_master: str | Path | None = None
+
+    def check_own(self) -> None:
+        """Check the folder of ``write_master``. Raises OptionError."""
+        super().check_own()
+        path = self.write_master
+        if path is not None and not (Path(path).suffix == ".lp" and Path(path).parent.is_dir()):
+            raise OptionError(
+                f'write_master="{path}" is not allowed: give a name that ends in .lp, in a folder that exists.'
+            )
 
 
 class Benders(DecompositionDriver):
@@ -99,6 +115,22 @@ class Benders(DecompositionDriver):
         spec = require_proofs(c.master_solver, needed)
         self._master_runner = Runner(spec, master_solver_options(c, spec))
         self._exact = self._master_runner.options
+
+    def loop(self) -> End:
+        """Run as in the base class, and write the master."""
+        try:
+            return super().loop()
+        finally:
+            if self.config.write_master is not None:
+                self._write_master(Path(self.config.write_master))
+
+    def _write_master(self, path: Path) -> None:
+        """Write the master; the message reports why it could not be written."""
+        with finishing():
+            try:
+                self._master.write(path)
+            except (OSError, RuntimeError, ValueError) as error:
+                self.add_message(f'The master was not written to "{path}": {error}')
 
     def _new_master(self, floor: float | None) -> Master:
         """Return the master, with a variable for the value of each group of blocks."""
@@ -254,6 +286,8 @@ class Benders(DecompositionDriver):
             return False
         phase = InOut(self, self._master, self.groups)
         phase.run(self._tolerance)
+        if phase.integer or self.config.write_master is not None:
+            phase.add_binding_to_master()
         self._centre, self._solved = phase.centre, phase.solved
         if phase.rounded is not None:
             self._rescale(phase.rounded)

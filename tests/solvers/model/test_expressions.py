@@ -25,6 +25,15 @@ def test_terms_of_nested_sums(m):
     assert all(len({v.name for v in variables(t)}) <= 2 for t in found)
 
 
+def test_a_factor_on_the_right_is_multiplied_out(m):
+    for e in ((m.x + m.y) * 0.5, (m.x + m.y) * m.p, (m.x - m.y) * (1 / m.p)):
+        found = list(terms(e))
+        assert len(found) == 2
+        assert sum(pyo.value(t) for t in found) == pytest.approx(pyo.value(e))
+    product = (m.x + m.y) * m.z
+    assert list(terms(product)) == [product]
+
+
 def test_atoms_stay_whole_and_are_the_same_object(m):
     m.objective = pyo.Objective(expr=m.atom + 3 * m.z)
     whole = list(terms(m.objective.expr, [m.atom]))
