@@ -206,9 +206,10 @@ def page(log):
         f"objective is the least of the published optimum and of all runs; a run reaches it within {EQUAL:g} relative. "
         "The status is right if it is stationary or optimal for a model with a solution, and if no solution is claimed "
         "for a model without one. Seconds are CPU seconds of the process and of its programs, all threads. The "
-        f"limit is {LIMIT:g} s of wall-clock time, which was few CPU seconds on a busy machine. Runs that it ended are not "
-        f"counted: {ended[POUNCE]} of pounce and {ended[CYIPOPT]} of Ipopt, each after more than {LONG:g} CPU seconds; as "
-        "failures they would not change the numbers of successes. Iterations are those of the solver's own interface. {missing}",
+        f"limit is {LIMIT:g} s of wall-clock time, which was few CPU seconds on a busy machine. Runs that it ended are "
+        f"not counted: {ended[POUNCE]} of pounce and {ended[CYIPOPT]} of Ipopt, each after more than {LONG:g} CPU "
+        "seconds; as failures they would not change the numbers of successes. Iterations are those of the solver's own "
+        f"interface. {missing}",
         "The models are those of Hock and Schittkowski (1981); those of the tests of MindtPy in Pyomo, with integers "
         'fixed at the optimum and relaxed; kernel models as rows (`form="algebra"`) on 40 samples of bupa and '
         "cleveland; GMEB on cleveland and wdbc; and models of the first group with a row that makes them infeasible.",

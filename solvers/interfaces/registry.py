@@ -86,7 +86,7 @@ def find(name: str, besides: Iterable[str] = ()) -> SolverSpec:
 
 
 def default_solver(needed: list[Capability]) -> SolverSpec:
-    """Return the first installed default solver for a class of model (``classes.needs``), or another one of the class."""
+    """Return the first installed default solver of a class of model (``classes.needs``), or another able one."""
     capability = next(c for _, c in _DEFAULTS if c in needed)
     preferred = [name for name, c in _DEFAULTS if c == capability]
     able = names(capability)
