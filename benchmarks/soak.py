@@ -604,7 +604,7 @@ def _judge(case: Case, model: Any, result: Any, truth: float, program: Program, 
     room = CLOSE * abs(truth) + whole * size + 3e-9 * max(1.0, price) if abs(truth) < INF else 0.0
     room += min(program.missed, MISSED) * abs(truth) if abs(truth) < INF else 0.0
     objective, bound = result.objective, result.bound
-    if family.dual and objective is not None:
+    if family.dual:
         objective, bound = (-v if v is not None else None for v in (objective, bound))
         truth = -truth
     if status == "infeasible" and truth != INF:
