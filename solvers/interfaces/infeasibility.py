@@ -61,7 +61,7 @@ def surely_infeasible(cache: ModelCache, solved: Callable[[Any], SolutionStatus]
                 return False
         else:
             return False
-        if status not in (SolutionStatus.OPTIMAL, SolutionStatus.FEASIBLE):  # at a limit nothing is confirmed
+        if status not in (SolutionStatus.OPTIMAL, SolutionStatus.FEASIBLE):  # a limit confirms nothing
             return status is SolutionStatus.INFEASIBLE and may_clash
         if not interior:
             _remove_small_squares([row for row in cache.rows if _is_violated(row)])

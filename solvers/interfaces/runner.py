@@ -182,7 +182,7 @@ class Runner:
             found = self._attempt(cached(model), by, integer, (), self.spec.required_options)
             if found.stop_reason is StopReason.SOLVER_ERROR:
                 raise SolverFailure(f"{self.spec.name} failed: {found.message}.", self.spec.name)
-            return found.status
+            return found.status if found.stop_reason is StopReason.CONVERGED else SolutionStatus.NO_SOLUTION
 
         if surely_infeasible(cache, solved, interior=interior):
             return answer

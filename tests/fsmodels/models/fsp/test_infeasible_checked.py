@@ -7,6 +7,7 @@ import pytest
 import fsmodels as fs
 from fsmodels.errors import SolverError
 from solvers import SolutionStatus
+from solvers.interfaces import runner
 
 FAR = [
     [7.66495653e-07, -7.48662144e-07, 3.57950071e-07],
@@ -55,6 +56,13 @@ def test_an_objective_without_end_is_not_infeasible(seed, solver, need):
     result = fs.solve(soak_model(seed), solver)
     assert result.status is SolutionStatus.UNBOUNDED
     assert result.bound is None
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.2])
+def test_an_elastic_program_that_ends_at_its_limit_confirms_nothing(seconds, need, monkeypatch):
+    need("scip")
+    monkeypatch.setattr(runner, "SECONDS", seconds)  # reported "infeasible": its point at the limit has slacks
+    assert fs.solve(soak_model(2468), "scip").status is not SolutionStatus.INFEASIBLE
 
 
 @pytest.mark.parametrize("C", [1e5, 1e6])
