@@ -22,7 +22,7 @@ from fsmodels.models.proofs.certified import Point, values_of, write
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.shares import class_shares, slack_weights
 from fsmodels.weights import used
-from solvers.facts import Change, keep
+from solvers.facts import Change, add_matrix_rows
 from solvers.html import split_doc
 
 MOST_FEATURES = 500_000  # of a model with variables for each feature; 100,000 take a second
@@ -66,28 +66,25 @@ def add_rows(
 
     ``terms``: ``(matrix, x)`` with matrix (m, n), dense or CSR; ``(c_k, z_k)`` with c_k (m,) and one variable; at last
     ``(d, y)`` with d (m,) or a number, and y (m,), one variable for each row. The matrix is kept with the rows, so that
-    solvers do not read the terms.
+    solvers do not read the terms, which are created when something else reads them.
     """
     (matrix, variables), *shared, (scale, own) = terms
     coefficients = np.column_stack([*(c for c, _ in shared), np.broadcast_to(scale, len(own))])
-    others = [z for _, z in shared]
-    rows = dict(zip(index, zip(rows_of(matrix), coefficients.tolist(), own, strict=True), strict=True))
+    whole, columns = _with_columns(matrix, coefficients), [*variables, *(z for _, z in shared), *own]
 
-    def rule(m: pyo.ConcreteModel, i: Any) -> Any:
-        (values, where), more, variable = rows[i]
-        used = variables if len(where) == len(variables) else [variables[k] for k in where]
-        body = LinearExpression(linear_coefs=[*values, *more], linear_vars=[*used, *others, variable])
+    def relation(body: Any) -> Any:
         return body == 0.0 if at_least is None else body >= at_least
 
-    model.add_component(name, pyo.Constraint(index, rule=rule, doc=doc))
-    keep(model.component(name), _with_columns(matrix, coefficients), [*variables, *others, *own])
+    add_matrix_rows(model, name, index, whole, columns, relation, doc)
 
 
 def _with_columns(matrix: Any, coefficients: np.ndarray) -> Any:
     """Return (matrix, all columns of the coefficients but the last, the diagonal matrix of the last) as CSR."""
     if sparse.issparse(matrix):
         shared = sparse.csr_array(coefficients[:, :-1])
-        return sparse.hstack([matrix, shared, sparse.diags_array(coefficients[:, -1])], format="csr")
+        return sparse.hstack(
+            [matrix.tocsr().sorted_indices(), shared, sparse.diags_array(coefficients[:, -1])], format="csr"
+        )
     values = np.column_stack([matrix, coefficients])  # zeros are terms, too
     rows, n = values.shape
     columns = np.empty((rows, n), dtype=np.int32)
@@ -105,7 +102,7 @@ def signed(data: Dataset) -> Any:
 def rows_of(matrix: Any) -> list[tuple[list[float], Sequence[int]]]:
     """Return the coefficients and columns of each row: all columns of a dense matrix, the stored ones of a CSR."""
     if sparse.issparse(matrix):
-        m = matrix.tocsr().sorted_indices()  # ``add_rows`` assumes the order of the columns
+        m = matrix.tocsr().sorted_indices()
         spans = zip(m.indptr[:-1].tolist(), m.indptr[1:].tolist(), strict=True)
         return [(m.data[a:z].tolist(), m.indices[a:z].tolist()) for a, z in spans]
     columns = range(matrix.shape[1])

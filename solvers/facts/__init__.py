@@ -22,7 +22,7 @@ from solvers.facts.structure import (
     SubAnswer,
     stages_of,
 )
-from solvers.model.linear import LinearRows, keep
+from solvers.model.linear import LinearRows, add_matrix_rows
 
 __all__ = [
     "Adapted",
@@ -50,10 +50,10 @@ __all__ = [
     "Separable",
     "Structure",
     "SubAnswer",
+    "add_matrix_rows",
     "facts_of",
     "half_conjugate",
     "half_norm",
-    "keep",
     "no_cuts",
     "norm_at",
     "stages_of",

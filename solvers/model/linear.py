@@ -1,8 +1,9 @@
 """The linear rows of a model as matrices, in units that solvers distinguish from rounding.
 
-**Known rows.** A builder keeps the numbers of dense rows as a matrix, so that they need not be read from expressions:
-5000 rows of 800 terms are four million Python objects, which take half a second to read each time; a product with the
-matrix takes 10 ms. A row is known while it is active and its expression is the object that the builder created.
+**Known rows.** A builder keeps the numbers of dense rows as a matrix, and the terms of their expressions are created
+when something reads them (``RowTerms``): 2000 rows of 10,000 terms are 20 million Python objects, which take 25 s and
+2 GB. Solvers read the matrix. A row is known while it is active and its expression is the object that the builder
+created.
 
 **Units.** Rows are scaled by powers of two, which is exact. HiGHS rejects a row with a coefficient above 1e15, and
 drops coefficients up to 1e-9; rows hold to about 1e-7 for any size. A row with coefficients outside SMALL..LARGE is
@@ -12,13 +13,14 @@ precision can satisfy the row, and it is rejected.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression, MonomialTermExpression
 from scipy import sparse
 
 from solvers.clarabel.rows import BoundProver, Bounds, Triplets
@@ -75,12 +77,87 @@ class KnownRows:
         return [self.variables[k] for k in order.tolist()]
 
 
-def keep(component: Any, matrix: Any, variables: Sequence[Any]) -> None:
-    """Store that the bodies of the rows of a constraint are ``matrix @ variables``."""
-    rows = list(component.values())
-    known = KnownRows(rows, [row.expr for row in rows], sparse.csr_array(matrix), list(variables))
-    model = component.model()
-    setattr(model, KNOWN, [*known_of(model), known])
+class RowTerms:
+    """The terms of a row of a CSR matrix, in place of the list of terms of a ``LinearExpression``.
+
+    The terms are created when they are first read. The methods are those of a list that Pyomo uses.
+    """
+
+    __slots__ = ("_at", "_made", "_matrix", "_variables")
+
+    def __init__(self, matrix: Any, variables: list[Any], at: int) -> None:
+        self._matrix, self._variables, self._at = matrix, variables, at
+        self._made: list[Any] | None = None
+
+    @property
+    def made(self) -> list[Any]:
+        """The list of terms."""
+        if self._made is None:
+            here = slice(*self._matrix.indptr[self._at : self._at + 2].tolist())
+            coefficients, columns = self._matrix.data[here].tolist(), self._matrix.indices[here].tolist()
+            used = map(self._variables.__getitem__, columns)
+            self._made = list(map(MonomialTermExpression, zip(coefficients, used, strict=True)))
+        return self._made
+
+    def __len__(self) -> int:
+        if self._made is None:
+            return int(self._matrix.indptr[self._at + 1] - self._matrix.indptr[self._at])
+        return len(self._made)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.made[at]
+
+    def __setitem__(self, at: Any, term: Any) -> None:
+        self.made[at] = term
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.made)
+
+    def append(self, term: Any) -> None:
+        """Append a term."""
+        self.made.append(term)
+
+    def extend(self, terms: Iterable[Any]) -> None:
+        """Append terms."""
+        self.made.extend(terms)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> RowTerms:
+        """Return the terms of a clone of the model; the numbers are shared."""
+        return RowTerms(self._matrix, deepcopy(self._variables, memo), self._at)
+
+
+def add_matrix_rows(
+    model: Any,
+    name: str,
+    index: Any,
+    matrix: Any,
+    variables: Sequence[Any],
+    relation: Callable[[Any], Any],
+    doc: str = "",
+) -> None:
+    """Add the rows ``relation(matrix @ variables)`` as an indexed constraint; solvers read the matrix.
+
+    ``index``: one entry for each row, not a tuple. ``matrix`` (m, n): dense or sparse; each stored number is a term.
+    ``variables``: n variables. ``relation``: body of a row -> relational expression.
+
+    >>> import pyomo.environ as pyo
+    >>> m = pyo.ConcreteModel()
+    >>> m.x = pyo.Var(["a", "b"])
+    >>> add_matrix_rows(m, "rows", ["first"], np.array([[1.0, 2.0]]), list(m.x.values()), lambda body: body <= 3)
+    >>> print(m.rows["first"].expr)
+    x[a] + 2.0*x[b]  <=  3
+    """
+    matrix, variables = sparse.csr_array(matrix), list(variables)
+    bodies = {}
+    for at, i in enumerate(index):
+        bodies[i] = LinearExpression()
+        bodies[i]._args_ = RowTerms(matrix, variables, at)
+        bodies[i]._nargs = len(bodies[i]._args_)
+    model.add_component(name, pyo.Constraint(index, rule=lambda m, i: relation(bodies[i]), doc=doc))
+    rows = list(model.component(name).values())
+    known = KnownRows(rows, [row.expr for row in rows], matrix, variables)
+    whole = model.model()
+    setattr(whole, KNOWN, [*known_of(whole), known])
 
 
 def known_of(model: Any) -> list[KnownRows]:

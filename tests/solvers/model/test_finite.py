@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pyomo.environ as pyo
 import pytest
 from pyomo.gdp import Disjunct, Disjunction
@@ -11,7 +10,7 @@ from pyomo.mpec import Complementarity, complements
 import solvers
 from solvers.drivers.catalogue import DRIVERS
 from solvers.errors import ModelError
-from solvers.model.linear import keep
+from solvers.model.linear import add_matrix_rows
 
 NAN, INF = math.nan, math.inf
 WHOLE = [None, "highs", "clarabel", "scip", "pounce", "gurobi"]
@@ -65,8 +64,7 @@ def in_a_disjunct():
 
 def in_dense_rows():
     m = model_with()
-    m.dense = pyo.Constraint([0, 1], rule=lambda m, k: m.x["a"] + 2 * m.x["b"] <= 9)
-    keep(m.dense, np.array([[1.0, 2.0], [1.0, 2.0]]), list(m.x.values()))
+    add_matrix_rows(m, "dense", [0, 1], [[1.0, 2.0], [1.0, 2.0]], list(m.x.values()), lambda body: body <= 9)
     m.dense[1].set_value(m.x["a"] + NAN * m.x["b"] <= 9)
     return m
 
@@ -136,7 +134,7 @@ def test_an_open_side_restricts_nothing(solver, build):
 
 def test_a_builder_s_matrix_is_checked():
     model = model_with()
-    model.dense = pyo.Constraint([0, 1], rule=lambda m, k: m.x["a"] + (NAN if k else 1.0) * m.x["b"] <= 9)
-    keep(model.dense, np.array([[1.0, 1.0], [1.0, NAN]]), list(model.x.values()))
+    numbers, x = [[1.0, 1.0], [1.0, NAN]], list(model.x.values())
+    add_matrix_rows(model, "dense", [0, 1], numbers, x, lambda body: body <= 9)
     with pytest.raises(ModelError, match=r'"dense\[1\]" has the coefficient nan of x\[b\]'):
         solvers.solve(model, "highs")

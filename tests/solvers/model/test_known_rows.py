@@ -23,17 +23,10 @@ def built(density: float = 1.0) -> pyo.ConcreteModel:
     model.slack = pyo.Var(range(30), domain=pyo.NonNegativeReals, initialize=0.5)
     model.y = pyo.Var(initialize=1.0)
     x, slack = list(model.x.values()), list(model.slack.values())
-    kept = [np.arange(25) if density == 1.0 else np.flatnonzero(row) for row in dense]
-
-    def rule(m: pyo.ConcreteModel, i: int):
-        coefs = [*dense[i, kept[i]].tolist(), 1.0]
-        return LinearExpression(linear_coefs=coefs, linear_vars=[*(x[k] for k in kept[i]), slack[i]]) >= 1.0
-
-    model.rows = pyo.Constraint(range(30), rule=rule)
+    matrix = sparse.hstack([sparse.csr_array(dense), sparse.eye_array(30)], format="csr")
+    linear.add_matrix_rows(model, "rows", range(30), matrix, [*x, *slack], lambda body: body >= 1.0)
     model.other = pyo.Constraint(expr=model.x[0] + 2 * model.y <= 1)
     model.objective = pyo.Objective(expr=pyo.quicksum(slack) + model.y)
-    matrix = sparse.hstack([sparse.csr_array(dense), sparse.eye_array(30)], format="csr")
-    linear.keep(model.rows, matrix, [*x, *slack])
     return model
 
 
