@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
 from typing import Any
 
 from pyomo.common.numeric_types import native_types
@@ -69,6 +70,60 @@ def _is_constant(expression: Any) -> bool:
     return not getattr(expression, "is_potentially_variable", lambda: False)()
 
 
+class RowTerms:
+    """The terms of a row of a CSR matrix, in place of the list of terms of a ``LinearExpression``.
+
+    The terms are created when they are first read. The methods are those of a list that Pyomo uses.
+    """
+
+    __slots__ = ("_at", "_made", "_matrix", "_variables")
+
+    def __init__(self, matrix: Any, variables: list[Any], at: int) -> None:
+        self._matrix, self._variables, self._at = matrix, variables, at
+        self._made: list[Any] | None = None
+
+    @property
+    def made(self) -> list[Any]:
+        """The list of terms."""
+        if self._made is None:
+            here = slice(*self._matrix.indptr[self._at : self._at + 2].tolist())
+            coefficients = self._matrix.data[here].tolist()
+            self._made = list(map(MonomialTermExpression, zip(coefficients, self.variables, strict=True)))
+        return self._made
+
+    @property
+    def variables(self) -> list[Any]:
+        """The variables of the terms; none is created."""
+        here = slice(*self._matrix.indptr[self._at : self._at + 2].tolist())
+        return [self._variables[k] for k in self._matrix.indices[here].tolist()]
+
+    def __len__(self) -> int:
+        if self._made is None:
+            return int(self._matrix.indptr[self._at + 1] - self._matrix.indptr[self._at])
+        return len(self._made)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.made[at]
+
+    def __setitem__(self, at: Any, term: Any) -> None:
+        self.made[at] = term
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.made)
+
+    def append(self, term: Any) -> None:
+        """Append a term."""
+        self.made.append(term)
+
+    def extend(self, terms: Iterable[Any]) -> None:
+        """Append terms."""
+        self.made.extend(terms)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> RowTerms:
+        """Return the terms of a clone of the model; the numbers are shared."""
+        return RowTerms(self._matrix, deepcopy(self._variables, memo), self._at)
+
+
 def variables(expression: Any) -> Iterator[Any]:
     """Yield the variables of an expression, each once and including fixed ones, in the order of the terms.
 
@@ -87,7 +142,8 @@ def variables(expression: Any) -> Iterator[Any]:
                 if id(part) in seen:
                     continue
                 seen.add(id(part))
-            stack.extend(reversed(part.args))
+            whole = type(part) is LinearExpression and type(part._args_) is RowTerms
+            stack.extend(reversed(part._args_.variables if whole else part.args))
             continue
         if part.is_variable_type() and id(part) not in seen:
             seen.add(id(part))

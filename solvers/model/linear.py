@@ -20,13 +20,14 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from pyomo.core.expr.numeric_expr import LinearExpression, MonomialTermExpression
+from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
 from solvers.clarabel.rows import BoundProver, Bounds, Triplets
 from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
+from solvers.model.expressions import RowTerms
 from solvers.values import values_of
 from solvers.walker import Affine, Walker, stacked
 
@@ -77,55 +78,6 @@ class KnownRows:
         return [self.variables[k] for k in order.tolist()]
 
 
-class RowTerms:
-    """The terms of a row of a CSR matrix, in place of the list of terms of a ``LinearExpression``.
-
-    The terms are created when they are first read. The methods are those of a list that Pyomo uses.
-    """
-
-    __slots__ = ("_at", "_made", "_matrix", "_variables")
-
-    def __init__(self, matrix: Any, variables: list[Any], at: int) -> None:
-        self._matrix, self._variables, self._at = matrix, variables, at
-        self._made: list[Any] | None = None
-
-    @property
-    def made(self) -> list[Any]:
-        """The list of terms."""
-        if self._made is None:
-            here = slice(*self._matrix.indptr[self._at : self._at + 2].tolist())
-            coefficients, columns = self._matrix.data[here].tolist(), self._matrix.indices[here].tolist()
-            used = map(self._variables.__getitem__, columns)
-            self._made = list(map(MonomialTermExpression, zip(coefficients, used, strict=True)))
-        return self._made
-
-    def __len__(self) -> int:
-        if self._made is None:
-            return int(self._matrix.indptr[self._at + 1] - self._matrix.indptr[self._at])
-        return len(self._made)
-
-    def __getitem__(self, at: Any) -> Any:
-        return self.made[at]
-
-    def __setitem__(self, at: Any, term: Any) -> None:
-        self.made[at] = term
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.made)
-
-    def append(self, term: Any) -> None:
-        """Append a term."""
-        self.made.append(term)
-
-    def extend(self, terms: Iterable[Any]) -> None:
-        """Append terms."""
-        self.made.extend(terms)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> RowTerms:
-        """Return the terms of a clone of the model; the numbers are shared."""
-        return RowTerms(self._matrix, deepcopy(self._variables, memo), self._at)
-
-
 def add_matrix_rows(
     model: Any,
     name: str,
@@ -148,13 +100,14 @@ def add_matrix_rows(
     x[a] + 2.0*x[b]  <=  3
     """
     matrix, variables = sparse.csr_array(matrix), list(variables)
-    bodies = {}
+    model.add_component(name, pyo.Constraint(index, doc=doc))
+    component = model.component(name)
     for at, i in enumerate(index):
-        bodies[i] = LinearExpression()
-        bodies[i]._args_ = RowTerms(matrix, variables, at)
-        bodies[i]._nargs = len(bodies[i]._args_)
-    model.add_component(name, pyo.Constraint(index, rule=lambda m, i: relation(bodies[i]), doc=doc))
-    rows = list(model.component(name).values())
+        body = LinearExpression()
+        body._args_ = RowTerms(matrix, variables, at)
+        body._nargs = len(body._args_)
+        component[i] = relation(body)
+    rows = list(component.values())
     known = KnownRows(rows, [row.expr for row in rows], matrix, variables)
     whole = model.model()
     setattr(whole, KNOWN, [*known_of(whole), known])

@@ -1,14 +1,20 @@
 """Rows that a builder stores as a matrix: the same numbers as their terms after any edit."""
 
+import pickle
 import subprocess
 import sys
 
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from pyomo.core.expr import replace_expressions
+from pyomo.core.expr.calculus.derivatives import differentiate
 from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.core.expr.visitor import identify_variables
+from pyomo.repn import generate_standard_repn
 from scipy import sparse
 
+import solvers
 from solvers.model import classes, linear
 from solvers.model.linear import LinearRows
 from solvers.model.rewriting import clone_of
@@ -111,3 +117,39 @@ assert any(part is made for part in gc.get_objects(generation=2))
 
 def test_many_young_objects_are_not_looked_through_and_nothing_stays_frozen():
     subprocess.run([sys.executable, "-c", YOUNG], check=True, timeout=60)  # pytest has a collector of its own
+
+
+def unread(model: pyo.ConcreteModel) -> int:
+    """Return how many rows have no terms yet."""
+    return sum(row.body._args_._made is None for row in model.rows.values())
+
+
+def test_terms_of_rows_are_created_when_they_are_read():
+    model = built()
+    model.y.setlb(0.0)
+    for copy in (model, model.clone(), pickle.loads(pickle.dumps(model))):
+        assert unread(copy) == 30
+        assert solvers.solve(copy, "highs").status is solvers.SolutionStatus.OPTIMAL
+        assert unread(copy) == 30
+        assert copy.rows[3].body.args[0].args[1] is copy.x[0]
+        assert unread(copy) == 29
+
+
+def test_matrix_rows_are_ordinary_expressions():
+    model, x = pyo.ConcreteModel(), np.array([2.0, 3.0])
+    model.x = pyo.Var([0, 1], initialize=dict(enumerate(x)))
+    linear.add_matrix_rows(model, "rows", [0], [[1.5, -2.0]], list(model.x.values()), lambda body: body <= 4)
+    body = model.rows[0].body
+    assert str(body) == "1.5*x[0] - 2.0*x[1]"
+    assert pyo.value(body) == 1.5 * 2.0 - 2.0 * 3.0
+    assert str(body + model.x[0]) == "1.5*x[0] - 2.0*x[1] + x[0]"
+    assert str(body + 1) == "1.5*x[0] - 2.0*x[1] + 1"
+    assert str(2 * body) == "2*(1.5*x[0] - 2.0*x[1])"
+    assert str(body) == "1.5*x[0] - 2.0*x[1]"
+    assert len(body.args) == body.nargs() == 2
+    assert body.linear_coefs == (1.5, -2.0)
+    assert list(body.linear_vars) == list(model.x.values())
+    assert list(identify_variables(body)) == list(model.x.values())
+    assert generate_standard_repn(body).linear_coefs == (1.5, -2.0)
+    assert differentiate(body, wrt=model.x[1]) == -2.0
+    assert str(replace_expressions(body, {id(model.x[0]): model.x[1]})) == "1.5*x[1] - 2.0*x[1]"
