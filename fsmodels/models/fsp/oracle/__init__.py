@@ -59,8 +59,10 @@ from fsmodels.text import shown
 __all__ = ["SvmOracle", "SvmSolution"]
 
 COMPILED_GAP = 10.0  # for edited SUB, numpy improves the compiled point only above this multiple of the tolerance
-ATTEMPTS = 8  # for a relaxation, the last on all samples and columns
+ATTEMPTS = 8  # for a relaxation, the last on all samples and columns if they are few enough
+MOST_ATTEMPTS = 20  # otherwise
 MOST_CELLS = 2_000_000_000  # of the dense matrix of a sparse support, 16 GB
+LARGE = 5  # a first relaxation of more than 1/LARGE of the maximum work starts with a part of the columns
 _RELAXATION_WORK = 5e9  # multiplications per iteration, about half a second
 KEPT_SAMPLES = 2000  # margins of the kept relaxations are stored for at most so many samples
 KEPT_CELLS = 20_000_000  # dense data of at most so many cells are also stored by feature, 160 MB
@@ -220,7 +222,8 @@ class SvmOracle:
         ``cost``, ``lower``, ``upper`` (m,), m >= n: the first n are those of sigma, within [0, 1]; bounds are finite.
         ``rows``: ``matrix`` (r, m). ``accuracy``: relative gap to reach. ``enough``: a proven bound at which to stop.
         Returns (Relaxed, v (n,) as in ``SvmSolution``); None if the problem is too large (l k min(l, k) above 5e9, k
-        the number of sigma that may be above 0) or the method did not converge.
+        the number of columns that are needed) or the method did not converge. A large first relaxation starts with the
+        columns that the differences of the class means favour.
         """
         deadline = time.perf_counter() + (math.inf if time_limit is None else time_limit)
         goal = relaxation.Goal(accuracy, enough, deadline)
@@ -234,15 +237,18 @@ class SvmOracle:
                 return new, self._slopes(new.alpha, new.v)
         near = self._neighbours.nearest(lower[:n], upper[:n])
         among = self._pricing.part(near, support, lower[support] > 0)
+        if near is None and not _fits(LARGE * samples, support.size):
+            costs = cost[support] - 0.5 * self._slopes(self._balanced())[support] ** 2
+            among = self._pricing.first(costs, lower[support] > 0)
         start = self._large if near is None else Guide(self._margins(near[0]), near[0].w, near[0].offset)
         found, also = None, np.zeros(samples, dtype=bool)
-        for attempt in range(ATTEMPTS):
+        for attempt in range(MOST_ATTEMPTS):
             part = None
-            if attempt == ATTEMPTS - 1:
+            if attempt >= ATTEMPTS - 1 and _fits(samples, support.size):
                 among = np.arange(support.size)
             elif start is not None:
                 part = self._screen.part(start, self._y, _samples_for(among.size), also)
-            if part is None and samples * among.size * min(samples, among.size) > _RELAXATION_WORK:
+            if part is None and not _fits(samples, among.size):
                 break  # return the bound of a wrong guess
             along, new = self._along(support, among.size), None
             if along is not None:
@@ -262,21 +268,32 @@ class SvmOracle:
             self._screen.adapt(right=not missed)
             if attempt == 0:
                 self._pricing.adapt(right=not lost)
-            w = self._wide(support, new.w)
-            self._near = Guide(new.margins, w, new.offset)
+            start = self._near = Guide(new.margins, self._wide(support, new.w), new.offset)
             if not missed and not lost:
-                if new.bound < enough:
-                    costs, sigma = np.zeros(n), np.zeros(n)
-                    costs[support], sigma[support] = new.reduced_costs[support], new.x[support]
-                    margins = new.margins if samples <= KEPT_SAMPLES else None
-                    self._neighbours.add(lower[:n], upper[:n], Solved(w, new.offset, sigma, costs, margins))
                 break
             if lost:
                 among = self._pricing.joined(among, new.reduced_costs[support])
             if missed and part is not None:
                 also |= self._screen.wrong(part, new.margins)
-            start = Guide(new.margins, w, new.offset)
-        return None if found is None else (found, self._slopes(found.alpha, found.v))
+        if found is None:
+            return None
+        if found.bound < enough:
+            self._keep(found, support, lower, upper)
+        return found, self._slopes(found.alpha, found.v)
+
+    def _keep(self, solved: Relaxed, support: Array, lower: Array, upper: Array) -> None:
+        """Keep a relaxation as a neighbour of later ones."""
+        n = self._mean.size
+        costs, sigma = np.zeros(n), np.zeros(n)
+        costs[support], sigma[support] = solved.reduced_costs[support], solved.x[support]
+        margins = solved.margins if self._y.size <= KEPT_SAMPLES else None
+        guide = Solved(self._wide(support, solved.w), solved.offset, sigma, costs, margins)
+        self._neighbours.add(lower[:n], upper[:n], guide)
+
+    def _balanced(self) -> Array:
+        """Return multipliers (l,) in proportion to the prices, with equal sums in both classes."""
+        sums = {side: float(self._C[self._y == side].sum()) for side in (-1.0, 1.0)}
+        return self._C * np.where(self._y > 0, min(sums.values()) / sums[1.0], min(sums.values()) / sums[-1.0])
 
     def _bounded_at_point(self, problem: JointProblem, goal: relaxation.Goal) -> Relaxed | None:
         """Do the same as ``relax`` if all of x is fixed, by the compiled loop alone and from the last margins."""
@@ -419,7 +436,12 @@ class SvmOracle:
         return columns.toarray(order="F") - self._mean[support] if sp.issparse(columns) else columns
 
 
+def _fits(samples: int, features: int) -> bool:
+    """Return True if a relaxation of this size is solved."""
+    return samples * features * min(samples, features) <= _RELAXATION_WORK
+
+
 def _samples_for(features: int) -> int:
     """Return the number of samples for a fifth of the maximum work of a relaxation with so many features."""
-    work = _RELAXATION_WORK / 5
+    work = _RELAXATION_WORK / LARGE
     return int(max(work / max(features, 1) ** 2, math.sqrt(work / max(features, 1))))

@@ -6,6 +6,7 @@ Pricing selects the columns of a relaxation. At an optimum few sigma are above 0
 costs well above 0. The columns with the largest reduced costs in a neighbouring relaxation are left out, that is, their
 sigma is fixed at 0. The multipliers of the smaller problem prove a bound of the whole problem by the reduced costs of
 all columns. If a column that was left out has a negative reduced cost, it is added and the problem is solved again.
+Without a neighbour, the multipliers of a guess give the reduced costs.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ class Neighbours:
         return self._solved[best], np.maximum(self._sigma[near].max(axis=0), self._solved[best].sigma)
 
 
+FIRST = 100  # columns of a first relaxation
 LEAST = 12  # minimum number of columns
 SPARE, LOWEST, HIGHEST = 1.3, 1.1, 2.0  # columns per sigma above 0 of the neighbour: initial value and limits
 NARROWER, WIDER = 0.98, 1.1  # factors after a right and after a wrong guess
@@ -94,6 +96,12 @@ class Pricing:
                 if int(np.count_nonzero(stays)) < ALL * support.size:
                     return np.flatnonzero(stays)
         return np.arange(support.size)
+
+    def first(self, costs: Array, needed: Array) -> Array:
+        """Return the required columns and the FIRST with the smallest reduced costs (k,) of a guess, as positions."""
+        stays = needed.copy()
+        stays[np.argpartition(costs, FIRST)[:FIRST]] = True
+        return np.flatnonzero(stays)
 
     def joined(self, among: Array, costs: Array) -> Array:
         """Return ``among`` and the other columns with the smallest reduced costs (k,) of a relaxation."""

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from fsmodels.models.fsp import oracle
 from fsmodels.models.fsp.oracle import SvmOracle, relaxation
 from fsmodels.models.fsp.oracle.neighbours import Neighbours, Pricing, Solved
 from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Screen, Screened, Terms
@@ -175,3 +176,21 @@ def test_samples_on_the_wrong_side_stay_from_then_on():
     part = Screened(np.array([0]), np.array([1, 2]), np.zeros(1), 0.0)
     wrong = Screen().wrong(part, np.array([5.0, 0.5, 1.5, 2.0, 0.9]))
     assert wrong.tolist() == [True, False, True, False, True]
+
+
+@pytest.mark.parametrize(("C", "loss"), [(1.0, "hinge"), (0.01, "hinge"), (0.5, "squared-hinge")])
+def test_a_large_first_relaxation_starts_with_few_columns(C, loss, monkeypatch):
+    n = 400
+    X, y = numbers(150, n, seed=11, spread=0.3)
+    words = np.zeros(n), at_most(n, 6), np.zeros(n), np.ones(n)
+    right, _ = SvmOracle(X, y, C, loss).relax(*words, accuracy=1e-6)
+    monkeypatch.setattr(oracle, "_RELAXATION_WORK", 150 * 150 * 399)  # the whole relaxation is too large
+    sizes = []
+    monkeypatch.setattr(relaxation, "minimise", lambda *given: sizes.append(given[3].size) or minimise(*given))
+    found, v = SvmOracle(X, y, C, loss).relax(*words, accuracy=1e-6)
+    assert found.bound == pytest.approx(right.bound, rel=1e-5)
+    assert max(sizes, default=100) < n
+    assert found.bound <= right.bound + right.gap * abs(right.bound) + 1e-9
+    alpha = found.alpha  # the bound of these multipliers, from all columns
+    value = alpha.sum() - (0.0 if loss == "hinge" else (alpha**2 / (4 * C)).sum())
+    assert found.bound <= value - 0.5 * np.sort(v**2)[-6:].sum() + 1e-7
