@@ -111,7 +111,7 @@ CASES = {  # domain of the first stage, additions, options
     "concave costs, continuous": (pyo.Reals, costs(lambda m, s: -0.05 * m.y[s, 1] ** 2), FIRST),
     "roots": (pyo.Binary, costs(lambda m, s: pyo.sqrt(m.y[s, 1] + 0.01)), {}),
     "roots, continuous": (pyo.Reals, costs(lambda m, s: pyo.sqrt(m.y[s, 1] + 0.01)), FIRST),
-    "curved rows, continuous": (pyo.Reals, each(lambda m, s: pyo.sqrt(m.y[s, 1] + 1) >= 1.5), FIRST),
+    "curved rows, continuous": (pyo.Reals, each(lambda m, s: pyo.sqrt(m.y[s, 1] + 1) <= 1.5), FIRST),
     "logarithms": (pyo.Binary, each(lambda m, s: pyo.log(1 + m.y[s, 1]) * m.y[s, 2] <= 4), {}),
     "absolute values": (pyo.Binary, each(lambda m, s: abs(m.y[s, 1] - m.y[s, 2]) >= 1), {}),
     "two sides": (pyo.Binary, each(lambda m, s: (1, m.y[s, 1] ** 2 + m.y[s, 2] ** 2, 20)), {}),
