@@ -127,12 +127,13 @@ class BlockCurve:
 
 def integers(variables: Iterable[Any], parts: SplitModel) -> Iterator[str]:
     """Yield a message for each integer variable of a subproblem: multipliers bound its relaxation only."""
-    for v in variables:
-        if not v.is_continuous() and not v.fixed:
-            yield (
-                f'Variable "{v.name}" of the subproblem is integer, so that no cut is valid: make it complicating, or '
-                f"solve the whole model by name: {parts.solvers()}."
-            )
+    found = [v for v in variables if not v.is_continuous() and not v.fixed]
+    able = parts.solvers() if found else ""
+    for v in found:
+        yield (
+            f'Variable "{v.name}" of the subproblem is integer, so that no cut is valid: make it complicating, or '
+            f"solve the whole model by name: {able}."
+        )
 
 
 @dataclass

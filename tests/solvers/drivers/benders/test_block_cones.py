@@ -14,7 +14,7 @@ from solvers import SolutionStatus
 from solvers.drivers.benders.block_subproblem import BlockSubproblem
 from solvers.drivers.benders.declared import structure_of
 from solvers.drivers.benders.perspective import diagonal_part
-from solvers.drivers.benders.split import split
+from solvers.drivers.benders.split import SplitModel, split
 from solvers.drivers.branch_cut.branch_and_cut import BranchAndCut
 from solvers.interfaces.runner import SolveOptions
 
@@ -162,3 +162,15 @@ def test_the_explanation_names_the_source_of_the_cuts():
     split_of = solvers.explain_split(rotated())
     assert split_of.refused == []
     assert {part.cuts for part in split_of.blocks} == {"multipliers of a cone program"}
+
+
+def test_integers_of_a_subproblem_are_rejected_with_one_search_for_other_solvers(monkeypatch):
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(domain=pyo.Binary), pyo.Var(range(30), domain=pyo.Integers, bounds=(0, 5))
+    m.row = pyo.Constraint(range(30), rule=lambda m, k: m.x + m.y[k] >= 2)
+    m.cost = pyo.Objective(expr=3 * m.x + sum(m.y.values()))
+    searches = []
+    monkeypatch.setattr(SplitModel, "solvers", lambda *_, **__: searches.append(1) or "highs")
+    with pytest.raises(solvers.ModelError, match="by name: highs"):
+        solvers.solve(m, "benders", complicating=m.x)
+    assert len(searches) <= 2
