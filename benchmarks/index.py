@@ -143,6 +143,7 @@ QUESTIONS = [  # further comparisons: the question, its page
     ("How fast is the solution of the subproblem at one support?", "sub_oracle"),
     ("How fast is GMEB with a budget solved, compared with SCIP?", "gmeb_rows"),
     ("Which local solver is more reliable on smooth models, Ipopt or pounce?", "nlp_solvers"),
+    ("How do the drivers compare with other solvers on two-stage models, from 10 to 1,000 scenarios?", "two_stage"),
     ("How fast is Benders decomposition on models that are not SVMs?", "foreign_models"),
     ("Can a data set with a million features be solved?", "multivariate_scale"),
 ]

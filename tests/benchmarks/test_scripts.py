@@ -20,6 +20,7 @@ TASKS = {
     "gmeb_rows": {"data": "ionosphere", "R_plus": 2.0, "R_minus": 2.0, "share": 0.3},
     "nlp_solvers": {"group": "Hock and Schittkowski", "model": "HS71", "start": 1, "solver": "cyipopt"},
     "sparse_rivals": {"part": 1, "data": "cleveland", "share": 0.03, "contender": "ours", "limit": 20.0},
+    "two_stage": {"model": "dcap", "scenarios": 10, "contender": "benders", "limit": 20.0},
     "sub_oracle": {
         "samples": 100, "features": 4, "C": 1, "support": "mixed", "seed": 0, "contender": "oracle",
     },
