@@ -248,6 +248,7 @@ class BlockCones:
         """
         low, up = self.y_lower.copy(), self.y_upper.copy()
         rows = sparse.coo_array(sparse.hstack([self.matrix, self.coupling]))
+        rows.eliminate_zeros()
         row, column, a = rows.row, rows.col, rows.data
         own = column < len(low)
         rows_count, zero = len(self.side), self.kinds == "zero"

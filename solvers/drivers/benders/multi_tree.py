@@ -3,7 +3,8 @@ r"""Generalised Benders decomposition with many trees: master and subproblem alt
 For a model min { c(x, u) + q(x) } with q(x) = min { f(y, x) : y in Y(x) } convex in x, x discrete:
 
     0. Add cuts at the structure's starting points, if it has any. Solve the relaxed master: if the subproblem has
-       blocks, by in-out separation (``in_out``), without integers stop; if the structure has a relaxation, by it.
+       blocks, by in-out separation (``in_out``), without integers stop; if there is a relaxation, by it. One conic
+       block: as the root of a tree of relaxations (``relaxed_tree``).
     1. Solve the master min { c(x, u) + eta : the user's rows, eta >= every cut } -> x-bar; its bound is a lower bound.
     2. Solve the subproblem at x-bar -> q(x-bar), y-bar and a cut that is tight there; c + q(x-bar) is an upper bound.
        If it is infeasible, add a feasibility cut and go to 1.
@@ -11,7 +12,7 @@ For a model min { c(x, u) + q(x) } with q(x) = min { f(y, x) : y in Y(x) } conve
     4. Stop if the bounds meet; otherwise add the cut and go to 1. If q(x) = q_1(x) + ... + q_B(x) for independent
        blocks, eta >= eta_1 + ... + eta_B with a cut for each block (multi-cut). Then also add the cuts half-way to the
        best point of 0, which are stronger at the neighbours of x-bar. With an oracle, also add cuts at exchanges of one
-       choice of x-bar.
+       choice of x-bar. With a tree of relaxations, branch in it for as long as 1 and 2 have taken, and add its cuts.
 
 Before the first cut eta is unbounded; it is fixed at 0, and the value of the master is no bound. An unbounded master
 gets a floor from the relaxation of the whole model, or the model is unbounded or infeasible (``relaxation``).
@@ -23,6 +24,7 @@ of minimisation.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +39,7 @@ from solvers.drivers.benders.block_subproblem import BlockAnswer, BlockSubproble
 from solvers.drivers.benders.in_out import InOut, grouping
 from solvers.drivers.benders.master import Master
 from solvers.drivers.benders.relaxation import why_unbounded
+from solvers.drivers.benders.relaxed_tree import RelaxedTree
 from solvers.drivers.exchange import Incumbent, singles
 from solvers.drivers.solver_options import master_solver_options
 from solvers.errors import OptionError
@@ -54,6 +57,7 @@ from solvers.result import BELOW_TOLERANCES, SolutionStatus, StopReason, is_clos
 NEIGHBOURS = 40  # largest number of cuts at exchanges for each solution of the master
 LEVEL = 2  # of the exchanges: up to 32 removals and 32 additions
 ROWS = 1e-9  # tolerance of rows
+NODE = 1e-6  # accuracy of the relaxations in a tree
 LOOSE, SHARE = 1e-2, 0.1  # gap of the masters while the cuts are weak: limit, and share of the remaining gap
 
 
@@ -160,7 +164,7 @@ class Benders(DecompositionDriver):
     def run(self) -> End:
         """Run the algorithm; the numbers in comments are its steps."""
         self._begin()  # 0
-        if self._relax():
+        if not self._start_nodes() and self._relax():
             return self.stop, None
         for _ in self.rounds(done=lambda: self._solved):
             proposal = self._propose()  # 1
@@ -188,6 +192,8 @@ class Benders(DecompositionDriver):
             self._add_halfway(point)
             if not self._add_neighbours(point, answer.cut):
                 return StopReason.TIME_LIMIT, None
+            if self._branch():
+                return StopReason.CONVERGED, None
             if objective is not None and objective == self.best and self._rescale(answer.value or 0.0):
                 self._visited.clear()
         return self.stop, None
@@ -198,6 +204,8 @@ class Benders(DecompositionDriver):
         self._stale, self._visited = 0, set[bytes]()
         self._centre: np.ndarray | None = None  # of the relaxed master
         self._relaxed: LinearRows | None = None  # the relaxed master that the structure has solved
+        self._relaxations: RelaxedTree | None = None
+        self._since = time.process_time()  # end of the last branching in the tree
         self._loose = self._loose_repeated = False  # the gap of the master, and whether it led to a known point
         for point in self.structure.starts if self.parts.as_built else []:
             answer = self._answer(point)
@@ -308,6 +316,48 @@ class Benders(DecompositionDriver):
             self.raise_bound(found.bound)
             self._master.add_cut(found.cut)
             self._relaxed = rows
+
+    def _start_nodes(self) -> bool:
+        """Solve the root of the tree of relaxations if one conic block is the subproblem; return False otherwise."""
+        inside, parts = self._subproblem, self.parts
+        if not isinstance(inside, BlockSubproblem) or inside.relaxation is None or inside.count > 1:
+            return False
+        if not self.config.in_out or not self._master.linear or not any(v.is_integer() for v in parts.master_variables):
+            return False
+        rows = LinearRows.of(parts.master_rows, parts.master_variables, parts.master_terms, parts.sign).scaled()
+        tree = RelaxedTree(rows, inside.relaxation)
+        with self.timing("subproblem"):
+            found = tree.add(rows.x_lower, rows.x_upper, -np.inf, accuracy=NODE, time_limit=self.clock.left)
+        if found is None or not np.isfinite(found.bound):
+            return False
+        self._relaxations = tree
+        self._take_nodes()
+        return True
+
+    def _branch(self) -> bool:
+        """Branch in the tree of relaxations, and add its cuts; return True if its bound closes the gap."""
+        if self._relaxations is None:
+            return False
+        start = time.process_time()
+        while time.process_time() - start < start - self._since and self.stopped() is None:
+            with self.timing("subproblem"):
+                self._relaxations.expand(accuracy=NODE, time_limit=self.clock.left)
+            if self.best is not None and is_closed(
+                self.best, self._relaxations.bound, self.config.gap, self.resolution
+            ):
+                break
+        self._take_nodes()
+        self._since = time.process_time()
+        return self.closed(self.config.gap)
+
+    def _take_nodes(self) -> None:
+        """Raise the bound by that of the tree, and add its cuts to the master."""
+        assert self._relaxations is not None
+        if np.isfinite(self._relaxations.bound):
+            self.raise_bound(self._relaxations.bound)
+        for cut in self._relaxations.cuts:
+            self._master.add_cut(cut)
+        self._relaxations.cuts.clear()
 
     def _add_neighbours(self, point: np.ndarray, cut: Cut | None) -> bool:
         """Add cuts at exchanges of one choice that the cuts do not exclude, the most promising ones first.

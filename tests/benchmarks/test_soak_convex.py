@@ -1,0 +1,22 @@
+"""Soak of two-stage convex models: a few seeds of each kind; ``FSMODELS_SOAK`` runs more."""
+
+import os
+
+import pytest
+import soak_convex
+
+SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
+
+
+def test_a_model_is_that_of_its_seed():
+    one, other = soak_convex.model_of(7), soak_convex.model_of(7)
+    assert str(one.cost.expr) == str(other.cost.expr)
+    assert len(one.rows) == len(other.rows)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_no_result_contradicts_enumeration():
+    for seed in range(max(1, round(50 * SOAK))):
+        runs = soak_convex.run(seed)["runs"]
+        assert [found["wrong"] for found in runs.values() if found["wrong"]] == [], seed
