@@ -21,7 +21,8 @@ function with the same set (``model.cone_function``).
 The number of rounds grows with the number of variables in which a row is curved. A convex quadratic model without
 integers is faster with Clarabel, the default solver of that class.
 
-If an LP is unbounded, LPs within growing boxes provide rows; only bounds of the LP without a box are used.
+If an LP is unbounded, and the model has no ray (``drivers.unbounded``), LPs within growing boxes provide rows; only
+bounds of the LP without a box are used.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from scipy import sparse
 from solvers.drivers.base import Driver, End
 from solvers.drivers.cutting_plane.column_lp import ColumnLP, ConvexParts, sized
 from solvers.drivers.solver_options import lp_solver_options
+from solvers.drivers.unbounded import may_fall
 from solvers.errors import ModelError, OptionError, SolverFailure
 from solvers.facts.base import facts_of
 from solvers.facts.separable import Cuts, Separable, no_cuts, stacked
@@ -236,11 +238,12 @@ class CuttingPlane(Driver):
         return slope - self.parts.objective.linear, side
 
     def _solve(self) -> LpAnswer:
-        """Solve the LP (1); if it is unbounded, add rows within boxes first."""
+        """Solve the LP (1); if it is unbounded and the model is not, add rows within boxes first."""
         self._solved += 1
         answer = self.lp.solve(self.clock.left)
-        linear = not self.parts.convex and self.facts is None and not len(self.parts.objective.curved)
-        return answer if linear or answer.status is not LpStatus.UNBOUNDED else self._in_boxes()
+        if answer.status is not LpStatus.UNBOUNDED or may_fall(self.cache, self.clock.left):
+            return answer
+        return self._in_boxes()
 
     def _in_boxes(self) -> LpAnswer:
         """Add rows at optima within growing boxes, until the LP without a box is bounded; return its answer."""

@@ -220,10 +220,21 @@ def test_a_linear_objective_without_end():
     assert "bound or a row is missing" in result.message
 
 
+@pytest.mark.parametrize("integer", [False, True])
+def test_a_ray_of_curved_rows_is_unbounded(integer):
+    model = pyo.ConcreteModel()
+    model.x, model.y = pyo.Var(initialize=1.0), pyo.Var(domain=pyo.Integers if integer else pyo.Reals)
+    model.row = pyo.Constraint(expr=model.y**2 - model.x <= 1)  # x may grow for ever
+    model.cost = pyo.Objective(expr=-model.x + model.y**2)
+    assert solvers.solve(model, "cutting-plane").status is SolutionStatus.UNBOUNDED
+    model.far = pyo.Constraint(expr=model.y**2 + model.x <= -4)
+    assert solvers.solve(model, "cutting-plane").status is SolutionStatus.INFEASIBLE
+
+
 def test_an_end_that_rows_do_not_show_is_an_error_that_names_the_variable():
     model = pyo.ConcreteModel()
     model.x, model.y = pyo.Var(initialize=1.0), pyo.Var()
-    model.row = pyo.Constraint(expr=model.y**2 - model.x <= 1)  # x may grow for ever
+    model.row = pyo.Constraint(expr=model.y**2 + pyo.exp(-model.x) <= 1)  # x may grow for ever
     model.cost = pyo.Objective(expr=-model.x)
     with pytest.raises(ModelError, match=r"Bound the variables that grow: x\."):
         solvers.solve(model, "cutting-plane")
