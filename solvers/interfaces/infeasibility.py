@@ -15,11 +15,10 @@ from pyomo.repn import generate_standard_repn
 
 from solvers.errors import ModelError, SolverError
 from solvers.model_cache import ModelCache
-from solvers.result import FEASIBLE, ROUNDING, SolutionStatus
-from solvers.values import bounds_of, kept, value_or_none
+from solvers.result import FEASIBLE, SolutionStatus
+from solvers.values import bounds_of, kept
 
 SMALL, LARGE = 1e-4, 1e7  # range of coefficients for which a reported infeasibility is not checked
-CURVED = 1e-4  # violation of a nonlinear row, relative to its terms, within the tolerance of a cone
 
 
 def doubtful(cache: ModelCache) -> bool:
@@ -36,17 +35,16 @@ def doubtful(cache: ModelCache) -> bool:
     return False
 
 
-def surely_infeasible(cache: ModelCache, solved: Callable[[Any], SolutionStatus], *, interior: bool) -> bool:
-    """Return True if the elastic program confirms a reported infeasibility, or does not contradict that of a search.
+def surely_infeasible(cache: ModelCache, solved: Callable[[Any], SolutionStatus]) -> bool:
+    """Return True if the elastic program confirms a reported infeasibility.
 
-    Certificates of infeasibility hold to tolerances only, which are absolute or relative to the size of the iterates.
-    The elastic program has a point unless bounds are crossed: a solver that reports it as infeasible is wrong. A cone
-    ``w^2 <= d t`` with a slack is not a cone: if the solver rejects the program, only linear rows get slacks.
+    Certificates of infeasibility, and the rows of a search, hold to tolerances only, which are absolute or relative to
+    the size of the iterates. A report is confirmed if the least sum of slacks is solved to optimality and exceeds the
+    rounding error. The elastic program has a point unless bounds are crossed: a solver that reports it as infeasible is
+    wrong. A cone ``w^2 <= d t`` with a slack is not a cone: if the solver rejects the program, only linear rows get
+    slacks.
 
-    - ``solved``: solves a model and returns the status. Raises SolverError if the solver fails.
-    - ``interior``: the report is that of an interior-point method. It is confirmed only if the least sum of slacks
-      exceeds the rounding error. The report of a search holds if the solver finds a point of the elastic program, and
-      it violates the rows.
+    ``solved``: solves a model and returns the status. Raises SolverError if the solver fails.
     """
     may_clash = any(low > high for low, high in map(bounds_of, cache.variables))  # although all rows have slacks
     with kept(cache.variables):
@@ -61,44 +59,10 @@ def surely_infeasible(cache: ModelCache, solved: Callable[[Any], SolutionStatus]
                 return False
         else:
             return False
-        if status not in (SolutionStatus.OPTIMAL, SolutionStatus.FEASIBLE):  # a limit confirms nothing
+        if status is not SolutionStatus.OPTIMAL:  # a limit confirms nothing
             return status is SolutionStatus.INFEASIBLE and may_clash
-        if not interior:
-            _remove_small_squares([row for row in cache.rows if _is_violated(row)])
-            return any(map(_is_violated, cache.rows))
         size = max((abs(v.value or 0.0) for v in cache.variables), default=0.0)
-        slacks = float(pyo.value(elastic.slacks))
-        return status is SolutionStatus.OPTIMAL and slacks > FEASIBLE * max(1.0, size)
-
-
-def _is_violated(row: Any) -> bool:
-    """Return True if the values of the model violate a row.
-
-    The violation of a nonlinear row is relative to its terms, since w = 1e-3 satisfies w^2 <= 0 to 1e-6.
-    """
-    if (body := value_or_none(row.body)) is None:
-        return True
-    sides = [abs(side) for side in (row.lb, row.ub) if side is not None]
-    violation = max(0.0 if row.lb is None else row.lb - body, 0.0 if row.ub is None else body - row.ub)
-    repn = generate_standard_repn(row.body)
-    if repn.is_linear():
-        return violation > FEASIBLE * max(1.0, *sides)
-    sizes = [abs(c * v.value) for c, v in zip(repn.linear_coefs, repn.linear_vars, strict=True)]
-    sizes += [abs(c * v.value * w.value) for c, (v, w) in zip(repn.quadratic_coefs, repn.quadratic_vars, strict=True)]
-    rest = 0.0 if repn.nonlinear_expr is None else abs(pyo.value(repn.nonlinear_expr))
-    return violation > max(ROUNDING, CURVED * max(rest, *sides, *sizes))
-
-
-def _remove_small_squares(rows: list[Any]) -> None:
-    """Set a variable to 0 if its square violates a row by less than the tolerance of solvers.
-
-    With w = 7e-4 the row ``w^2 <= 0`` is violated by 5e-7. The caller checks all rows with w = 0.
-    """
-    for row in rows:
-        repn = generate_standard_repn(row.body)
-        for v, w in repn.quadratic_vars:
-            if v is w and v.value is not None and v.value**2 <= FEASIBLE:
-                v.set_value(0.0, skip_validation=True)
+        return float(pyo.value(elastic.slacks)) > FEASIBLE * max(1.0, size)
 
 
 def _elastic(cache: ModelCache, *, curved: bool) -> pyo.ConcreteModel:

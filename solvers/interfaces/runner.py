@@ -175,16 +175,15 @@ class Runner:
         self, cache: ModelCache, end: float | None, answer: Answer, integer: bool, duals: Sequence[Any]
     ) -> Answer:
         """Check a reported infeasibility by the elastic program, and solve again if that contradicts it."""
-        interior = self.spec.interior
-        by = end if interior else min(time.perf_counter() + SECONDS, math.inf if end is None else end)
+        by = end if self.spec.interior else min(time.perf_counter() + SECONDS, math.inf if end is None else end)
 
         def solved(model: Any) -> SolutionStatus:
             found = self._attempt(cached(model), by, integer, (), self.spec.required_options)
             if found.stop_reason is StopReason.SOLVER_ERROR:
                 raise SolverFailure(f"{self.spec.name} failed: {found.message}.", self.spec.name)
-            return found.status if found.stop_reason is StopReason.CONVERGED else SolutionStatus.NO_SOLUTION
+            return found.status
 
-        if surely_infeasible(cache, solved, interior=interior):
+        if surely_infeasible(cache, solved):
             return answer
         again = self._attempt(cache, end, integer, duals, self._certifying)
         if again.has_point:

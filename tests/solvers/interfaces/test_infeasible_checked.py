@@ -56,15 +56,6 @@ def test_infeasibility_of_a_search_holds_if_no_point_satisfies_the_rows(solver, 
     assert Runner(find(solver), SolveOptions()).solve(m, integer=True).status is SolutionStatus.INFEASIBLE
 
 
-def test_a_point_outside_the_domain_of_a_row_does_not_satisfy_it():
-    """The elastic program may end at d = 0, where w^2 / d has no value: that was a ZeroDivisionError."""
-    m = pyo.ConcreteModel()
-    m.w, m.d = pyo.Var(initialize=0.0), pyo.Var(bounds=(0, 1), initialize=0.0)
-    m.ratio = pyo.Constraint(expr=m.w**2 / m.d <= 1)
-    m.cost = pyo.Objective(expr=m.w)
-    assert surely_infeasible(cached(m), lambda elastic: SolutionStatus.OPTIMAL, interior=False)
-
-
 def test_a_claim_that_is_not_verified_is_one_sentence(monkeypatch):
     monkeypatch.setattr(
         "solvers.whole_model.run.verified", lambda *_: (SolutionStatus.NO_SOLUTION, "No ray was found.")
@@ -90,9 +81,11 @@ def test_rows_hold_only_their_own_variables_after_the_check(caplog):
     assert str(clone.row.expr) == str(m.row.expr)
 
 
-@pytest.mark.parametrize("missed", [2e-7, 1e-3])
-def test_a_search_is_contradicted_by_a_point_that_a_cone_misses_by_its_tolerance(missed):
-    """Gurobi called an unbounded model infeasible: its elastic point missed a cone by 5e-6 of its terms."""
+@pytest.mark.parametrize(
+    ("slack", "t", "confirmed"), [(0.0, 0.04, False), (2e-7, 0.04, False), (1e-3, 0.04, True), (6.5e-5, 1e9, False)]
+)
+def test_the_least_sum_of_slacks_must_exceed_rounding(slack, t, confirmed):
+    """Gurobi called feasible models infeasible: a cone with terms of 1e9 had a slack of 6.5e-5 in its elastic point."""
     m = pyo.ConcreteModel()
     m.w, m.t = pyo.Var(), pyo.Var(bounds=(0, None))
     m.cone = pyo.Constraint(expr=m.w**2 <= m.t)
@@ -100,30 +93,21 @@ def test_a_search_is_contradicted_by_a_point_that_a_cone_misses_by_its_tolerance
     m.cost = pyo.Objective(expr=m.t)
 
     def solved(elastic):
-        m.w.set_value(-0.2), m.t.set_value(0.04 - missed)
+        m.w.set_value(-(t**0.5)), m.t.set_value(t)
         for k in elastic.up:
-            elastic.up[k].set_value(0.0), elastic.down[k].set_value(0.0)
+            elastic.up[k].set_value(slack / 2), elastic.down[k].set_value(0.0)
         return SolutionStatus.OPTIMAL
 
-    assert surely_infeasible(cached(m), solved, interior=False) is (missed > 1e-4)
+    assert surely_infeasible(cached(m), solved) is confirmed
 
 
-@pytest.mark.parametrize("least", [0.0, 0.5])
-def test_a_search_is_contradicted_by_a_point_with_a_square_below_its_tolerance(least):
-    """Gurobi called a model with an optimum of 9.6e9 infeasible: its elastic point had w = 7e-4 where 0 is needed."""
+@pytest.mark.parametrize("status", [SolutionStatus.FEASIBLE, SolutionStatus.NO_SOLUTION])
+def test_an_elastic_program_without_an_optimum_confirms_nothing(status):
     m = pyo.ConcreteModel()
-    m.w, m.t, m.s = pyo.Var(), pyo.Var(bounds=(0, None)), pyo.Var(domain=pyo.Binary)
-    m.cone = pyo.Constraint(expr=m.w**2 <= m.t * m.s)
-    m.row = pyo.Constraint(expr=(least, 1e3 * m.w, None))
-    m.cost = pyo.Objective(expr=m.t)
-
-    def solved(elastic):
-        m.w.set_value(7e-4), m.t.set_value(0.0), m.s.set_value(0.0)
-        for k in elastic.up:
-            elastic.up[k].set_value(0.0), elastic.down[k].set_value(0.0)
-        return SolutionStatus.OPTIMAL
-
-    assert surely_infeasible(cached(m), solved, interior=False) is (least > 0.0)
+    m.x = pyo.Var(bounds=(0, 1))
+    m.row = pyo.Constraint(expr=m.x >= 2)
+    m.cost = pyo.Objective(expr=m.x)
+    assert not surely_infeasible(cached(m), lambda elastic: status)
 
 
 @pytest.mark.parametrize(("solver", "size"), [("gurobi", 1e7), ("gurobi", 1e4), ("scip", 1e7)])
@@ -142,8 +126,7 @@ def test_a_row_with_small_coefficients_that_demands_large_variables_is_not_infea
         assert result.objective == pytest.approx((size / 1.1) ** 2, rel=1e-4)
 
 
-@pytest.mark.parametrize("interior", [True, False])
-def test_a_failed_elastic_program_confirms_nothing(interior):
+def test_a_failed_elastic_program_confirms_nothing():
     m = pyo.ConcreteModel()
     m.x = pyo.Var(bounds=(0, 1))
     m.row = pyo.Constraint(expr=1e-6 * m.x >= 2e-6)
@@ -152,4 +135,4 @@ def test_a_failed_elastic_program_confirms_nothing(interior):
     def solved(elastic):
         raise SolverFailure("failed", "gurobi")
 
-    assert not surely_infeasible(cached(m), solved, interior=interior)
+    assert not surely_infeasible(cached(m), solved)
