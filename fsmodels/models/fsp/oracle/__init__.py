@@ -257,11 +257,14 @@ class SvmOracle:
                 if problem.columns is None:
                     problem = replace(problem, columns=self._columns(support))
                 new = relaxation.minimise(problem, goal, part, among)
-            if new is None:  # with all columns, and then with all samples
+            if new is None:  # with all columns if they are few enough, and then with all samples
                 self._screen.adapt(right=False)
-                if part is None and among.size == support.size:
+                if among.size < support.size and _fits(samples, support.size):
+                    among = np.arange(support.size)
+                elif part is not None:
+                    start = None
+                else:
                     break
-                start, among = start if among.size < support.size else None, np.arange(support.size)
                 continue
             found = new if found is None or new.bound >= found.bound else found
             missed, lost = (new.bound < enough and share > accuracy for share in new.left_out)
