@@ -22,6 +22,7 @@ ignored, as in a background job of a shell script, it stays ignored.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import signal
 import sys
@@ -37,6 +38,7 @@ from solvers.errors import OptionError
 ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has no SIGHUP
 GRACE = 2.0  # s
 _POLL = 0.05  # s
+GRACE = 10.0  # s, for which a solver may exceed its time limit
 _IDLE, _RAISE, _HOLD = "idle", "raise", "hold"
 
 
@@ -303,6 +305,7 @@ def attended(
     stop_event: threading.Event | None = None,
     meanwhile: Callable[[], Any] | None = None,
     start: Callable[[Callable[[], None]], None] = in_new_thread,
+    limit: float | None = None,
 ) -> None:
     """Call ``work``, which Python cannot interrupt, in another thread; call ``stop`` at Ctrl-C and for a token.
 
@@ -311,10 +314,12 @@ def attended(
     - ``stop_event``: the event of an outer ``setting_event``. Without it, this function raises ``KeyboardInterrupt``.
     - ``meanwhile``: called many times a second, and once at the end.
     - ``start``: starts a function in another thread: a new one, or one of a ``Crew``.
+    - ``limit``: seconds. If the work has not ended GRACE after them, TimeoutError is raised; the work goes on in its
+      thread. It must then not share objects with the caller.
     """
     if stop_event is None:
         with setting_event() as stop_event:
-            attended(work, stop, stop_event, meanwhile, start)
+            attended(work, stop, stop_event, meanwhile, start, limit)
         if stop_event.is_set():
             raise KeyboardInterrupt
         return
@@ -330,7 +335,12 @@ def attended(
             done.set()
 
     start(worker)
+    end = math.inf if limit is None else time.monotonic() + limit + GRACE
     while not done.wait(_POLL):
+        if time.monotonic() >= end:
+            with suppress(Exception):
+                stop()
+            raise TimeoutError(f"does not stop at its time limit of {limit:.3g} s")
         if meanwhile is not None:
             meanwhile()
         if stop_event.is_set():

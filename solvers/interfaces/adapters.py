@@ -164,17 +164,18 @@ class Scip(ScipDirect):
             if config.tee:
                 with NamedTemporaryFile("r", suffix=".log", errors="replace") as log:
                     scip.setLogfile(log.name)
-                    self._run(scip, lambda: print_new_lines(log, config.tee))
+                    self._run(scip, clock.left, lambda: print_new_lines(log, config.tee))
                     scip.setLogfile(None)
                     print_new_lines(log, config.tee)
             else:
-                self._run(scip, None)
+                self._run(scip, clock.left)
         finally:
             config.timer.stop("optimize")
         return self._populate_results(scip, loader, has_objective, config)
 
-    def _run(self, scip: Any, meanwhile: Callable[[], None] | None) -> None:
-        interrupt.attended(scip.optimizeNogil, scip.interruptSolve, self.stop_event, meanwhile, _scip_threads.start)
+    def _run(self, scip: Any, limit: float | None, meanwhile: Callable[[], None] | None = None) -> None:
+        stop, start = scip.interruptSolve, _scip_threads.start
+        interrupt.attended(scip.optimizeNogil, stop, self.stop_event, meanwhile, start, limit)
 
 
 class Glpk(GLPKSHELL):

@@ -222,6 +222,8 @@ class Runner:
             return Answer(StopReason.INTERRUPTED, SolutionStatus.NO_SOLUTION, False, None, "interrupted")
         except subprocess.TimeoutExpired:  # a program that overran its limit was killed
             return Answer(StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION, False, None, "killed at its limit")
+        except TimeoutError as error:  # a library that overran its limit
+            return Answer(StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION, False, None, str(error))
         except Error:
             raise
         except Exception as error:  # any exception of a solver becomes a SolverFailure with its message
