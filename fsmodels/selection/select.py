@@ -139,8 +139,8 @@ def select(
 
         - benders, branch-and-cut, single-tree: ``sub_solver``, ``sub_options``, ``oracle``, ``complicating``,
           ``blocks``, ``subproblem``, ``coupling``, ``assume_convex``; benders, single-tree: ``master_solver``,
-          ``master_options``, ``patience``, ``cuts``, ``in_out``; branch-and-cut: ``lp_solver``, ``lp_options``,
-          ``root_limit``, ``memory``, ``cutoff``, ``within``, ``most_choices``
+          ``master_options``, ``patience``, ``cuts``, ``in_out``, ``write_master``; branch-and-cut: ``lp_solver``,
+          ``lp_options``, ``root_limit``, ``memory``, ``cutoff``, ``within``, ``most_choices``
         - sla, alternating, multi-start: ``starts``, ``start_range``; sla, alternating: ``tolerance``, ``lp_solver``,
           ``lp_options``; sla: ``linear_start``, ``master_solver``, ``master_options``, ``master_seconds``; alternating:
           ``blocks``, ``together``, ``method``; alternating, multi-start: ``warm_start``; multi-start: ``sub_solver``,

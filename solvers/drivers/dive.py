@@ -36,6 +36,10 @@ def dive(
     >>> dive(np.array([1.0, 0.5]), np.zeros(2), np.ones(2), np.ones(2, dtype=bool), solve).tolist()
     [1.0, 0.0]
     """
+    lower = np.where(integer, np.ceil(lower - TINY), lower)
+    upper = np.where(integer, np.floor(upper + TINY), upper)
+    if np.any(lower > upper):
+        return None
     for k in range(1, ROUNDS + 1):
         free = integer & (lower < upper)
         if not free.any():

@@ -241,7 +241,7 @@ def test_options_without_effect_are_rejected():
     with pytest.raises(OptionError, match="time_limit=-1"):
         pyo.SolverFactory(NAME).solve(m, solver_options={**split(m), "time_limit": -1})
     m.x = pyo.Var()
-    m.odd = pyo.Constraint(expr=m.x**4 <= m.open[0])
+    m.odd = pyo.Constraint(expr=m.x**3 <= m.open[0])
     with pytest.raises(ModelError):
         opt.solve(m, solver_options=split(m))
 

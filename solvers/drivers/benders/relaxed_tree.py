@@ -73,4 +73,5 @@ class RelaxedTree:
         for low, up in ((lower[k], np.floor(point[k])), (np.ceil(point[k]), upper[k])):
             part_lower, part_upper = lower.copy(), upper.copy()
             part_lower[k], part_upper[k] = low, up
-            self.add(part_lower, part_upper, bound, **options)
+            if low <= up:  # bounds of an integer may be fractional
+                self.add(part_lower, part_upper, bound, **options)

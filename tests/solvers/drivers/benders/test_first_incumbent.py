@@ -97,3 +97,10 @@ def test_a_dive_ends_where_no_integral_point_exists():
         return np.array([0.5]) if lower[0] <= 0.5 <= upper[0] else None
 
     assert dive(np.array([0.5]), np.zeros(1), np.ones(1), np.ones(1, dtype=bool), solve) is None
+
+
+def test_rounding_stays_within_fractional_bounds_of_an_integer():
+    """An upper bound of 1.5 was rounded to 2, and the point became the incumbent."""
+    found = dive(np.array([1.5]), np.zeros(1), np.array([1.5]), np.ones(1, dtype=bool), lambda low, up: up)
+    assert found.tolist() == [1.0]
+    assert dive(np.array([0.5]), np.array([0.2]), np.array([0.8]), np.ones(1, dtype=bool), lambda low, up: up) is None
