@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from scipy import sparse
 
 from fsmodels.checks import number
 from fsmodels.datasets.dialect import options, quoted
-from fsmodels.datasets.scaling import counted
+from fsmodels.datasets.scaling import BLOCK, counted
 from fsmodels.errors import DataWarning, ParameterError
 from fsmodels.text import listed
 from fsmodels.weights import FloatArray
@@ -154,13 +155,13 @@ def _repeats(X: Any) -> tuple[list[int], list[list[int]]]:
         entries = X.tocsc()
         constant = (X.max(axis=0) - X.min(axis=0)).toarray().ravel() == 0
         ends = zip(entries.indptr[:-1].tolist(), entries.indptr[1:].tolist(), strict=True)
-        content = ((entries.indices[a:b].tobytes(), entries.data[a:b].tobytes()) for a, b in ends)
+        content = (entries.indices[a:b].tobytes() + entries.data[a:b].tobytes() for a, b in ends)
     else:
-        columns = np.asfortranarray(X + 0.0)  # + 0.0 makes -0.0 equal to 0.0
-        constant = (columns == columns[:1]).all(axis=0)
-        content = ((column.tobytes(), b"") for column in columns.T)
-    same: dict[tuple[bytes, bytes], list[int]] = {}
-    for j, key in enumerate(content):
+        constant = (X[:1] == X).all(axis=0)
+        blocks = (np.asfortranarray(X[:, a : a + BLOCK]) + 0.0 for a in range(0, X.shape[1], BLOCK))  # no -0.0
+        content = (column.tobytes() for block in blocks for column in block.T)
+    same: dict[bytes, list[int]] = {}
+    for j, column in enumerate(content):
         if not constant[j]:
-            same.setdefault(key, []).append(j)
+            same.setdefault(blake2b(column).digest(), []).append(j)
     return np.flatnonzero(constant).tolist(), [group for group in same.values() if len(group) > 1]

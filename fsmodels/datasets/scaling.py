@@ -14,6 +14,7 @@ from fsmodels.text import SCALINGS, SPARSE_SCALINGS
 from fsmodels.weights import FloatArray
 
 HUGE = 1e100  # from which the squares of a column are not trusted to be finite
+BLOCK = 1000  # columns that are copied at a time
 WIDE = 10_000  # features; the constants of a million would fill tens of megabytes
 
 
@@ -64,11 +65,9 @@ class Scale:
         with np.errstate(over="ignore", invalid="ignore"):
             if method == "unit-ball":
                 return cls(method, np.zeros(n_features), np.full(n_features, 1.0 / (_largest_norm(X) or 1.0)))
-            # Squares and ranges of huge values overflow, so such columns are multiplied by a power of two, exactly.
-            halved = _powers(X)
-            shift, scale = _standard(X * halved, counts) if method == "standard" else _range(X * halved)
-            constant = (halved != 1.0) & (X[0] == X).all(axis=0)  # rounding of the mean would look like a variance
-            return cls(method, np.where(constant, X[0], shift / halved), np.where(constant, 1.0, halved / scale))
+            parts = [_constants(X[:, a : a + BLOCK], method, counts) for a in range(0, max(n_features, 1), BLOCK)]
+            shift, factor = (np.concatenate(part) for part in zip(*parts, strict=True))
+            return cls(method, shift, factor)
 
     @property
     def is_none(self) -> bool:
@@ -147,6 +146,15 @@ def counted(X: Any, counts: FloatArray | None) -> tuple[Any, FloatArray | None]:
     if not some.all():
         X, counts = X[some], counts[some]
     return X, None if counts.size == 0 or counts.min() == counts.max() else counts
+
+
+def _constants(X: FloatArray, method: str, counts: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    """Return the shift and the factor of each column."""
+    # Squares and ranges of huge values overflow, so such columns are multiplied by a power of two, exactly.
+    halved = _powers(X)
+    shift, scale = _standard(X * halved, counts) if method == "standard" else _range(X * halved)
+    constant = (halved != 1.0) & (X[0] == X).all(axis=0)  # rounding of the mean would look like a variance
+    return np.where(constant, X[0], shift / halved), np.where(constant, 1.0, halved / scale)
 
 
 def _standard(X: FloatArray, counts: FloatArray | None) -> tuple[FloatArray, FloatArray]:
