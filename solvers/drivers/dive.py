@@ -36,7 +36,7 @@ def dive(
     >>> dive(np.array([1.0, 0.5]), np.zeros(2), np.ones(2), np.ones(2, dtype=bool), solve).tolist()
     [1.0, 0.0]
     """
-    lower = np.where(integer, np.ceil(lower - TINY), lower)
+    lower = np.where(integer, np.ceil(lower - TINY) + 0.0, lower)  # no -0.0
     upper = np.where(integer, np.floor(upper + TINY), upper)
     if np.any(lower > upper):
         return None
