@@ -13,6 +13,7 @@ import numpy as np
 import pyomo.environ as pyo
 from log import script
 from page import Cell, Page
+from two_stage_models import Farmer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the clone, not an installed package
 import solvers
@@ -38,20 +39,7 @@ LOAD += [1400, 1300, 1200, 1050, 1000, 1100, 1200, 1400, 1300, 1100, 900, 800]
 
 
 def farmer(seed, scenarios=1000):
-    rng = np.random.default_rng(seed)
-    crop = np.array([2.5, 3.0, 20.0]) * np.clip(rng.normal(1, 0.2, (scenarios, 3)), 0.3, 2)
-    years = range(scenarios)
-    m = pyo.ConcreteModel("farmer")
-    m.acres = pyo.Var(range(3), bounds=(0, 500))
-    m.buy, m.sell = pyo.Var(years, range(2), bounds=(0, None)), pyo.Var(years, range(4), bounds=(0, None))
-    m.land = pyo.Constraint(expr=sum(m.acres.values()) <= 500)
-    m.wheat = pyo.Constraint(years, rule=lambda m, s: crop[s, 0] * m.acres[0] + m.buy[s, 0] - m.sell[s, 0] >= 200)
-    m.corn = pyo.Constraint(years, rule=lambda m, s: crop[s, 1] * m.acres[1] + m.buy[s, 1] - m.sell[s, 1] >= 240)
-    m.beets = pyo.Constraint(years, rule=lambda m, s: m.sell[s, 2] + m.sell[s, 3] <= crop[s, 2] * m.acres[2])
-    m.quota = pyo.Constraint(years, rule=lambda m, s: m.sell[s, 2] <= 6000)
-    price = [(m.buy, 0, 238), (m.buy, 1, 210), (m.sell, 0, -170), (m.sell, 1, -150), (m.sell, 2, -36), (m.sell, 3, -10)]
-    trade = pyo.quicksum(p / scenarios * v[s, k] for s in years for v, k, p in price)
-    m.cost = pyo.Objective(expr=150 * m.acres[0] + 230 * m.acres[1] + 260 * m.acres[2] + trade)
+    m = Farmer.model(Farmer.draw(scenarios, seed), range(scenarios))
     return m, {"complicating": m.acres}
 
 

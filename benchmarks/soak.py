@@ -715,13 +715,19 @@ def work(first: int, last: int, log: Path) -> None:
             faulthandler.cancel_dump_traceback_later()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def seeds_parser(description: str | None, last: int, log: str) -> argparse.ArgumentParser:
+    """Return the parser of a script that runs seeds; ``last``, ``log``: defaults."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int)
     parser.add_argument("--from", dest="first", type=int, default=0)
-    parser.add_argument("--to", dest="last", type=int, default=30_000)
-    parser.add_argument("--log", type=Path, default=Path("/tmp/soak/log.jsonl"))
+    parser.add_argument("--to", dest="last", type=int, default=last)
+    parser.add_argument("--log", type=Path, default=Path(log))
     parser.add_argument("--table", action="store_true")
+    return parser
+
+
+def main() -> None:
+    parser = seeds_parser(__doc__, 30_000, "/tmp/soak/log.jsonl")
     parser.add_argument("--worker", action="store_true", help="run the seeds in this process")
     given = parser.parse_args()
     if given.seed is not None:

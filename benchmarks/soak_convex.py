@@ -13,7 +13,6 @@ bound contradicts the truth.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import math
@@ -24,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+from soak import seeds_parser
 
 import solvers
 from solvers.model.classes import violation
@@ -198,13 +198,7 @@ def table(log: Path) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int)
-    parser.add_argument("--from", dest="first", type=int, default=0)
-    parser.add_argument("--to", dest="last", type=int, default=3000)
-    parser.add_argument("--log", type=Path, default=Path("/tmp/soak/convex.jsonl"))
-    parser.add_argument("--table", action="store_true")
-    given = parser.parse_args()
+    given = seeds_parser(__doc__, 3000, "/tmp/soak/convex.jsonl").parse_args()
     if given.seed is not None:
         print(json.dumps(run(given.seed), indent=1))
     elif given.table:

@@ -1,4 +1,4 @@
-"""Two-stage models by every driver that takes them, beside solvers of the whole model and other packages.
+"""Two-stage models: the drivers that support them, compared with solvers of the whole model and other packages.
 
 python benchmarks/two_stage.py            # 10 to 1,000 scenarios, 20 CPU seconds a run: half an hour
 python benchmarks/two_stage.py --full     # 300 CPU seconds a run: hours

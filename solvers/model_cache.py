@@ -95,7 +95,7 @@ def named(
     """Return the components, or their data, in the value of an option, in order.
 
     - ``option``: name of the option, for messages.
-    - ``given``: component, slice, or an iterable or mapping of them; a block stands for its variables.
+    - ``given``: component, slice, or an iterable or mapping of them. A block means all its variables.
     - ``model``: the model to which they must belong.
     - ``kinds``: tuple of component types.
     - ``whole``: True if members of an indexed component are rejected.

@@ -23,11 +23,11 @@ from solvers.facts.structure import Structure, stages_of
 from solvers.interfaces.registry import SOLVERS, default_solver, find, names, recognise
 from solvers.interfaces.registry import Capability as C
 from solvers.lazy import PREFIX
-from solvers.model.classes import has_integers, needs
+from solvers.model.classes import needs
 from solvers.model.duals import dual_suffix
 from solvers.model.finite import refuse_nonfinite
 from solvers.model.function import is_convex
-from solvers.model.rewriting import unseen
+from solvers.model.rewriting import smooth_pairs, unseen
 from solvers.model_cache import ModelCache, cached
 from solvers.result import Result
 from solvers.shared_state import put_off
@@ -240,9 +240,8 @@ def _takes(name: str, model: Any) -> bool:
 def _classes(model: Any) -> list[C]:
     """Return the capabilities for the whole model; a solver needs one of them."""
     cache = cached(model)
-    hidden = unseen(cache)
-    if hidden:
-        return [C.SOS, C.NLP] if hidden == ["Complementarity"] and not has_integers(cache) else [C.SOS]
+    if unseen(cache):
+        return [C.SOS, C.NLP] if smooth_pairs(cache) else [C.SOS]
     needed = needs(cache)
     if needed == [C.QP] and not all(is_convex(o.expr, float(o.sense)) for o in cache.objectives):
         return [C.NONCONVEX, C.NLP]

@@ -189,7 +189,7 @@ class Curve:
 
 
 INSIDE = (1e-2, 1e-4, 1e-6, 1e-8)  # distances from a bound of a linearisation, as shares of the range
-BESIDE = 1e-9  # relative distance from a kink
+BESIDE = 1e-9  # relative distance of a linearisation from a kink
 TOWARDS = (1e-2, 0.1, 0.5, 0.9, 0.99, 0.9999, 1.0)  # steps to the last point in the domain, as shares
 NEAR = (1e-6, 1e-12)  # distances from a bound for a limit of slopes, as shares of the range
 SAME = 1e-3  # relative difference of slopes at the nearer of them that counts as equal
@@ -348,8 +348,9 @@ class SmoothFunction:
     def _near(self, x: np.ndarray) -> Iterator[list[np.ndarray]]:
         """Yield lists of points near a point without a derivative; later lists are used if earlier ones do not help.
 
-        At a bound these are points inside, the farthest first. The point may also be a kink: a point beside it; or
-        outside the domain: points towards the last one in the domain, the nearest first.
+        1. If variables are at a bound: points inside the bounds, the farthest first.
+        2. If the function has a kink at the point: a point at a small distance.
+        3. If the point is outside the domain: points on the line to the last one in the domain, the nearest first.
         """
         inside = (self.inside(x, share) for share in INSIDE)
         yield [near for near in inside if near is not None]

@@ -101,6 +101,11 @@ def refuse_unseen(model: Any, who: str, sees: Callable[[Any], bool], remedy: str
     raise ModelError(f'"{who}" does not support {what} of the model: {remedy}.')
 
 
+def smooth_pairs(cache: ModelCache) -> bool:
+    """Return True for a continuous model whose only components besides rows and objectives are complementarities."""
+    return unseen(cache) == ["Complementarity"] and not has_integers(cache)
+
+
 def whole_solvers(model: Any, *, convex: bool = True) -> str:
     """Return the installed solvers of a whole model as text, such as "highs or scip", for messages.
 

@@ -28,9 +28,9 @@ from solvers.interfaces.registry import (
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Answer, SolveOptions
 from solvers.interfaces.spec import describe
-from solvers.model.classes import has_integers, needs, single_objective, used_variables, violation
+from solvers.model.classes import needs, single_objective, used_variables, violation
 from solvers.model.duals import Multipliers, dual_suffix
-from solvers.model.rewriting import Visible, unseen, visible
+from solvers.model.rewriting import Visible, smooth_pairs, unseen, visible
 from solvers.model_cache import ModelCache, cached
 from solvers.options import check_limits
 from solvers.result import DEFAULT_GAP, FEASIBLE, Result, SolutionStatus, StopReason
@@ -48,10 +48,8 @@ def solve_by_class(model: Any, options: dict[str, Any]) -> Result:
     is slower and needs no convexity.
     """
     cache = cached(model)
-    hidden = unseen(cache)
-    if hidden:
-        smooth = hidden == ["Complementarity"] and not has_integers(cache)
-        return solve_whole(cache, default_solver([C.NLP if smooth else C.SOS]), options)
+    if unseen(cache):
+        return solve_whole(cache, default_solver([C.NLP if smooth_pairs(cache) else C.SOS]), options)
     needed = needs(cache)
     spec = default_solver(needed)
     try:

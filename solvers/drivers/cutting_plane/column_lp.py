@@ -77,9 +77,10 @@ class ConvexParts:
                 f'Row "{row.name}" is nonlinear with two sides, which is not convex: solve the model whole by name, '
                 f"for example with {either(C.NONCONVEX)} (global), or {either(C.NLP)} (a local optimum)."
             )
-        cone = None if function.is_convex() is not False else ConeFunction.of(function, self._prover)
-        if cone is not None:
-            return cone
+        if function.quadratic is not None and not function.is_convex():
+            cone = ConeFunction.of(function, self._prover)
+            if cone is not None:
+                return cone
         self._prove(function, function.name)
         return function
 

@@ -1,4 +1,4 @@
-"""Rows that are second-order cones, by linear programs: beside Clarabel, SCIP and enumeration."""
+"""Second-order cones by cutting planes, compared with Clarabel, SCIP and enumeration."""
 
 import numpy as np
 import pyomo.environ as pyo

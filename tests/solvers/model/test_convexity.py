@@ -1,4 +1,4 @@
-"""Convexity by rules of composition: known expressions, random ones beside their Hessians, and the drivers."""
+"""Convexity by rules of composition: known expressions, random ones compared with their Hessians, and the drivers."""
 
 import itertools
 

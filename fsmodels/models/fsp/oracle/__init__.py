@@ -237,7 +237,7 @@ class SvmOracle:
                 return new, self._slopes(new.alpha, new.v)
         near = self._neighbours.nearest(lower[:n], upper[:n])
         among = self._pricing.part(near, support, lower[support] > 0)
-        if near is None and not _fits(LARGE * samples, support.size):
+        if near is None and _work(samples, support.size) > _RELAXATION_WORK / LARGE:
             costs = cost[support] - 0.5 * self._slopes(self._balanced())[support] ** 2
             among = self._pricing.first(costs, lower[support] > 0)
         start = self._large if near is None else Guide(self._margins(near[0]), near[0].w, near[0].offset)
@@ -439,9 +439,14 @@ class SvmOracle:
         return columns.toarray(order="F") - self._mean[support] if sp.issparse(columns) else columns
 
 
+def _work(samples: int, features: int) -> int:
+    """Return the multiplications per iteration of a relaxation."""
+    return samples * features * min(samples, features)
+
+
 def _fits(samples: int, features: int) -> bool:
     """Return True if a relaxation of this size is solved."""
-    return samples * features * min(samples, features) <= _RELAXATION_WORK
+    return _work(samples, features) <= _RELAXATION_WORK
 
 
 def _samples_for(features: int) -> int:
