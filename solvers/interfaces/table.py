@@ -16,8 +16,10 @@ _CYIPOPT = "pip install cyipopt-wheels, or conda install -c conda-forge cyipopt"
 _V1, _V2 = "pyomo.solvers.plugins.solvers.", "pyomo.contrib.solver.solvers."
 # Reduced costs within the dual tolerance count as 0. With the default tolerances of HiGHS and Gurobi, a reported
 # optimum was wrong by 2e-3 in a model whose columns of size 1e5 have costs of 5e-8. The linear solver of SCIP has no
-# smaller tolerance: see SMALL in whole_model/run.py.
-_HIGHS_DUAL, _GUROBI_DUAL = {"dual_feasibility_tolerance": 1e-9}, {"OptimalityTol": 1e-9}
+# smaller tolerance: see SMALL in whole_model/run.py. With the default tolerance of Gurobi for cones, 1e-6, a bound
+# exceeded the optimum by 6e-6 of it.
+_HIGHS_ACCURACY = {"dual_feasibility_tolerance": 1e-9}
+_GUROBI_ACCURACY = {"OptimalityTol": 1e-9, "BarQCPConvTol": 1e-8}
 _TIGHT = {"primal_feasibility_tolerance": 1e-9, "mip_feasibility_tolerance": 1e-9, "mip_abs_gap": 0.0}
 
 # HiGHS stalls, aborts the process or reports false optima for quadratic models, so it is used for LP and MILP only: see
@@ -31,8 +33,8 @@ _HIGHS = SolverSpec(
     common_options={"seed": "random_seed"},
     option_names=installation.highs_options,
     context=adapters.highs,
-    default_options=_HIGHS_DUAL,
-    tight_options=_TIGHT | _HIGHS_DUAL,
+    default_options=_HIGHS_ACCURACY,
+    tight_options=_TIGHT | _HIGHS_ACCURACY,
     certificate_options={"presolve": "off"},
     interface=_V2 + "highs.Highs",
 )
@@ -63,8 +65,8 @@ _GUROBI = SolverSpec(
     seconds_per_term=3e-6,
     max_big_m=1e5,  # with 5e5 it reported 36532 as optimal; the optimum is 33846
     least_curvature=1e-9,  # with 5e-10 a fifth of the optima of random models were wrong by 1 to 50%
-    default_options=_GUROBI_DUAL,
-    tight_options={"IntFeasTol": 1e-9, "FeasibilityTol": 1e-9, "MIPGapAbs": 0.0, **_GUROBI_DUAL},
+    default_options=_GUROBI_ACCURACY,
+    tight_options={"IntFeasTol": 1e-9, "FeasibilityTol": 1e-9, "MIPGapAbs": 0.0, **_GUROBI_ACCURACY},
     required_options={"DualReductions": 0},  # with 1 it reported 5.35e6 as optimal (optimum 5.03e6)
     interface=_V2 + "gurobi.gurobi_persistent.GurobiPersistent",
     serialised=True,
@@ -186,6 +188,7 @@ SOLVERS.update(
             install="pip install gurobipy",
             make=adapters.classic("gurobi_direct"),
             common_options={"gap": "MIPGap", "time_limit": "TimeLimit", "threads": "Threads", "seed": "Seed"},
+            default_options=_GUROBI_ACCURACY,
             seconds_per_term=2e-6,
             interface=_V1 + "gurobi_direct.GurobiDirect",
         ),

@@ -116,6 +116,12 @@ def sized(size: float) -> float:
     return 1.0 if not 0 < size < np.inf or 1 / LEVEL <= size <= LEVEL else power_of_two(size)
 
 
+def _row_units(matrix: sparse.csr_array) -> np.ndarray:
+    size = np.zeros(matrix.shape[0])
+    np.maximum.at(size, np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), np.abs(matrix.data))
+    return np.array([sized(x) for x in size.tolist()])
+
+
 class ColumnLP:
     """The linear rows and bounds of x = lift z over columns z, and a column eta if the objective is curved.
 
@@ -149,11 +155,8 @@ class ColumnLP:
         self._rows: list[Cuts] = []
         self._lp = linear_program(lp_solver, self.cost, self.lower, self.upper, options=options, tolerance=FINEST)
         matrix = sparse.csr_array(rows.matrix @ lift)
-        size = np.zeros(matrix.shape[0])
-        np.maximum.at(size, np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), np.abs(matrix.data))
-        self._units = np.array([sized(x) for x in size.tolist()])
-        matrix = sparse.csr_array(sparse.diags_array(1.0 / self._units) @ matrix)
-        self.add(Cuts(matrix, rows.lower / self._units, rows.upper / self._units))  # their multipliers come first
+        self._units = _row_units(matrix)
+        self.add(Cuts(matrix, rows.lower, rows.upper))  # their multipliers come first
         self.add(Cuts(lift[bounded], rows.x_lower[bounded], rows.x_upper[bounded]))
         self.constant = objective.value(np.zeros(lift.shape[0])) if self.columns == columns else 0.0
 
@@ -162,15 +165,20 @@ class ColumnLP:
         return np.asarray(self.lift @ point[: self.own])
 
     def add(self, cuts: Cuts) -> None:
-        """Add rows over the columns, with or without eta's."""
+        """Add rows over the columns, with or without eta's, in units in which their largest coefficient is near 1.
+
+        Tangents of ``w^2 / s`` near s = 0 have coefficients above 1e15, which HiGHS does not accept.
+        """
         if cuts.matrix.shape[0]:
             wide = self.wide(cuts)
-            self._rows.append(wide)
-            self._lp.add_rows(sparse.csr_matrix(wide.matrix), wide.lower, wide.upper)
+            units = _row_units(wide.matrix)
+            matrix = sparse.csr_matrix(sparse.diags_array(1.0 / units) @ wide.matrix)
+            self._rows.append(Cuts(matrix, wide.lower / units, wide.upper / units))
+            self._lp.add_rows(matrix, self._rows[-1].lower, self._rows[-1].upper)
 
     @property
     def rows(self) -> Cuts:
-        """All rows so far, those of the model first, in their units."""
+        """All rows so far, those of the model first, as the LP solver sees them."""
         if len(self._rows) != 1:
             self._rows = [stacked(self._rows, self.columns)]
         return self._rows[0]

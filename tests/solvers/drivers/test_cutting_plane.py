@@ -211,6 +211,18 @@ def test_a_bound_counts_coefficients_that_highs_drops(small, integer):
     assert result.bound is None or result.bound <= 999.9 + 1e-6 * (1 + integer)
 
 
+def test_a_tangent_with_coefficients_above_1e15_is_scaled():
+    """The slope of 9 / s is -9e16 at the first point, s = 1e-8; HiGHS accepts no coefficient above 1e15."""
+    m = pyo.ConcreteModel()
+    m.w, m.s = pyo.Var(bounds=(3, 5)), pyo.Var(bounds=(1e-8, None), initialize=20)
+    m.unit = pyo.Constraint(expr=m.w**2 / m.s <= 1)
+    m.least = pyo.Objective(expr=m.s)
+    result = solvers.solve(m, "cutting-plane")
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(9, rel=1e-6)
+    assert result.bound <= 9
+
+
 def test_a_linear_objective_without_end():
     model = pyo.ConcreteModel()
     model.x = pyo.Var(bounds=(0, None))
