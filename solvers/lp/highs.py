@@ -23,7 +23,7 @@ INFINITY = highspy.kHighsInf
 LP_TOLERANCE = 1e-7  # default tolerance of rows
 FINEST = 1e-9  # tolerance of rows that a proof needs, the smallest that solvers accept
 TURNS, FEWEST = 10, 1000  # most iterations: a multiple of rows and columns, and a minimum; LPs take a tenth of it
-_CHOOSE, _DUAL = 0, 1  # HiGHS' simplex_strategy
+_CHOOSE, _DUAL, _PRIMAL = 0, 1, 4  # HiGHS' simplex_strategy
 _RESERVED = {
     "solver": 'they use the simplex method, from the last basis; for interior points: lp_solver="clarabel"',
     "simplex_strategy": "it is chosen for each solve by the changes since the last one",
@@ -174,6 +174,8 @@ class HighsLP(HighsArrays):
             status = self._run()
         if status is LpStatus.FAILED or self._cycles():  # once more without a basis
             highs.clearSolver()
+            if status is LpStatus.FAILED:  # the dual method may not decide that a program is unbounded
+                highs.setOptionValue("simplex_strategy", _PRIMAL)
             status = self._run(patience=10)
             status = LpStatus.FAILED if self._cycles() else status
         if not self.columns and self._contradiction():

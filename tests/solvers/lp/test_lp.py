@@ -21,7 +21,7 @@ from solvers.interfaces.runner import Answer, SolveOptions
 from solvers.lp import dual as dual_lp
 from solvers.lp import highs
 from solvers.lp.dual import DualLP, prefers_dual
-from solvers.lp.highs import HighsLP, LpStatus
+from solvers.lp.highs import FINEST, HighsLP, LpStatus
 from solvers.lp.pyomo import NEEDED, PyomoLP, linear_program, polished, require_lp_solver
 
 INF = np.inf
@@ -423,3 +423,23 @@ def test_multipliers_that_are_wrong_stay_as_they_are():
     a = sparse.csr_matrix([[1.0, 2.0], [0.0, 1.0]])
     wrong = np.array([0.5, 0.0])
     assert polished(a, np.array([1.0, 3.0]), wrong) is wrong
+
+
+def test_an_unbounded_program_on_which_the_dual_simplex_method_gives_up():
+    lp = HighsLP(
+        np.array([-0.16, -1.34, -1.23, 2.04, -3.0, 3.7048898677327746]),
+        np.zeros(6),
+        np.array([7.0, np.inf, 8.0, np.inf, 1.0, np.inf]),
+        tolerance=FINEST,
+    )
+    matrix = [
+        [-0.7, -0.46, -1.51, 0.26, 1.07, 0.0],
+        [1.53, -0.81, 0.67, 0.02, -1.76, 0.0],
+        [0.18, -0.43, -0.44, -0.41, 0.05, 0.0],
+        [0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
+        [0.0, 0.0, 0.0, 0.0, -2.0, -0.5],
+        [0.0] * 6,
+    ]
+    sides = np.array([0.5688283472129742, 1.423229589699604, -2.0026019754243896, 6.0, 0.0, 30.0])
+    lp.add_rows(sparse.csr_matrix(np.array(matrix)), np.full(6, -np.inf), sides)
+    assert lp.solve().status is LpStatus.UNBOUNDED
