@@ -65,7 +65,7 @@ class SolverSpec:
     - ``proves_with_sets``: False if they are not used for models with ordered sets whose objective may be unbounded
       without these sets.
     - ``least_curvature``: the smallest ratio of two curvatures of the objective for which its bound is used in models
-      with ordered sets.
+      with ordered sets or integers.
     - ``least_coefficient``: the smallest ratio of two coefficients of the objective for which its bound is used in
       models with integers without ``retry_options``.
     - ``warm_start_options``: options with which it stays near its starting point; the usual barrier of 0.1 leaves it.

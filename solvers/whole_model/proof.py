@@ -46,10 +46,11 @@ def without_unreliable_claims(
     sets = has_sets and not spec.proves_with_sets and may_fall(model, time_left)
     retried = spec.retry_options.keys() <= options.own.keys()
     tiny_costs = not infeasible and not retried and has_integers(model)
+    chooses = has_sets or has_integers(model)
     unreliable = (
         sets
         or (not spec.proves_at_poles and has_poles(model))
-        or (has_sets and spec.least_curvature > 0 and _least_curvature(model) < spec.least_curvature)
+        or (spec.least_curvature > 0 and chooses and _least_curvature(model) < spec.least_curvature)
         or (tiny_costs and _least_coefficient(model) < spec.least_coefficient)
         or (may_grow and not infeasible and _least_coefficient(model) < LEAST_COST)
     )

@@ -195,11 +195,6 @@ class Master:
         self._free_eta()
         return self._add(cut, self.model.eta)
 
-    def values_at(self, points: np.ndarray) -> np.ndarray:
-        """Return the largest cut of the subproblem's value at points (k, n); there must be one."""
-        cuts = [cut for cut, bounded in self._added if bounded is self.model.eta]
-        return np.max([cut.constant + points @ cut.coefficients for cut in cuts], axis=0)
-
     def add_block_cuts(self, cuts: BlockCuts, which: np.ndarray | None = None) -> None:
         """Add cuts for the values of groups of blocks: those in ``which``, by default those that are violated."""
         model, parts = self.model, self.model.component("part")

@@ -2,17 +2,17 @@ r"""Generalised Benders decomposition with many trees: master and subproblem alt
 
 For a model min { c(x, u) + q(x) } with q(x) = min { f(y, x) : y in Y(x) } convex in x, x discrete:
 
-    0. Add cuts at the structure's starting points, if it has any. Solve the relaxed master: if the subproblem has
-       blocks, by in-out separation (``in_out``), without integers stop; if there is a relaxation, by it. One conic
-       block: as the root of a tree of relaxations (``relaxed_tree``).
+    0. Add cuts at the structure's starting points, if it has any. Solve the relaxed master: if there is a relaxation
+       (of an oracle, or of one conic block), as the root of a tree of relaxations (``relaxed_tree``); if the subproblem
+       has blocks, by in-out separation (``in_out``), without integers stop.
     1. Solve the master min { c(x, u) + eta : the user's rows, eta >= every cut } -> x-bar; its bound is a lower bound.
     2. Solve the subproblem at x-bar -> q(x-bar), y-bar and a cut that is tight there; c + q(x-bar) is an upper bound.
        If it is infeasible, add a feasibility cut and go to 1.
     3. Keep the best upper bound (with ``validation``, the classifier with the least validation error).
     4. Stop if the bounds meet; otherwise add the cut and go to 1. If q(x) = q_1(x) + ... + q_B(x) for independent
        blocks, eta >= eta_1 + ... + eta_B with a cut for each block (multi-cut). Then also add the cuts half-way to the
-       best point of 0, which are stronger at the neighbours of x-bar. With an oracle, also add cuts at exchanges of one
-       choice of x-bar. With a tree of relaxations, branch in it for as long as 1 and 2 have taken, and add its cuts.
+       best point of 0, which are stronger at the neighbours of x-bar. With a tree of relaxations, branch in it for as
+       long as 1 and 2 have taken, and add its cuts.
 
 Before the first cut eta is unbounded; it is fixed at 0, and the value of the master is no bound. An unbounded master
 gets a floor from the relaxation of the whole model, or the model is unbounded or infeasible (``relaxation``).
@@ -40,10 +40,9 @@ from solvers.drivers.benders.in_out import InOut, grouping
 from solvers.drivers.benders.master import Master
 from solvers.drivers.benders.relaxation import why_unbounded
 from solvers.drivers.benders.relaxed_tree import RelaxedTree
-from solvers.drivers.exchange import Incumbent, singles
 from solvers.drivers.solver_options import master_solver_options
 from solvers.errors import OptionError
-from solvers.facts.structure import Cut, SubAnswer
+from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import entry, require_proofs
 from solvers.interfaces.runner import Answer, Runner
@@ -54,9 +53,6 @@ from solvers.model.linear import LinearRows
 from solvers.options import SolverObject
 from solvers.result import BELOW_TOLERANCES, SolutionStatus, StopReason, is_closed
 
-NEIGHBOURS = 40  # largest number of cuts at exchanges for each solution of the master
-LEVEL = 2  # of the exchanges: up to 32 removals and 32 additions
-ROWS = 1e-9  # tolerance of rows
 NODE = 1e-6  # accuracy of the relaxations in a tree
 LOOSE, SHARE = 1e-2, 0.1  # gap of the masters while the cuts are weak: limit, and share of the remaining gap
 
@@ -77,8 +73,8 @@ class BendersConfig(DecompositionConfig):
         Number of cuts for a subproblem in blocks: "multi" for one cut for each block (for each of 200 groups of
         neighbours if there are more blocks), "single" for one cut, or a number.
     in_out : bool
-        Solve the relaxed master first, and add cuts half-way to its optimum (blocks) or at exchanges of one choice
-        (oracles). False: cuts at the optima of the master only, as in Aytug 2015.
+        Solve the relaxed master first; then add cuts half-way to its optimum, or those of a tree of relaxations.
+        False: cuts at the optima of the master only, as in Aytug 2015.
     write_master : str or Path, optional
         At the end of the run write the master with its cuts as an LP file. Its optimum is a bound of the model, if the
         run has found one; a model that maximises is written as the minimum of the negative objective. Names of the
@@ -190,8 +186,6 @@ class Benders(DecompositionDriver):
                 return ended
             self._add(answer)
             self._add_halfway(point)
-            if not self._add_neighbours(point, answer.cut):
-                return StopReason.TIME_LIMIT, None
             if self._branch():
                 return StopReason.CONVERGED, None
             if objective is not None and objective == self.best and self._rescale(answer.value or 0.0):
@@ -203,7 +197,6 @@ class Benders(DecompositionDriver):
         self._master.clear_values()
         self._stale, self._visited = 0, set[bytes]()
         self._centre: np.ndarray | None = None  # of the relaxed master
-        self._relaxed: LinearRows | None = None  # the relaxed master that the structure has solved
         self._relaxations: RelaxedTree | None = None
         self._since = time.process_time()  # end of the last branching in the tree
         self._loose = self._loose_repeated = False  # the gap of the master, and whether it led to a known point
@@ -290,7 +283,6 @@ class Benders(DecompositionDriver):
         if not self.config.in_out or not self._master.linear:
             return False
         if self.groups is None:
-            self._relax_by_structure()
             return False
         phase = InOut(self, self._master, self.groups)
         phase.run(self._tolerance)
@@ -302,30 +294,15 @@ class Benders(DecompositionDriver):
             self._master.clear_values()
         return self.stop is not StopReason.CONVERGED or (not phase.integer and self.closed(self.config.gap))
 
-    def _relax_by_structure(self) -> None:
-        """Solve the relaxed master with the true subproblem by the structure, and add the cut that is tight there."""
-        relaxation = self.relaxation
-        if relaxation is None:
-            return
-        parts = self.parts
-        rows = LinearRows.of(parts.master_rows, parts.master_variables, parts.master_terms, parts.sign).scaled()
-        accuracy, limit = self._tolerance, self.clock.left
-        with self.timing("subproblem"):
-            found = relaxation(rows, rows.x_lower, rows.x_upper, accuracy=accuracy, enough=np.inf, time_limit=limit)
-        if found is not None:
-            self.raise_bound(found.bound)
-            self._master.add_cut(found.cut)
-            self._relaxed = rows
-
     def _start_nodes(self) -> bool:
-        """Solve the root of the tree of relaxations if one conic block is the subproblem; return False otherwise."""
-        inside, parts = self._subproblem, self.parts
-        if not isinstance(inside, BlockSubproblem) or inside.relaxation is None or inside.count > 1:
+        """Solve the root of the tree of relaxations, if there is a relaxation; return False otherwise."""
+        parts, relaxation = self.parts, self.relaxation
+        if relaxation is None or (isinstance(self._subproblem, BlockSubproblem) and self._subproblem.count > 1):
             return False
         if not self.config.in_out or not self._master.linear or not any(v.is_integer() for v in parts.master_variables):
             return False
         rows = LinearRows.of(parts.master_rows, parts.master_variables, parts.master_terms, parts.sign).scaled()
-        tree = RelaxedTree(rows, inside.relaxation)
+        tree = RelaxedTree(rows, relaxation)
         with self.timing("subproblem"):
             found = tree.add(rows.x_lower, rows.x_upper, -np.inf, accuracy=NODE, time_limit=self.clock.left)
         if found is None or not np.isfinite(found.bound):
@@ -358,37 +335,6 @@ class Benders(DecompositionDriver):
         for cut in self._relaxations.cuts:
             self._master.add_cut(cut)
         self._relaxations.cuts.clear()
-
-    def _add_neighbours(self, point: np.ndarray, cut: Cut | None) -> bool:
-        """Add cuts at exchanges of one choice that the cuts do not exclude, the most promising ones first.
-
-        Return False if the time is up. The integer master is many times slower than an oracle, and would propose
-        most of these points later.
-        """
-        rows = self._relaxed
-        if cut is None or rows is None or len(rows.variables) != len(point):
-            return True
-        now, every = Incumbent(point, 0.0, cut), np.ones(len(point), dtype=bool)
-        points = np.array([*singles(now, LEVEL, every, rows.cost)])
-        moved = points @ rows.matrix.T
-        points = points[((moved >= rows.lower - ROWS) & (moved <= rows.upper + ROWS)).all(axis=1)]
-        if not len(points):
-            return True
-        cost = points @ rows.cost + rows.constant
-        values = self._master.values_at(points)
-        for _ in range(min(NEIGHBOURS, len(points))):
-            k = int(np.argmin(cost + values))
-            if self.best is not None and is_closed(self.best, cost[k] + values[k], self.config.gap, self.resolution):
-                return True
-            if self.stopped() is not None:
-                return True
-            answer = self._answer(points[k])
-            if answer is None or answer.value is None or answer.cut is None:
-                return answer is not None
-            self._add(answer)
-            values = np.maximum(values, answer.cut.constant + points @ answer.cut.coefficients)
-            values[k] = np.inf
-        return True
 
     def _add_halfway(self, point: np.ndarray) -> None:
         """Add violated cuts at the point half-way between the master's optimum and the centre of the relaxed master."""

@@ -9,10 +9,11 @@ is one program, its multipliers give a cut for which ``min { c.x + cut(x) : the 
 bound of r (``cone_relaxation``). So the master gets the bound of every node:
 
     a. Take the open node with the smallest bound; this is a bound of the model.
-    b. If its optimum is integer, its bound is that of all its points. Otherwise branch at the variable that is the
-       farthest from integer; solve the relaxations of the two parts, and add their cuts to the master.
+    b. Branch at the variable that is the farthest from integer, also if none is: the optimum is exact to a tolerance
+       only. Leave out a part without a point of the rows. Solve the relaxations of the others, and add their cuts.
 
-Nodes are open, or ended with a bound. The smallest of both is the bound of the tree.
+Nodes are open, or ended with a bound because their bounds allow one choice only. The smallest of both is the bound of
+the tree.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from solvers.facts.structure import Cut, Relaxation, RelaxedAnswer
+from solvers.lp.highs import HighsLP, LpStatus
 from solvers.model.linear import LinearRows
 from solvers.result import ROUNDING
 
@@ -43,6 +45,9 @@ class RelaxedTree:
         self._number = itertools.count()
         self._ended = np.inf  # least bound of the nodes without children
         self.cuts: list[Cut] = []
+        self._columns = np.arange(len(rows.cost))
+        self._lp = HighsLP(np.zeros(len(rows.cost)), rows.x_lower, rows.x_upper)  # of the rows alone
+        self._lp.add_rows(rows.matrix, rows.lower, rows.upper)
 
     @property
     def bound(self) -> float:
@@ -50,14 +55,21 @@ class RelaxedTree:
         return min(self._ended, self._open[0][0] if self._open else np.inf)
 
     def add(self, lower: np.ndarray, upper: np.ndarray, above: float, **options: Any) -> RelaxedAnswer | None:
-        """Solve the relaxation within bounds and add the node; ``above``: bound of the node that contains it."""
-        found = self._relaxation(self.rows, lower, upper, enough=np.inf, **options)
-        if found is None:
-            self._ended = min(self._ended, above)
+        """Solve the relaxation within bounds and add the node; ``above``: bound of the node that contains it.
+
+        Return None if no point satisfies the rows, or if the relaxation fails.
+        """
+        self._lp.set_bounds(self._columns, lower, upper)
+        if self._lp.solve(options["time_limit"]).status is LpStatus.INFEASIBLE:
             return None
-        if np.isfinite(found.bound):
+        found = self._relaxation(self.rows, lower, upper, enough=np.inf, **options)
+        bound, point = above, np.clip(0.0, lower, upper)  # if the method fails
+        if found is not None:
+            bound, point = max(above, found.bound), found.point
+        if bound < np.inf:
+            heapq.heappush(self._open, (bound, next(self._number), lower, upper, point))
+        if found is not None and np.isfinite(found.bound):
             self.cuts.append(found.cut)
-            heapq.heappush(self._open, (max(above, found.bound), next(self._number), lower, upper, found.point))
         return found
 
     def expand(self, **options: Any) -> None:
@@ -65,12 +77,13 @@ class RelaxedTree:
         if not self._open or self._open[0][0] >= self._ended:
             return
         bound, _, lower, upper, point = heapq.heappop(self._open)
-        off = np.where(self._integer & (lower < upper), np.abs(point - np.round(point)), 0.0)
-        k = int(np.argmax(off))
-        if off[k] <= ROUNDING:
+        undecided = self._integer & (np.ceil(lower) < np.floor(upper))
+        if not undecided.any():
             self._ended = min(self._ended, bound)
             return
-        for low, up in ((lower[k], np.floor(point[k])), (np.ceil(point[k]), upper[k])):
+        k = int(np.argmax(np.where(undecided, np.abs(point - np.round(point)), -1.0)))
+        value = np.clip(point[k], lower[k] + ROUNDING, upper[k] - ROUNDING)
+        for low, up in ((lower[k], np.floor(value)), (np.ceil(value), upper[k])):
             part_lower, part_upper = lower.copy(), upper.copy()
             part_lower[k], part_upper[k] = low, up
             if low <= up:  # bounds of an integer may be fractional

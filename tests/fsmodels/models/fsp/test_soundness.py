@@ -603,6 +603,19 @@ def test_gurobi_has_no_dual_reductions(need):
     assert fs.solve(m, "gurobi").objective == pytest.approx(5032258.14, rel=1e-6)
 
 
+@pytest.mark.parametrize("form", ["bilinear", "big-m"])
+def test_squares_with_very_different_costs(need, form):
+    """Gurobi reported 4.8e6 as optimal; the optimum is 4,457,142.89."""
+    need("gurobi")
+    X = [[9997, 9999, 9998], [9999, 9999, 10000], [10000, 9998, 10004], [9996, 9998, 10003], [9998, 9998, 9996],
+         [10002, 10000, 9996], [10006, 10001, 9996]]  # fmt: skip
+    data = fs.Dataset.from_arrays(np.array(X, dtype=float), np.array([1, -1, 1, -1, -1, 1, 1]))
+    m = fs.fsp.fsp_m(data, C=1e6, max_features=1, loss="squared-hinge", form=form)
+    m.excludes = pyo.Constraint(expr=m.sigma["x2"] + m.sigma["x3"] <= 1)
+    result = fs.solve(m, "gurobi")
+    assert result.bound is None or result.bound <= 4457142.8911
+
+
 def test_scip_has_no_strong_dual_reductions(need):
     """With them SCIP reported -1.9896e6 as the optimum and as a bound; the optimum is -2.0004e6."""
     need("scip")
