@@ -3,7 +3,9 @@
 The coefficients of a cut are a subgradient of the subproblem's value and so the price of each switch. Blocks: add the k
 elements with the best prices, then remove the k elements with the least value; k starts at a quarter of the choice and
 is halved if no block gives a better choice. Singles: try the few cheapest removals, additions and exchanges until none
-is better.
+is better. ``renew`` gives another choice from which both can start again.
+
+Source: Zhu, Wen, Zhu, Zhang and Wang 2020 (abess) for exchanges of blocks by their prices ("splicing").
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from solvers.facts.structure import Cut
 TRIED = 20  # number of single moves at each choice, four times as many at each further level
 ENDS = 8  # number of removals and of additions that are paired, twice as many at each further level
 BLOCKS = 4  # number of blocks of each size
+RENEWED = 2.0  # elements that ``renew`` adds, for each chosen one
 
 Evaluate = Callable[[np.ndarray], tuple[float, Cut] | None]
 
@@ -82,6 +85,23 @@ def _first_better(
     return None
 
 
+def renew(
+    now: Incumbent,
+    evaluate: Evaluate,
+    probe: Callable[[np.ndarray], Cut | None],
+    movable: np.ndarray,
+    cost: np.ndarray,
+) -> Incumbent | None:
+    """Return another choice, by a block of twice the size of the choice; None if that gives no other one.
+
+    It is usually worse, and exchanges from there may end at a better choice. Arguments as in ``exchange_blocks``.
+    """
+    block = _outside(now, movable, cost)[: int(RENEWED * np.sum((now.choice > 0.5) & movable))]
+    candidate = _replaced(now.choice, block, probe, movable, cost)
+    found = None if candidate is None else evaluate(candidate)
+    return None if candidate is None or found is None else Incumbent(candidate, *found)
+
+
 def _blocks(
     now: Incumbent,
     size: int,
@@ -89,20 +109,37 @@ def _blocks(
     movable: np.ndarray,
     cost: np.ndarray,
 ) -> Iterator[np.ndarray]:
-    choice = now.choice
-    outside = np.flatnonzero((choice < 0.5) & movable)
-    outside = outside[np.argsort((now.cut.coefficients + cost)[outside], kind="stable")]
+    outside = _outside(now, movable, cost)
     for start in range(0, min(len(outside), BLOCKS * size), size):
-        candidate = choice.copy()
-        candidate[outside[start : start + size]] = 1.0
+        candidate = _replaced(now.choice, outside[start : start + size], probe, movable, cost)
+        if candidate is not None:
+            yield candidate
+
+
+def _outside(now: Incumbent, movable: np.ndarray, cost: np.ndarray) -> np.ndarray:
+    """Return the elements that may be added, the best prices first."""
+    outside = np.flatnonzero((now.choice < 0.5) & movable)
+    return outside[np.argsort((now.cut.coefficients + cost)[outside], kind="stable")]
+
+
+def _replaced(
+    choice: np.ndarray,
+    block: np.ndarray,
+    probe: Callable[[np.ndarray], Cut | None],
+    movable: np.ndarray,
+    cost: np.ndarray,
+) -> np.ndarray | None:
+    """Add a block and remove the elements with the least value, at most half of all at a time; None if none changes."""
+    candidate = choice.copy()
+    candidate[block] = 1.0
+    while (excess := int(candidate.sum() - choice.sum())) > 0:
         larger = probe(candidate)
         if larger is None:
-            continue
+            return None
         inside = np.flatnonzero((candidate > 0.5) & movable)
         worth = -(larger.coefficients + cost)[inside]
-        candidate[inside[np.argsort(worth, kind="stable")[: int(candidate.sum() - choice.sum())]]] = 0.0
-        if not np.array_equal(candidate, choice):
-            yield candidate
+        candidate[inside[np.argsort(worth, kind="stable")[: min(excess, (len(inside) + 1) // 2)]]] = 0.0
+    return None if np.array_equal(candidate, choice) else candidate
 
 
 def singles(now: Incumbent, level: int, movable: np.ndarray, cost: np.ndarray) -> Iterator[np.ndarray]:

@@ -20,7 +20,7 @@ from solvers.drivers.benders.base import DecompositionConfig
 from solvers.drivers.branch_cut.master import MasterLP
 from solvers.drivers.branch_cut.memory import Memory
 from solvers.drivers.dive import dive
-from solvers.drivers.exchange import ENDS, Incumbent, exchange, exchange_blocks
+from solvers.drivers.exchange import ENDS, Incumbent, exchange, exchange_blocks, renew
 from solvers.facts.structure import Cut, SubAnswer
 from solvers.lp.highs import LpStatus
 from solvers.result import StopReason
@@ -138,7 +138,9 @@ class SearchContext(Protocol):
 
 TIGHT = 1e-7  # relative gap of answers at 0/1 points
 LOOSE = 1e-5  # relative gap of answers at fractional points, where cuts need not be tight
+START_SHARE = 0.2  # of the time limit, at which the exchanges before the relaxation end
 EXCHANGE_SHARE = 0.75  # of the time limit, at which the first exchanges end
+SMALL_PART = 20  # elements for each chosen one, from which the first exchanges precede the relaxation
 SEARCH = 0.2  # share of all subproblems for wider exchanges during the tree search
 EARLIER = 3  # number of best choices of earlier runs that are tried at the root
 TRIED = 5  # number of evaluated points of earlier runs that are tried, the best for the costs of this master
@@ -172,6 +174,7 @@ class IncumbentSearch:
         self.improved: Callable[[], None] = lambda: None
         self._offered: set[bytes] = set()
         self.choice: np.ndarray | None = None
+        self._exchanged = np.empty(0)  # the result of the exchanges before the relaxation
         self.least = np.inf
         self.solved = 0
         self._level, self.searched = 1, 0  # of the exchanges during the tree search: width, and subproblems
@@ -329,10 +332,47 @@ class IncumbentSearch:
                 yield points[k].copy()
                 most -= 1
 
+    def start(self) -> None:
+        """Find an incumbent before the relaxation is solved, by the prices of the smallest choice.
+
+        Exchanges follow if the choice is a small part of all: the relaxation then takes longer than they do.
+        """
+        lp = self.lp
+        guide = self._probe(np.clip(np.zeros(lp.n), lp.lower[: lp.n], lp.upper[: lp.n]))
+        if guide is None:
+            return
+        lp.start(guide.constant)
+        price = guide.coefficients + lp.cost[: lp.n]
+        order = np.argsort(price, kind="stable")
+        order = order[price[order] < 0]
+        choice, size, best = lp.greedy(order), len(order), np.inf
+        if choice[order].all():  # no row limits the choice, only the costs do
+            choice, size = lp.greedy(order[:1]), 1
+        while (found := self.evaluate(choice)) is not None and found[0] <= best and size < len(order):
+            size, best = 2 * size, found[0]
+            choice = lp.greedy(order[:size])
+        if self.choice is not None and SMALL_PART * self.choice.sum() <= lp.n:
+            self._exchange_and_renew()
+
+    def _exchange_and_renew(self) -> None:
+        """Improve the incumbent by exchanges, which start again from other choices while that pays."""
+        now, best = self._incumbent(), np.inf
+        movable, cost = self._movable()
+        stop = partial(self._enough_searched, START_SHARE)
+        while now is not None:
+            now = exchange_blocks(now, self.evaluate, self._probe, movable, cost, stop)
+            now = exchange(now, self.evaluate, movable, cost, stop)
+            if now.objective >= best or stop():
+                break
+            best = now.objective
+            now = renew(now, self.evaluate, self._probe, movable, cost)
+        if self.choice is not None:
+            self._exchanged = self.choice
+
     def exchange(self) -> None:
-        """Improve the incumbent by exchanges of single elements, and of blocks."""
+        """Improve the incumbent by exchanges of single elements, and of blocks, unless it is a result of exchanges."""
         now = self._incumbent()
-        if now is not None:
+        if now is not None and not np.array_equal(now.choice, self._exchanged):
             movable, cost = self._movable()
             stop = self._enough_searched
             exchange(now, self.evaluate, movable, cost, stop)
@@ -340,8 +380,8 @@ class IncumbentSearch:
             if after is not now:
                 exchange(after, self.evaluate, movable, cost, stop)
 
-    def _enough_searched(self) -> bool:
-        return self.driver.stopped() is not None or self.driver.clock.left_of(EXCHANGE_SHARE) == 0.0
+    def _enough_searched(self, share: float = EXCHANGE_SHARE) -> bool:
+        return self.driver.stopped() is not None or self.driver.clock.left_of(share) == 0.0
 
     def exchange_more(self) -> None:
         """Try wider exchanges, for a share of all subproblems; points that were evaluated before do not count.

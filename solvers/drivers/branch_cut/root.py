@@ -89,6 +89,8 @@ class RootSearch:
         lp = self.lp
         if not np.any(lp.lower < lp.upper):
             return False
+        if self.driver.relaxation is not None and not self.incumbents.memory.choices:
+            self.incumbents.start()
         answer = self.bounds.relax(lp.lower, lp.upper, self.driver.config.gap / 10, np.inf)
         if answer is None:
             return False

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from solvers.drivers.branch_cut.branching import PseudoCosts, Tree
-from solvers.drivers.exchange import Incumbent, exchange, exchange_blocks
+from solvers.drivers.exchange import Incumbent, exchange, exchange_blocks, renew
 from solvers.facts.structure import Cut
 
 
@@ -68,6 +68,27 @@ def test_blocks_reach_what_single_exchanges_cannot():
     found = exchange_blocks(now, evaluate, lambda choice: Cut(0.0, prices), *arguments)
     assert found.objective == pytest.approx(-5.4)
     assert found.choice.sum() == start.sum()
+
+
+def test_renewal_exchanges_more_than_a_block():
+    weight = np.array([-1.0, -1.0, -3.0, -3.0, -2.0, -4.0, -5.0])
+
+    def probe(choice):
+        sizes.append(int(choice.sum()))
+        return Cut(0.0, weight)
+
+    def evaluate(choice):
+        return float(weight @ choice), Cut(0.0, weight)
+
+    sizes: list[int] = []
+    now = Incumbent(np.array([1.0, 1.0, *[0.0] * 5]), -2.0, Cut(0.0, weight))
+    arguments = np.ones(7, bool), np.zeros(7)
+    other = renew(now, evaluate, probe, *arguments)
+    assert other.choice.tolist() == [0.0] * 5 + [1.0] * 2
+    assert other.objective == -9.0
+    assert sizes == [6, 3]  # at most half of the elements leave at a time
+    assert renew(other, evaluate, probe, *arguments) is None
+    assert renew(now, lambda choice: None, probe, *arguments) is None
 
 
 def test_a_search_stops_when_told():
