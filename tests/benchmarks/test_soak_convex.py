@@ -5,6 +5,8 @@ import os
 import pytest
 import soak_convex
 
+import solvers
+
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 
 
@@ -20,3 +22,10 @@ def test_no_result_contradicts_enumeration():
     for seed in range(max(1, round(50 * SOAK))):
         runs = soak_convex.run(seed)["runs"]
         assert [found["wrong"] for found in runs.values() if found["wrong"]] == [], seed
+
+
+def test_a_feasibility_cut_with_a_coefficient_near_1():
+    """With 0.99999999956 in the cut of a cone program the presolve of HiGHS 1.16 removed the optimum of the master."""
+    result = solvers.solve(soak_convex.model_of(4419), "benders", gap=1e-6)
+    assert result.status is solvers.SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(2.9213675, abs=1e-6)

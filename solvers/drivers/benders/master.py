@@ -230,7 +230,7 @@ class Master:
             cut = cut.lowered(self._floor, self._floor + MOST * self.unit).clipped(self._floor)
         optimality = bounded is not None
         largest = float(np.abs(cut.coefficients).max(initial=0.0)) or 1.0
-        unit = self.unit if optimality else power_of_two(largest)
+        unit = self.unit if optimality else largest  # presolvers may fail at coefficients near 1 that are not 1
         where = np.flatnonzero(cut.coefficients)
         held = [self.point_variables[k] for k in where.tolist()]
         bounds = np.array([[np.nan if x is None else x for x in v.bounds] for v in held], dtype=float).reshape(-1, 2)
