@@ -235,7 +235,13 @@ def cones_of(cones: Iterable[tuple[str, int]]) -> list[Any]:
     """Return Clarabel's cones for pairs of kind and size."""
     import clarabel
 
-    return [getattr(clarabel, KINDS[kind])(size) for kind, size in cones]
+    def cone(kind: str, size: int) -> Any:
+        name, *exponent = kind.split()
+        if name == "power":
+            return clarabel.PowerConeT(float(exponent[0]))
+        return clarabel.ExponentialConeT() if name == "exponential" else getattr(clarabel, KINDS[name])(size)
+
+    return [cone(kind, size) for kind, size in cones]
 
 
 def solve_qp(

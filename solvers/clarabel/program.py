@@ -136,6 +136,9 @@ class Program(StandardForm):
                 cones.append(("second-order", len(at)))
                 if cone.kappa is not None and owner is not None:
                     self.behind.append(Behind(owner, sign, int(at[0]), len(at), cone.kappa))
+        for kind, entries in model.cones:
+            now = [entry.substitute(self.columns.pinned, self.columns.values) for entry in entries]
+            cones.append((kind, len(A.put_affine([placed(entry, 0) for entry in now], -1.0))))
         triplets = (np.concatenate(A.coefs), (np.concatenate(A.rows), np.concatenate(A.cols)))
         self.A, self.b = sp.csc_matrix(triplets, shape=(A.size, size + len(long))), np.concatenate(A.b)
         self.cones = [cone for cone in cones if cone[1]]

@@ -7,6 +7,7 @@ active flags and right-hand sides are read each time and never cause a walk.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,12 +115,14 @@ class ConicModel:
         self.nonlinear: list[CompiledRow] = []
         self._domains: list[Any] = []
         self._continuous = np.empty(0, dtype=bool)
+        self.cones: list[tuple[str, list[Affine]]] = []
 
-    def compile(self, model: Any) -> None:
-        """Walk all expressions of a model."""
+    def compile(self, model: Any, cones: Iterable[tuple[str, Sequence[Any]]] = ()) -> None:
+        """Walk all expressions of a model; ``cones``: kinds and linear expressions of further cones."""
         self._forget(model)
         self.compilations += 1
         self.refresh()
+        self.cones = [(kind, [self.walker.walk(entry, kind)[0].linear for entry in entries]) for kind, entries in cones]
 
     def refresh(self) -> None:
         """Walk the expressions that have changed since the last call.
@@ -227,6 +230,8 @@ class ConicModel:
         used[self._linear.cols] = True
         for row in [*self.nonlinear, *([self.objective] if self.objective else [])]:
             used[row.columns] = True
+        for _, entries in self.cones:
+            used[np.concatenate([entry.cols for entry in entries])] = True
         return used
 
     def _refuse_integers(self, pinned: np.ndarray) -> None:

@@ -123,11 +123,20 @@ def curvature(expression: Any, variables: Sequence[Any], prover: BoundProver) ->
     >>> curvature(pyo.sqrt(m.x * m.y), [m.x, m.y], prover)
     (False, True)
     """
-    reader, rules, nodes = TapeReader(variables), Rules(prover), list[Shape]()
     try:
-        root = reader.read(expression)
+        _, nodes, root = shapes(expression, variables, prover)
     except ModelError:
         return False, False
+    return nodes[root].convex, nodes[root].concave
+
+
+def shapes(expression: Any, variables: Sequence[Any], prover: BoundProver) -> tuple[TapeReader, list[Shape], int]:
+    """Return the tape of an expression, the properties of its nodes, and the node of the expression.
+
+    The parameters are those of ``curvature``. Raises ModelError if the expression is not smooth, or has no value.
+    """
+    reader, rules, nodes = TapeReader(variables), Rules(prover), list[Shape]()
+    root = reader.read(expression)
     constants = dict(reader.constants)
     for k, (op, args, form) in enumerate(zip(reader.op, reader.args, reader.form, strict=True)):
         operands = [nodes[a] for a in args]
@@ -136,7 +145,7 @@ def curvature(expression: Any, variables: Sequence[Any], prover: BoundProver) ->
         elif op == CONSTANT:
             number = value(constants[k], exception=False)
             if number is None:
-                return False, False
+                raise ModelError("A constant has no value.")
             node = rules.constant(float(number))
         elif op == AFFINE:
             assert form is not None
@@ -146,7 +155,7 @@ def curvature(expression: Any, variables: Sequence[Any], prover: BoundProver) ->
             node = rule(*operands)
         nonnegative = node.concave and node.within[0] >= 0
         nodes.append(replace(node, log_concave=node.log_concave or nonnegative))
-    return nodes[root].convex, nodes[root].concave
+    return reader, nodes, root
 
 
 class Rules:
@@ -187,11 +196,11 @@ class Rules:
             low, up = interval.add(low, up, *interval.mul(c, c, *u.within))
         bodies = [(c, u.body) for c, u in zip(coefs, nodes, strict=True) if u.body is not None]
         others = [_times(u, c) for c, u in zip(coefs, nodes, strict=True) if u.body is None]
-        rest = self.polynomial(_combined(constant, bodies), (low, up))
+        rest = self.polynomial(combined(constant, bodies), (low, up))
         if not others:
             return rest
         terms = [rest, *(u for u in others if u.entropy is None)]
-        terms += [self._entropy(u, logs) for u, logs in _by_factor(u.entropy for u in others if u.entropy is not None)]
+        terms += [self._entropy(u, logs) for u, logs in by_factor(u.entropy for u in others if u.entropy is not None)]
         logs = [u.logs for u in terms if u.logs is not None]
         together = Logs(tuple(part for each in logs for part in each.parts), sum(each.const for each in logs))
         return Shape(
@@ -315,7 +324,7 @@ class Rules:
         """Return whether ``u sum_k c_k log(v_k)`` is a convex entropy (see the module)."""
         available, needed = 0.0, 0.0
         for c, v in logs.parts:
-            ratio, shift = _proportion(v, u)
+            ratio, shift = proportion(v, u)
             if c > 0 and (ratio <= 0 or shift < 0):
                 return False
             available += c if c > 0 and shift == 0 else 0.0
@@ -337,7 +346,7 @@ def _times(u: Shape, c: float) -> Shape:
     return Shape(convex, concave, u.log_convex and c > 0, u.log_concave and c > 0, logs=logs, entropy=entropy)
 
 
-def _combined(constant: float, bodies: Sequence[tuple[float, Body]]) -> Body:
+def combined(constant: float, bodies: Sequence[tuple[float, Body]]) -> Body:
     """Return ``constant + sum_k c_k f_k`` for pairs of c_k and f_k; the sum is built once, not term by term."""
     lines = [body.linear.times(c) for c, body in bodies]
     cols = np.concatenate([np.empty(0, dtype=np.intp), *(line.cols for line in lines)])
@@ -347,7 +356,7 @@ def _combined(constant: float, bodies: Sequence[tuple[float, Body]]) -> Body:
     return Body(line, products=products)
 
 
-def _by_factor(entropies: Iterable[tuple[Affine, Logs]]) -> list[tuple[Affine, Logs]]:
+def by_factor(entropies: Iterable[tuple[Affine, Logs]]) -> list[tuple[Affine, Logs]]:
     """Return sums of entropies with the same factor u as one."""
     found: dict[Any, tuple[Affine, Logs]] = {}
     for u, logs in entropies:
@@ -357,7 +366,7 @@ def _by_factor(entropies: Iterable[tuple[Affine, Logs]]) -> list[tuple[Affine, L
     return list(found.values())
 
 
-def _proportion(v: Affine, u: Affine) -> tuple[float, float]:
+def proportion(v: Affine, u: Affine) -> tuple[float, float]:
     """Return a and b with ``v = a u + b``; a is 0 if there are none."""
     if not np.array_equal(v.cols, u.cols):
         return 0.0, 0.0

@@ -5,7 +5,8 @@ the complicating variables x,
 
     q(x) = min 1/2 y'Py + c.y   s.t.  A y + B x + s = b,  s in K,  y in [y_lower, y_upper]
 
-with K a product of zero cones, nonnegative cones and second-order cones. Only b - B x changes from point to point.
+with K a product of zero cones, nonnegative cones and second-order cones, and of exponential and power cones for
+functions that are not quadratic (``model.graph_form``). Only b - B x changes from point to point.
 
 **Cut.** Let y-bar be any point, z any vector of the dual cone K*, and r = P y-bar + c + A'z. For all y, x in the rows
 z.(A y + B x - b) = -z.s <= 0, and 1/2 y'Py >= y-bar'P y - 1/2 y-bar'P y-bar because P is positive semidefinite. So
@@ -16,6 +17,17 @@ for every x: weak duality. The cut is valid for inexact multipliers, which are m
 x-bar if they are optimal there. Bounds of y are implied ones too. If r_j has the sign of an infinite bound, multipliers
 of linear rows are moved towards 0 (``row_cut.dual_feasible``). What is left is an error of the solver if it is small,
 and it counts for steps up to ten times the size of y-bar_j. Otherwise the cut is worthless.
+
+**Dual cones.** Multipliers are moved into K* by the entry that has the least effect: the first one of a second-order
+cone, the second one of the others, which is mostly that of a constant. For s = (s1, s2, s3) in the exponential cone
+``s2 exp(s1 / s2) <= s3`` and multipliers u < 0, v, w > 0, with t = s1 / s2,
+
+    u s1 + v s2 + w s3 >= s2 (u t + v + w exp(t)) >= s2 (v - u (1 + log(w / -u))),
+
+because exp(t) = -u / w at the least t. So v >= u (1 + log(w / -u)) is sufficient; with u = 0, v, w >= 0 is. This is the
+tangent of the exponential at t: a cut of such cones is a cut of tangents at the point of the multipliers. For the power
+cone ``s1^p s2^(1 - p) >= |s3|``, by the inequality of the arithmetic and the geometric mean, u s1 + v s2 >= (u / p)^p
+(v / (1 - p))^(1 - p) s1^p s2^(1 - p), so that v >= (1 - p) (|w| (p / u)^p)^(1 / (1 - p)) is sufficient.
 
 **Feasibility cuts** are cuts of the distance from feasibility, min { |z - x| : the rows at z, z in the bounds of x },
 which is a cone program of the same form (``elastic``).
@@ -45,6 +57,7 @@ from solvers.errors import ModelError
 from solvers.facts.row_cut import dual_feasible
 from solvers.lp.highs import LpStatus
 from solvers.model.function import is_linear
+from solvers.model.graph_form import EXPONENTIAL, POWER, GraphForm
 from solvers.model.linear import LinearRows
 from solvers.values import bounds_of
 
@@ -53,6 +66,7 @@ INACCURATE = 1e-7  # relative size of a gradient that is an error of the solver
 REACH = 10.0  # length of a step along a column without a bound, relative to its value
 CLOSE = 1e-6  # relative: violation and gap of a point without the status "Solved" that is accepted
 LOOSER = (1e-6, 1e-5)  # tolerances if the solver is not accurate, or its cuts are steep
+LARGEST = 700.0  # exponent of the largest number
 STEEP = 1e7  # slope of a cut, relative to the value: at the apex of a cone it grows with the accuracy
 KNOWN = {"PrimalInfeasible": LpStatus.INFEASIBLE, "Unbounded": LpStatus.UNBOUNDED, "MaxTime": LpStatus.LIMIT}
 
@@ -96,10 +110,14 @@ class BlockCones:
     def of(cls, whole: pyo.ConcreteModel, blocks: Sequence[SubBlock], complicating: Sequence[Any]) -> BlockCones:
         """Return the blocks of the model ``whole``, in which complicating variables are relaxed.
 
-        Raises ModelError if a row or the objective is not quadratic, or not convex.
+        Raises ModelError if a row or the objective is not proven to be convex.
         """
         model = ConicModel(relaxed=True)
-        model.compile(whole)
+        try:
+            model.compile(whole)
+        except ModelError:  # not quadratic
+            graph = GraphForm(whole)
+            model.compile(graph.model, graph.cones)
         program = Program(model)
         inside = {id(v): k for k, v in enumerate(v for block in blocks for v in block.variables)}
         owner = [b for b, block in enumerate(blocks) for _ in block.variables]
@@ -147,7 +165,7 @@ class BlockCones:
     def _with_owners(self, owner: np.ndarray) -> BlockCones:
         """Return the same with the blocks of rows and columns; ``owner``: the block of each variable."""
         rows, columns = self.matrix.shape
-        tails = np.flatnonzero(self.tails)  # each is connected with the first row of its cone
+        tails = np.flatnonzero(~self.linear)  # each is connected with the first row of its cone
         tied = sparse.csr_array((np.ones(len(tails)), (tails, self.first[tails])), shape=(rows, rows))
         graph = sparse.block_array([[tied, abs(self.matrix)], [abs(self.matrix).T, abs(self.quadratic)]], format="csr")
         _, label = csgraph.connected_components(graph, directed=False)
@@ -182,6 +200,27 @@ class BlockCones:
         """Mask of the other rows of second-order cones."""
         return np.asarray((self.kinds == "second-order") & ~self.heads)
 
+    @cached_property
+    def linear(self) -> np.ndarray:
+        """Mask of the rows of zero and nonnegative cones."""
+        return np.isin(self.kinds, ("zero", "nonnegative"))
+
+    def _first_of(self, kind: str) -> np.ndarray:
+        """Return the first rows of the cones of a kind, without the exponent of a power."""
+        of_kind = np.array([name.split()[0] == kind for name in self.kinds.tolist()], dtype=bool)
+        return np.flatnonzero(of_kind & (self.first == np.arange(len(self.kinds))))
+
+    @cached_property
+    def exponentials(self) -> np.ndarray:
+        """The first rows of exponential cones."""
+        return self._first_of(EXPONENTIAL)
+
+    @cached_property
+    def powers(self) -> tuple[np.ndarray, np.ndarray]:
+        """The first rows of power cones, and their exponents."""
+        where = self._first_of(POWER)
+        return where, np.array([float(name.split()[1]) for name in self.kinds[where].tolist()])
+
     def _norms(self, s: np.ndarray) -> np.ndarray:
         """Return the norm of the other entries for the first row of each second-order cone."""
         squares = np.bincount(self.first[self.tails], weights=s[self.tails] ** 2, minlength=len(s))
@@ -197,6 +236,18 @@ class BlockCones:
         z = np.where(self.bound_rows, 0.0, z)
         z = np.where(self.kinds == "nonnegative", np.maximum(z, 0.0), z)
         z[self.heads] = np.maximum(z[self.heads], self._norms(z))
+        k = self.exponentials
+        u, w = np.minimum(z[k], 0.0), np.maximum(z[k + 2], 0.0)
+        u = np.where(w > 0.0, u, 0.0)
+        inside = u < 0.0
+        ratio = np.divide(w, -u, out=np.ones(len(k)), where=inside)
+        z[k], z[k + 1], z[k + 2] = u, np.maximum(z[k + 1], u * (1.0 + np.log(ratio)) * inside), w
+        k, p = self.powers
+        u = np.maximum(z[k], 0.0)
+        w = np.where(u > 0.0, z[k + 2], 0.0)
+        share = np.divide(p, u, out=np.zeros(len(k)), where=u > 0.0)
+        least = (1.0 - p) * (np.abs(w) * share**p) ** (1.0 / (1.0 - p))
+        z[k], z[k + 1], z[k + 2] = u, np.maximum(z[k + 1], least), w
         return z
 
     def cuts(self, y: np.ndarray, z: np.ndarray) -> BlockCuts:
@@ -229,7 +280,7 @@ class BlockCones:
     @cached_property
     def _linear(self) -> LinearPart:
         """The linear rows."""
-        where = np.flatnonzero((self.kinds != "second-order") & ~self.bound_rows)
+        where = np.flatnonzero(self.linear & ~self.bound_rows)
         side = self.side[where]
         lower = np.where(self.kinds[where] == "zero", side, -np.inf)
         matrix = sparse.csr_array(self.matrix[where])
@@ -239,6 +290,10 @@ class BlockCones:
         """Return the largest distance of a part of s from its cone."""
         missed = np.where(self.kinds == "zero", np.abs(s), -s)
         missed[self.heads] += self._norms(s)
+        k, v = self.exponentials, np.maximum(s[self.exponentials + 1], np.finfo(float).tiny)
+        missed[k] = v * np.exp(np.clip(s[k] / v, -LARGEST, LARGEST)) - s[k + 2]
+        k, p = self.powers
+        missed[k + 2] = np.abs(s[k + 2]) - np.maximum(s[k], 0.0) ** p * np.maximum(s[k + 1], 0.0) ** (1.0 - p)
         return float(missed[~self.tails].max(initial=0.0))
 
     def with_implied_bounds(self, x_lower: np.ndarray, x_upper: np.ndarray) -> BlockCones:
@@ -257,6 +312,7 @@ class BlockCones:
             least, most = np.where(a > 0, a * at_low, a * at_up), np.where(a > 0, a * at_up, a * at_low)
             head = self.side - np.bincount(row, weights=least, minlength=rows_count)  # largest value of s
             radius = np.where(self.tails, np.maximum(head, 0.0)[self.first], 0.0)
+            radius[[*self.exponentials, *(self.powers[0] + 2)]] = np.inf  # may be negative
             above = _ends(row, a, self.side + radius, least)
             below = _ends(row, -a, np.where(self.tails | zero, radius - self.side, np.inf), -most)
             for end, slope in ((above, a), (below, -a)):

@@ -5,7 +5,7 @@ Linear blocks
     starts from the last basis and returns the cuts of all blocks. For a thousand scenarios with ten columns each this
     is one call and a thousand small pivots; a thousand calls would take a second.
 
-Convex blocks that are not quadratic (others: ``block_cones``)
+Blocks with functions that are assumed to be convex, and convex blocks with a named solver (others: ``block_cones``)
     A block  q(x) = min { c.y + f(y) : linear rows, g(y, x) <= 0 }  with convex f and g lies above the linear program
     with
 
@@ -13,9 +13,9 @@ Convex blocks that are not quadratic (others: ``block_cones``)
 
     for any points k, at every x. Its cuts are valid for any number of tangents and for inexact multipliers. They are
     tight at x-bar once the tangents are exact at an optimum there; this is generalised Benders decomposition
-    (Geoffrion). Tangents are added at optima of the linear program (Kelley's method) until these violate no curve by
-    more than the tolerance. If the user has named a solver, the first tangents are at its optimum; otherwise the
-    default solver of the class is called if Kelley's method is slow. Tangents are kept for the next x-bar.
+    (Geoffrion). The first tangents are at the optimum of the named solver, or of the default one of the class. Further
+    ones are added at optima of the linear program (Kelley's method) until these violate no curve by more than the
+    tolerance. Tangents are kept for the next x-bar.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class BlockLP:
         return self._vertex.solve(point, time_limit)
 
 
-SLOW, MOST = 12, 400  # rounds of Kelley's method before a solver is called for an optimum, and in total
+MOST = 400  # rounds of Kelley's method
 BOXES = (1e2, 1e4, 1e6)  # bounds of variables for points at which an unbounded program gets its first tangents
 MISSED = 1e-8  # tolerance for a violated convex row
 
@@ -119,7 +119,7 @@ FindOptimum = Callable[[np.ndarray, float | None], np.ndarray | None]  # (x, tim
 class CurvedLP(BlockLP):
     """All blocks, some of them convex, in one linear program with tangents.
 
-    ``find_optimum``: returns an optimum of the blocks at a point. ``at_once``: call it before the first round.
+    ``find_optimum``: returns an optimum of the blocks at a point.
     """
 
     def __init__(
@@ -130,11 +130,9 @@ class CurvedLP(BlockLP):
         curves: list[BlockCurve],
         start: np.ndarray,
         find_optimum: FindOptimum,
-        *,
-        at_once: bool,
     ) -> None:
         super().__init__(rows, make, x_bounds)
-        self._curves, self._find_optimum, self._at_once = curves, find_optimum, at_once
+        self._curves, self._find_optimum = curves, find_optimum
         self._objective = [k for k, curve in enumerate(curves) if curve.of_objective]
         self._y = len(rows.cost) - len(self._objective)  # columns before theta
         self._theta = {k: self._y + i for i, k in enumerate(self._objective)}
@@ -144,9 +142,10 @@ class CurvedLP(BlockLP):
     def solve(self, point: np.ndarray, time_limit: float | None, room: float = 0.0) -> BlockSolution | LpStatus:
         """Solve at a point; the values are attained within the tolerances, and the cuts are proven."""
         boxed = 0
-        for k in range(MOST):
-            if k == (0 if self._at_once else SLOW):
-                self._add_tangents_at_optimum(point, time_limit)
+        y = self._find_optimum(point, time_limit)
+        if y is not None:
+            self._add_tangents(np.concatenate([y, point]), None)
+        for _ in range(MOST):
             found = super().solve(point, time_limit, room)
             if found is LpStatus.UNBOUNDED and boxed < len(BOXES) and self._from_boxes(point, time_limit):
                 boxed += 1  # if it is still unbounded after these rounds, a block is unbounded
@@ -166,12 +165,6 @@ class CurvedLP(BlockLP):
             if self._add_tangents(z, missed) == 0:
                 break
         raise SolverFailure("The tangents of convex blocks did not reach the accuracy of an optimum.", "highs")
-
-    def _add_tangents_at_optimum(self, point: np.ndarray, time_limit: float | None) -> None:
-        """Add the tangents at an optimum of all blocks."""
-        y = self._find_optimum(point, time_limit)
-        if y is not None:
-            self._add_tangents(np.concatenate([y, point]), None)
 
     def _from_boxes(self, point: np.ndarray, time_limit: float | None) -> bool:
         """Add tangents at optima within boxes if the linear program is unbounded; return whether any were added."""

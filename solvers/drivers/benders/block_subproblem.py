@@ -1,8 +1,8 @@
 """The subproblem in blocks: a value and a cut for each block at any point of the complicating variables.
 
-Rows are read once. Linear blocks share a linear program, which keeps its basis between points, and convex quadratic and
-conic blocks a cone program. Other convex blocks are a linear program with tangents (``CurvedLP``). If a block is
-infeasible, the cut of its distance from feasibility is a feasibility cut.
+Rows are read once. Linear blocks share a linear program, which keeps its basis between points, and convex blocks a cone
+program. Blocks that are assumed to be convex, or that another named solver solves, are a linear program with tangents
+(``CurvedLP``). If a block is infeasible, the cut of its distance from feasibility is a feasibility cut.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class BlockSubproblem:
         if linear:
             return BlockLP(rows, make, bounds)
         start, find_optimum = values_of(self.variables), partial(self._optimum, whole_model(self.parts, self.blocks))
-        return CurvedLP(rows, make, bounds, curves.curves, start, find_optimum, at_once=solver is not None)
+        return CurvedLP(rows, make, bounds, curves.curves, start, find_optimum)
 
     def _spec(self, solver: str | SolverObject | None, *, curved: bool) -> SolverSpec:
         """Return the entry of the named solver; by default the LP solver, or that of the class of curved blocks."""

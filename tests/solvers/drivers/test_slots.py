@@ -252,7 +252,7 @@ def test_options_that_would_go_to_another_solver_are_refused():
 
 def test_options_of_curved_blocks_are_for_a_solver_that_is_named(told):
     m = plant()
-    m.cost.set_value(m.cost.expr + sum(pyo.exp(x) for x in m.serve.values()))
+    m.cost.set_value(m.cost.expr + sum(pyo.cosh(x) + pyo.sinh(x) for x in m.serve.values()))  # without a rule
     words = {"complicating": [m.open], "assume_convex": True}
     with pytest.raises(OptionError, match=r'curved blocks.*sub_solver="'):
         solve(m, "benders", sub_options={"max_iter": 90}, **words)

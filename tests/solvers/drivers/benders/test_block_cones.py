@@ -174,3 +174,49 @@ def test_integers_of_a_subproblem_are_rejected_with_one_search_for_other_solvers
     with pytest.raises(solvers.ModelError, match="by name: highs"):
         solvers.solve(m, "benders", complicating=m.x)
     assert len(searches) <= 2
+
+
+def test_multipliers_are_moved_into_the_dual_cones():
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(domain=pyo.Binary), pyo.Var([0, 1], bounds=(0.1, 4))
+    m.cost = pyo.Objective(expr=m.y[1] ** 1.5 + m.y[0] * pyo.log(m.y[0] / m.y[1]))
+    m.row = pyo.Constraint(expr=pyo.exp(m.y[0] - m.x) + m.y[1] <= 5)
+    cones = BlockSubproblem(split(m, structure_of(m)), None, SolveOptions()).rows
+    rng, (power, exponents) = np.random.default_rng(0), cones.powers
+    assert (len(cones.exponentials), len(power)) == (2, 1)
+    p = float(exponents[0])
+    for _ in range(200):
+        z = cones.in_dual_cone(rng.normal(size=len(cones.side)))
+        a, b = np.exp(rng.normal(0, 3, (2, 500)))
+        t = rng.normal(0, 4, 500)
+        for k in cones.exponentials.tolist():
+            assert np.all(z[k : k + 3] @ [b * t, b, b * np.exp(t) + rng.exponential(size=500)] >= -1e-9 * (b + a))
+        for sign in (1, -1):
+            product = z[power[0] : power[0] + 3] @ [a, b, sign * a**p * b ** (1 - p)]
+            assert np.all(product >= -1e-9 * (a + b))
+
+
+@pytest.mark.parametrize("driver", ["benders", "branch-and-cut"])
+def test_a_sparse_entropy_with_an_unbounded_slope_at_0(driver):
+    """Tangents do not exist at the optimum of the block, where most shares are 0."""
+    rng, n = np.random.default_rng(0), 8
+    gain, fee = rng.normal(size=n), rng.uniform(0, 1, n)
+    m = pyo.ConcreteModel()
+    m.z, m.w = pyo.Var(range(n), domain=pyo.Binary), pyo.Var(range(n), bounds=(0, 1))
+    m.link = pyo.Constraint(range(n), rule=lambda m, j: m.w[j] <= m.z[j])
+    m.one, m.most = pyo.Constraint(expr=sum(m.w.values()) == 1), pyo.Constraint(expr=sum(m.z.values()) <= 3)
+    entropy = sum(w * pyo.log(w) for w in m.w.values())
+    m.cost = pyo.Objective(
+        expr=entropy
+        + sum(float(f) * z - float(g) * w for f, g, z, w in zip(fee, gain, m.z.values(), m.w.values(), strict=True))
+    )
+    # min { sum w log(w) - g w : sum w = 1 } = -log(sum exp(g)) over the selected columns
+    best = min(
+        float(fee[list(s)].sum() - np.log(np.exp(gain[list(s)]).sum()))
+        for size in (1, 2, 3)
+        for s in itertools.combinations(range(n), size)
+    )
+    result = solvers.solve(m, driver, gap=1e-6)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(best, abs=1e-5)
+    assert result.bound <= best + 1e-6
