@@ -85,7 +85,7 @@ def k_page(found, facts, folder, whole):
     page.section("Without a result", "\n".join(f"- {line}" for line in lost) or "None.")
     page.section("Protocol", AT_K_PROTOCOL)
     page.section("Speed", f"{sum(e['cpu'] for e in found) / 3600:.2f} CPU hours for {len(found)} tasks.")
-    page.write(facts, folder)
+    page.write(facts, folder, logs=("all_methods",))
 
 
 def _row(method, value, form, times):
@@ -190,7 +190,7 @@ def rules_page(found, free, facts, folder, whole):
     page.section("Refused, or without a result", "\n".join(lines[:40]) or "None.")
     page.section("Protocol", RULES_PROTOCOL)
     page.section("Speed", f"{sum(e['cpu'] for e in found) / 3600:.2f} CPU hours for {len(found)} tasks.")
-    page.write(facts, folder)
+    page.write(facts, folder, logs=("all_methods",))
 
 
 def _answer_rules(records):

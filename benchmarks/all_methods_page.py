@@ -8,7 +8,6 @@ import all_methods_questions as questions
 import all_methods_tasks as tasks
 import numpy as np
 import ranks
-import report
 from all_methods_fits import LAST, METHODS, TRIAL
 from log import RESULTS
 from page import NOTHING, Cell, Page
@@ -16,7 +15,6 @@ from page import NOTHING, Cell, Page
 import fsmodels as fs
 
 COMMAND = "python benchmarks/all_methods.py --full --minutes 20"
-PACKAGES = ("fsmodels", "pyomo", "highspy", "clarabel", "scikit-learn", "skrebate", "numpy", "scipy")
 KEPT = (
     "set", "split", "method", "point", "error", "balanced_error", "f1", "features", "d", "cpu", "last_cpu", "gap",
     "late", "answer", "late_trials", "failed_trials", "trials", "reason",
@@ -333,7 +331,7 @@ def main_page(log, facts, folder):
 
 def write(log, folder=RESULTS):
     """Write the three pages."""
-    facts = report.about(*PACKAGES, trial=f"{TRIAL:g} CPU s", last=f"{LAST:g} CPU s", protocol=tasks.PROTOCOL)
+    facts = {"trial": f"{TRIAL:g} CPU s", "last": f"{LAST:g} CPU s", "protocol": tasks.PROTOCOL}
     main_page(log, facts, folder)
     if found := entries(log, "k"):
         more.k_page(found, facts, folder, whole)

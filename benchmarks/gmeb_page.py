@@ -5,7 +5,6 @@ from collections import Counter
 
 import gmeb_paper as paper
 import gmeb_picture
-import report
 from gmeb_methods import METHODS
 from log import RESULTS
 from page import Cell, Page, summary
@@ -61,7 +60,7 @@ def write(entries, tasks, folder=RESULTS):
     _figures(page, entries, folder)
     page.section("Protocol", PROTOCOL, _left_open(page))
     _speed(page)
-    page.write(report.about(*report.PACKAGES), folder)
+    page.write({}, folder)
 
 
 def _parts(page, entries, tasks):
@@ -254,14 +253,18 @@ def _answer(page):
     raw, standard = TYPE_ONE_ROWS
     told = []
     for k, method in enumerate(METHODS):
-        found = _numbers(page, Cell("choices", "error", "", _where("type 1", 50, raw, method), 100))
-        here = f"{found['mean']:.1f} ± {found['se']:.1f}" if found else "–"
-        told.append(f"{method} {here} (paper {paper.TYPE_ONE[50][k][0]})")
+        where, theirs = _where("type 1", 50, raw, method), paper.TYPE_ONE[50][k]
+        error = page.say("choices", "error", "{mean:.1f} ± {se:.1f}", where, 100)
+        features = page.say("choices", "features", "{mean:.1f}", where)
+        told.append(f"{method} {error}, {features} ({theirs[0]}, {theirs[2]})")
     less = _numbers(page, _difference("type 1", 50, standard, "1-norm SVM"))
-    runs = found["n"] if found else 0
-    first = f"The errors in per cent on 50 samples of type 1, {runs} data sets, are: {', '.join(told)}"
+    runs = page.say("choices", "error", "{n}", _where("type 1", 50, raw, "GMEB"))
+    first = (
+        f"The error in per cent and the number of features on 50 samples of type 1, {runs} data sets, are (paper in "
+        f"brackets): {'; '.join(told)}"
+    )
     first += (
-        f". On standardised columns its advantage over the 1-norm SVM is {-less['mean']:.1f} ± {less['se']:.1f}."
+        f". On standardised columns its error is {-less['mean']:.1f} ± {less['se']:.1f} below that of the 1-norm SVM."
         if less
         else "."
     )
@@ -271,12 +274,12 @@ def _answer(page):
         below, above, tests = _clear(page, scaling)
         lower = f"{len(below)} lower{_of(below)}"
         told.append(
-            f"on {lowest} of {measured} with columns {words} ({lower}, {len(above)} higher{_of(above)} of {tests} "
-            "paired t tests at 5%, Holm)"
+            f"on {lowest} of {measured} with columns {words} ({lower}, {len(above)} higher{_of(above)} in {tests} "
+            "tests)"
         )
     second = (
         f"On the real sets GMEB has the lowest error, alone or in a tie, on {paper.LOWEST} of 8 in the paper, here "
-        f"{' and '.join(told)}."
+        f"{' and '.join(told)}; paired t tests, Holm."
     )
     return f"{first} {second}"
 

@@ -122,6 +122,12 @@ def test_a_page_is_short_and_begins_with_its_answer(name):
 
 
 @pytest.mark.parametrize("name", PAGES)
+def test_date_and_versions_are_those_of_the_runs_in_the_log(name):
+    about = json.loads((RESULTS / f"{name}.json").read_text())["about"]
+    assert {"runs", "date", "versions"} <= set(about)
+
+
+@pytest.mark.parametrize("name", PAGES)
 def test_the_pictures_of_a_page_are_there(name):
     for picture in re.findall(r"^!\[[^]]*\]\(([^)]+)\)", (RESULTS / f"{name}.md").read_text(), re.MULTILINE):
         assert (RESULTS / picture).is_file(), picture
