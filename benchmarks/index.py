@@ -139,6 +139,7 @@ QUESTIONS = [  # further comparisons: the question, its page
     ("How fast is it proven on real tables, compared with the enumeration of all supports?", "fsp_real"),
     ("How fast are Benders and branch-and-cut on every form of the first model, and with a budget?", "fsp_benders"),
     ("How fast is it proven on the instances of Bertsimas et al., and compared with El0ps?", "sparse_rivals"),
+    ("Is the first incumbent of branch-and-cut as good as the selection of abess?", "first_incumbent"),
     ("How often do FSS, FSV and FSB find the proven optimum of FS?", "concave_optimum"),
     ("How fast is the solution of the subproblem at one support?", "sub_oracle"),
     ("How fast is GMEB with a budget solved, compared with SCIP?", "gmeb_rows"),

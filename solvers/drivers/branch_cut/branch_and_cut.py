@@ -2,10 +2,11 @@ r"""Branch-and-cut over relaxations: the relaxation of the structure if it has o
 
 For min { c.z + q(x) : z = (x, u) in P, some of z integer }, q convex, given by values and cuts:
 
-    0. Root: if the structure solves the continuous relaxation, first find an incumbent by the prices of the smallest
-       choice, and improve it by exchanges if the choice is a small part of all. Solve the relaxation, by the structure
-       or by cutting planes. Find incumbents by rounding and by exchanges, unless the known cuts exclude them. Fix
-       variables by reduced costs. With a ``memory``, use the cuts, answers and best choices of earlier runs.
+    0. Root: if the structure solves the relaxation and has more than 100 choices, first find an incumbent by the prices
+       of the smallest choice, and improve it by exchanges if it is a small part of all. Solve the continuous
+       relaxation, by the structure or by cutting planes. Find incumbents by rounding and by exchanges, unless the known
+       cuts exclude them. Fix variables by reduced costs. With a ``memory``, use the cuts, answers and best choices of
+       earlier runs.
     1. Take the newest child if its bound is near the least bound, otherwise the open node with the least bound.
     2. Solve its relaxation. Prune it if the bound is within the gap of the incumbent; fix variables of the subtree by
        reduced costs. If the structure has no relaxation, solve the node by cuts, over one persistent LP:

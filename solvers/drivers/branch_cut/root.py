@@ -16,6 +16,7 @@ from solvers.facts.structure import SubAnswer
 from solvers.lp.highs import LpStatus
 from solvers.result import SolutionStatus, StopReason
 
+FEW = 100  # complicating variables up to which the relaxation is solved before an incumbent is sought
 SHARE = 0.5  # of the time limit, at which the root ends
 ENOUGH = 0.1  # accuracy of the root's relaxation, as a share of the distance from its bound to the incumbent
 
@@ -89,7 +90,7 @@ class RootSearch:
         lp = self.lp
         if not np.any(lp.lower < lp.upper):
             return False
-        if self.driver.relaxation is not None and not self.incumbents.memory.choices:
+        if self.driver.relaxation is not None and lp.n > FEW and not self.incumbents.memory.choices:
             self.incumbents.start()
         answer = self.bounds.relax(lp.lower, lp.upper, self.driver.config.gap / 10, np.inf)
         if answer is None:
