@@ -10,14 +10,15 @@ import os
 import time
 import warnings
 
+import differences
 import report
 
 os.environ |= dict.fromkeys(report.THREAD_VARIABLES, "1")  # before numpy, which reads them once
 
 import numpy as np
+from differences import source
 from log import script
 from page import Cell, Page
-from ranks import holm, signed_ranks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import RFE, SequentialFeatureSelector
 from sklearn.model_selection import RepeatedStratifiedKFold
@@ -136,17 +137,17 @@ def judged_all(entries):
 
 
 def means(fits):
-    """Return the mean error of each set and method over folds and sizes."""
+    """Return the mean error of each source and method over folds, sizes and sets of the source."""
     errors = {}
     for fit in fits:
-        errors.setdefault((fit["set"], fit["contender"]), []).append(fit["error"])
-    return [{"set": name, "contender": c, "error": sum(of) / len(of)} for (name, c), of in errors.items()]
+        errors.setdefault((source(fit["set"]), fit["contender"]), []).append(fit["error"])
+    return [{"source": name, "contender": c, "error": sum(of) / len(of)} for (name, c), of in errors.items()]
 
 
 def difference(contender):
-    """Return the cell of a contender's error less that of fsp-m, in points, over sets."""
+    """Return the cell of a contender's error less that of fsp-m, in points, over sources."""
     form, minus = "{mean:+.1f} ± {se:.1f}", {"contender": OURS}
-    return Cell("sets", "error", form, {"contender": contender}, 100.0, minus, ("set",))
+    return Cell("sources", "error", form, {"contender": contender}, 100.0, minus, ("source",))
 
 
 def page(log):
@@ -156,7 +157,7 @@ def page(log):
         NAME,
         "Small selections: held-out error and training objective of fsp-m and four other methods",
         fits=fits,
-        sets=means(fits),
+        sources=means(fits),
     )
     told.key("fits", "set", "M", "fold", "contender")
     rivals = [name for name in CONTENDERS if name != OURS]
@@ -166,14 +167,14 @@ def page(log):
     proven = told.say("fits", "proven", "{total:.0f}", {"contender": OURS})
     most = told.say("fits", "excess", "{most:.0%}")
     least = told.say("fits", "best", "{total:.0f} of {n}", {"contender": OURS})
-    ps = holm([signed_ranks(difference(name).values(told.records["sets"]), 0.0) for name in rivals])
-    apart = [name for name, p in zip(rivals, ps, strict=True) if p < 0.05]
+    tests = {name: differences.difference(difference(name).values(told.records["sources"])) for name in rivals}
+    apart = [name for name, sign in differences.verdicts(tests).items() if sign]
     differs = f"{' and '.join(apart)} differ significantly" if apart else "no method differs significantly"
     told.answer(
         f"On the training data, the objective of the other methods is on average {shares[0]} to {shares[-1]}% above "
         f"the best of the five (up to {most}). fsp-m is best in {least} fits, with a proof of optimality in {proven}. "
-        f"On held-out data {differs} from fsp-m over {len(told.records['sets']) // len(CONTENDERS)} data sets "
-        f"(Wilcoxon test, Holm correction). Difference of the error from fsp-m in percentage points: {beside}."
+        f"On held-out data {differs} from fsp-m over {len(told.records['sources']) // len(CONTENDERS)} sources "
+        f"of data (paired t tests, Holm correction). Difference of the error from fsp-m in percentage points: {beside}."
     )
     planned = len(tasks(False))
     told.part("the table", len(fits), max(len(fits), planned), f"python benchmarks/{NAME}.py")
@@ -186,7 +187,8 @@ def page(log):
     told.table(["set", *CONTENDERS, "proven"], [both(name, {"set": name}) for name in sets] + [both("all", {})])
     told.section(
         "The five methods",
-        "The difference of the error from that of fsp-m has the mean and standard error over sets. The excess of the "
+        "The difference of the error from that of fsp-m has the mean and standard error over sources: wpbc and wpbc24 "
+        f"share patients. {differences.power_of(tests)} The excess of the "
         "objective over the best of the five has the mean and the maximum; *best in* is the number of fits in which "
         "the method is the best.",
     )

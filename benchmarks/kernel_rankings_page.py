@@ -2,11 +2,11 @@
 
 import kernel_records
 import log
+from differences import difference, verdicts
 from kernel_page import COARSE_COMMAND, COMMAND
 from kernel_rankings_picture import draw
 from kernel_tasks import EFS, FILES, FILTERS, FULL, GMKL, NDCC, RANKERS, SPLITS
 from page import Cell, Page
-from scipy.stats import ttest_1samp
 
 NAME = "kernel_rankings"
 FIGURES = {"Sonar": 7, "Ion": 8, "S.A. Heart": 9, "Musk": 10, "Wdbc": 11, "Aust. Credit": 12}
@@ -64,16 +64,17 @@ def answer(page):
     def at(method, k):
         return {"data": NDCC, "grid": "coarse", "method": method, "k": k}
 
+    gaps = {}
+    for k in AT:
+        for other in (FULL, GMKL, min(FILTERS, key=lambda m: mean(page, at(m, k)))):
+            form = "{mean:+.1f} ± {se:.1f} ({n})"
+            gaps[k, other] = Cell("curves", "error", form, at(EFS, k), 100, at(other, k), ("split",))
+    signs = verdicts({key: difference(gap.values(page.records["curves"])) for key, gap in gaps.items()})
     told = []
     for k in AT:
-        best = min(FILTERS, key=lambda m: mean(page, at(m, k)))
-        steps, sure = [], []
-        for other in (FULL, GMKL, best):
-            gap = Cell("curves", "error", "{mean:+.1f} ± {se:.1f} ({n})", at(EFS, k), 100, at(other, k), ("split",))
-            values = gap.values(page.records["curves"])
-            if len(values) > 2 and sum(values) < 0 and ttest_1samp(values, 0.0).pvalue < 0.05 / 3:
-                sure.append(other)
-            steps.append(f"minus {other} {gap.text(page.records)}")
+        here = {other: gap for (at_k, other), gap in gaps.items() if at_k == k}
+        sure = [other for other in here if signs.get((k, other)) == -1]
+        steps = [f"minus {other} {gap.text(page.records)}" for other, gap in here.items()]
         own = page.say("curves", "error", "{mean:.1f} ± {se:.1f} ({n})", at(EFS, k), 100)
         word = f"significant for {' and '.join(sure)}" if sure else "none significant"
         told.append(f"k = {k}: AO-EFS {own}, {', '.join(steps)}, {word}")

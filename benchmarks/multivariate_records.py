@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import multivariate_tasks as protocol
 import numpy as np
+from differences import source
 from multivariate_data import BIRDS
 from multivariate_tasks import ALL, BAGS, COLLECTION, FGM, L1, OURS, RFE, TEXTS, WIDE
 from scipy import stats
@@ -25,12 +26,13 @@ class Found:
     contests: list = field(default_factory=list)
     grid: list = field(default_factory=list)
     bags: list = field(default_factory=list)
+    sources: list = field(default_factory=list)
     errors: list = field(default_factory=list)
     nested: list = field(default_factory=list)
 
     def lists(self):
         """Return the records as a page takes them."""
-        names = ("points", "contests", "grid", "bags", "errors", "nested", "choices")
+        names = ("points", "contests", "grid", "bags", "sources", "errors", "nested", "choices")
         return {name: getattr(self, name) for name in names}
 
     @property
@@ -70,6 +72,7 @@ def read(entries):
                     wrong[id(found.points[-1])] = best.get("wrong")
     found.contests = contests(found.points)
     found.bags = means_of_bags(found.points)
+    found.sources = means_of_sources(found.bags)
     found.errors = tests_of_errors(found.points, wrong)
     found.nested = nested(fits)
     return found
@@ -137,6 +140,17 @@ def means_of_bags(points):
                     told = {"set": kind_of(task), "task": task, "B": B, "method": name, "splits": len(splits)}
                     found.append(told | {"f1": round(mean, 4), "features": round(count, 4)})
     return found
+
+
+def means_of_sources(bags):
+    """Return F1 of each method for each source of bags: the mean over its tasks, which share samples."""
+    by = {}
+    for record in bags:
+        by.setdefault((source(record["task"]), record["B"], record["method"]), []).append(record["f1"])
+    return [
+        {"source": name, "B": B, "method": method, "tasks": len(f1), "f1": round(statistics.fmean(f1), 4)}
+        for (name, B, method), f1 in by.items()
+    ]
 
 
 def tests_of_errors(points, wrong):
