@@ -155,13 +155,15 @@ def test_a_row_of_the_index_leads_to_its_heading(row):
         assert not row.smaller or f"{row.part}, {row.smaller}" in parts
 
 
-def test_the_index_counts_what_is_done_partial_not_begun_and_impossible(monkeypatch):
+def test_the_index_counts_each_state(monkeypatch):
     parts = {name: {"done": done, "of": 2, "command": "make"} for name, done in (("a", 2), ("b", 1), ("c", 0))}
     monkeypatch.setattr(index, "about", lambda page: {"parts": parts, "answer": "One. Two."})
     parts |= {"a, small": parts["a"], "c, small": parts["b"], "c, smallest": parts["c"]}
     rows = [index.Row("Paper", f"Table {name}", "first_page", "Heading: one", name) for name in "abc"]
     rows += [index.Row("Paper", name, "first_page", "Heading: one", "c", name) for name in ("small", "smallest")]
     rows += [index.Row("Paper", "small", "first_page", "Heading: one", "a", "small")]
+    rows += [index.Row("Paper", "other", "first_page", "Heading: one", part, instead="less") for part in "ab"]
+    rows += [index.Row("Paper", "stopped", "first_page", "Heading: one", "a", censored="at 3 s")]
     monkeypatch.setattr(index, "ROWS", [*rows, index.Row("Paper", "Table d", impossible="lost")])
     assert [row.state()[0] for row in index.ROWS] == [
         "done",
@@ -170,10 +172,13 @@ def test_the_index_counts_what_is_done_partial_not_begun_and_impossible(monkeypa
         "partial: 0 of 2 tasks; small: 1 of 2",
         "not begun: 2 tasks",
         "done",
+        "done on substitute data: less",
+        "partial: 1 of 2 tasks",
+        "censored: at 3 s",
         "impossible: lost",
     ]
     text = index.text()
-    counts = "2 done, 2 partial, 2 not begun, 1 impossible"
-    assert f"The tables below have 7 entries: {counts}." in text
+    counts = "2 done, 1 done on substitute data, 1 censored, 3 partial, 2 not begun, 1 impossible"
+    assert f"The tables below have 10 entries: {counts}." in text
     assert "- [first_page](first_page.md): One. Two.\n" in text
     assert "[first_page](first_page.md#heading-one)" in text
