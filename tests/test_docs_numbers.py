@@ -1,0 +1,53 @@
+"""Every measured figure in README and docs is on a page of results, whose numbers follow from its log."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+# docs/decisions is left out: a record of a decision has the measurements of its date.
+PAGES = [ROOT / "README.md", ROOT / "solvers" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES += sorted((ROOT / "docs" / "formulations").glob("*.md"))
+FIGURE = re.compile(
+    r"[-+]?\d[\d,]*(?:\.\d+)?(?: ± \d+\.\d+)?(?:%| (?:ms|s|seconds?|minutes?|MB|GB|points|times)\b)|\S+ ± \S+\d"
+)
+STATED = {  # page: figures that are settings, or describe an installation
+    "README.md": {"620 MB"},
+    "beyond-one-answer.md": {"5%"},
+    "budgets.md": {"120 s", "30 s", "1%"},
+    "command-line.md": {"120 seconds"},
+    "explorer.md": {"0.3 s", "1.2 s", "0.2 s"},  # without a log
+    "solvers.md": {"82 MB", "48 MB", "0.1 s", "1%"},
+    "your-tables.md": {"12.5%"},
+}
+pytestmark = pytest.mark.skipif(not PAGES[0].is_file(), reason="tests run without the source tree")
+
+
+def sections(text):
+    """The prose of each section, code left out, on one line."""
+    prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.DOTALL | re.MULTILINE)
+    return [" ".join(part.split()) for part in re.split(r"^#+ .*$", prose, flags=re.MULTILINE)]
+
+
+def unknown(page):
+    """Return the figures of a page that no page of results linked in their section has."""
+    lost = []
+    for section in sections(page.read_text("utf-8")):
+        linked = re.findall(r"\]\(([^)#]*benchmarks/results/\w+\.md)", section)
+        measured = " ".join((page.parent / link).read_text("utf-8") for link in linked)
+        lost += [figure for figure in FIGURE.findall(section) if figure not in measured]
+    return set(lost)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_figure_is_on_a_linked_page_of_results_or_a_setting(page):
+    assert unknown(page) <= STATED.get(page.name, set()), "link the page of results that has the figure"
+
+
+def test_a_figure_without_a_log_is_found(tmp_path):
+    (tmp_path / "benchmarks" / "results").mkdir(parents=True)
+    (tmp_path / "benchmarks" / "results" / "x.md").write_text("It takes 3 s, +0.7 ± 0.2 points.")
+    page = tmp_path / "page.md"
+    page.write_text("# A\n\nIn 3 s by +0.7 ± 0.2, see [x](benchmarks/results/x.md).\n\n## B\n\nIn 3 s or 12%.\n")
+    assert unknown(page) == {"3 s", "12%"}
