@@ -17,7 +17,6 @@ STATED = {  # page: figures that are settings, or describe an installation
     "beyond-one-answer.md": {"5%"},
     "budgets.md": {"120 s", "30 s", "1%"},
     "command-line.md": {"120 seconds"},
-    "explorer.md": {"0.3 s", "1.2 s", "0.2 s"},  # without a log
     "solvers.md": {"82 MB", "48 MB", "0.1 s", "1%"},
     "your-tables.md": {"12.5%"},
 }
