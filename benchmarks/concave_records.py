@@ -1,13 +1,12 @@
 """Records of ``concave_tables`` for each division, and tests of their differences."""
 
+import itertools
 import math
 import statistics
 
-from concave_tasks import GRIDS, METHODS, PAPER, PROTOCOL, TYPICAL, key, tasks
-from scipy.stats import t as student
-
-SHARE = 0.95  # two-sided, of the verdicts
-
+from concave_tasks import DATA, FOLDS, GRIDS, METHODS, PAPER, PROTOCOL, SCALINGS, TYPICAL, key, tasks
+from differences import difference, verdicts
+from page import Cell
 
 # ---- records
 
@@ -99,20 +98,27 @@ def references(divisions):
     return [dict(zip(("data", "scaling", "seed"), which, strict=True)) | told for which, told in found.items()]
 
 
-# ---- verdicts
+# ---- tests
+
+RATIO = {"best": 1 / (FOLDS - 1), "below": 1 / (FOLDS - 1), "typical": 0.0}  # divisions of one set; starts
+ANOTHER = 1.0  # the variance of a mean less one further value of the same spread is s^2 (1/n + 1)
 
 
-def verdict(cell, data, spread, sign=1.0):
-    """Return -1, 0 or 1: below 0, not different from 0, above 0, at 95% by Student's t; None below two values."""
+def outcome(cell, data, ratio=None):
+    """Return the test of the values of a cell; None below three. Without a ratio it is that of the cell's records."""
     if not known(cell, data):
         return None
-    values = [sign * value for value in cell.values(data[cell.records])]
-    if len(values) < 2:
-        return None
-    mean, error = statistics.fmean(values), spread(values)
-    if abs(mean) <= student.ppf((1 + SHARE) / 2, len(values) - 1) * error + 1e-9:
-        return 0
-    return 1 if mean > 0 else -1
+    return difference(cell.values(data[cell.records]), RATIO[cell.records] if ratio is None else ratio)
+
+
+def apart(data, records):
+    """Return (data, scaling, method, "error" or "features") -> whether a reduction differs from the paper's."""
+    keys = itertools.product(DATA, SCALINGS, METHODS, ("error", "features"))
+    tests = {}
+    for name, scaling, method, what in keys:
+        cell = Cell(records, f"{what}_apart", "", {"data": name, "scaling": scaling, "method": method})
+        tests[name, scaling, method, what] = outcome(cell, data, ANOTHER)
+    return verdicts(tests, adjust=list)
 
 
 def known(cell, data):
@@ -123,8 +129,3 @@ def known(cell, data):
 def of_mean(values):
     """Return the standard error of a mean."""
     return statistics.stdev(values) / math.sqrt(len(values))
-
-
-def of_another(values):
-    """Return the standard error of a mean less one further value of the same spread."""
-    return statistics.stdev(values) * math.sqrt(1 + 1 / len(values))

@@ -46,7 +46,9 @@ def test_every_figure_is_on_a_linked_page_of_results_or_a_setting(page):
 
 def test_a_figure_without_a_log_is_found(tmp_path):
     (tmp_path / "benchmarks" / "results").mkdir(parents=True)
-    (tmp_path / "benchmarks" / "results" / "x.md").write_text("It takes 3 s, +0.7 ± 0.2 points.")
-    page = tmp_path / "page.md"
-    page.write_text("# A\n\nIn 3 s by +0.7 ± 0.2, see [x](benchmarks/results/x.md).\n\n## B\n\nIn 3 s or 12%.\n")
+    (tmp_path / "benchmarks" / "results" / "first_page.md").write_text("It takes 3 s, +0.7 ± 0.2 points.")
+    page = tmp_path / "README.md"
+    page.write_text(
+        "# A\n\nIn 3 s by +0.7 ± 0.2, see [all cells](benchmarks/results/first_page.md).\n\n## B\n\nIn 3 s or 12%.\n"
+    )
     assert unknown(page) == {"3 s", "12%"}

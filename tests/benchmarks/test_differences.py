@@ -38,6 +38,7 @@ def test_verdicts_are_adjusted_together():
     assert differences.verdicts(tests) == {"alone": 1, "weak": -1}
     more = {k: differences.difference([1.0, -1.0, 0.5]) for k in range(5)}
     assert differences.verdicts(tests | more)["weak"] == 0
+    assert differences.verdicts(tests | more, adjust=list)["weak"] == -1
 
 
 def test_the_detectable_difference_is_found_with_its_power():
