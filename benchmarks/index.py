@@ -158,6 +158,7 @@ QUESTIONS = [  # further comparisons: the question, its page
     ("How fast are Benders and branch-and-cut on every form of the first model, and with a budget?", "fsp_benders"),
     ("How fast is it proven on the instances of Bertsimas et al., and compared with El0ps?", "sparse_rivals"),
     ("Is the first incumbent of branch-and-cut as good as the selection of abess?", "first_incumbent"),
+    ("How does exact selection grow with features, samples, M and C, compared with abess and l1?", "wide"),
     ("How often do FSS, FSV and FSB find the proven optimum of FS?", "concave_optimum"),
     ("How fast is the solution of the subproblem at one support?", "sub_oracle"),
     ("How fast is GMEB with a budget solved, compared with SCIP?", "gmeb_rows"),
