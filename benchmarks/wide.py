@@ -132,8 +132,8 @@ def page(log):
         f"Branch-and-cut proves {say('proven', '{total:.0f} of {n}', contender=OURS)} cells with up to 100,000 "
         f"features or 200,000 samples; the largest gap of the others is {say('gap', '{most:.0%}', contender=OURS)}. "
         f"Its selection costs at most {say('above', '{most:.1%}', contender=OURS)} more than the best known; that of "
-        f"abess {say('above', '{most:.0%}', contender='abess')}, that of l1 {say('above', '{most:.0%}', contender='l1')}. "
-        f"{wrong or 'No'} bounds are wrong."
+        f"abess {say('above', '{most:.0%}', contender='abess')}, and that of l1 "
+        f"{say('above', '{most:.0%}', contender='l1')}. {wrong or 'No'} bounds are wrong."
     )
     told.part("runs", len(runs), max(len(runs), len(tasks(False))), f"python benchmarks/{NAME}.py")
     told.section(
