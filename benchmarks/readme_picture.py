@@ -1,7 +1,7 @@
 """Draw ``docs/certificate.png``: bound and incumbent over the run, and the resulting classifier.
 
-Run ``python benchmarks/readme_picture.py [DATA] [MAX_FEATURES] [SOLVER]`` (by default wdbc, 2, benders). Everything in
-the picture comes from this one run.
+Run ``python benchmarks/readme_picture.py [DATA] [MAX_FEATURES] [SOLVER]`` (by default wdbc, 3, branch-and-cut).
+Everything in the picture comes from this one run.
 """
 
 import sys
@@ -31,5 +31,6 @@ def draw(data: str, max_features: int, solver: str) -> fs.Selection:
 
 if __name__ == "__main__":
     given = sys.argv[1:]
-    print(draw(given[0] if given else "wdbc", int(given[1]) if given[1:] else 2, given[2] if given[2:] else "benders"))
+    data, most, solver = [*given, *("wdbc", "3", "branch-and-cut")[len(given) :]]
+    print(draw(data, int(most), solver))
     print(f"{FILE}: {FILE.stat().st_size / 1000:.0f} kB")
