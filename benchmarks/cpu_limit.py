@@ -12,7 +12,7 @@ import signal
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-AGAIN = 1.0  # CPU seconds from press to press: a KeyboardInterrupt raised inside a weak reference's callback is lost
+AGAIN = 10.0  # CPU seconds from press to press: a KeyboardInterrupt raised inside a weak reference's callback is lost
 
 
 @dataclass
