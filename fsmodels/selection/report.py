@@ -307,7 +307,8 @@ def facts(found: Outcome) -> list[tuple[str, str]]:
         rows.append(("Robust LP on these", f"objective {number(again.objective)}, {', '.join(errors)}"))
     rows.append(("Status", f"{found.status.value} ({found.stop_reason.value})"))
     steps = len(found.result.iterations)
-    rows.append(("Time", f"{found.seconds:.1f} s by {found.result.solver}{f', {steps} iterations' if steps else ''}"))
+    taken = f", {steps} iteration{'s' * (steps > 1)}" if steps else ""
+    rows.append(("Time", f"{found.seconds:.1f} s by {found.result.solver}{taken}"))
     return rows
 
 
