@@ -660,7 +660,7 @@ def _rows(case: Case, model: Any, objective: float, program: Program, status: st
     if most > 5e-6 * (1 if status == "optimal" else 200):
         (case.weak if doubted else case.wrong).append(f"{status} point misses {name[:120]} by {most:.1e}")
     value, terms = program.value(x)
-    if abs(value - objective) > 1e-5 * abs(value) + 1e-6 * terms + 1e-9:
+    if abs(value - objective) > 1e-5 * abs(value) + 1e-6 * terms + 1e-8:
         (case.weak if doubted else case.wrong).append(f"objective {objective!r}, and the values give {value!r}")
 
 
