@@ -11,8 +11,8 @@ For a model min { c(x, u) + q(x) } with q(x) = min { f(y, x) : y in Y(x) } conve
     3. Keep the best upper bound (with ``validation``, the classifier with the least validation error).
     4. Stop if the bounds meet; otherwise add the cut and go to 1. If q(x) = q_1(x) + ... + q_B(x) for independent
        blocks, eta >= eta_1 + ... + eta_B with a cut for each block (multi-cut). Then also add the cuts half-way to the
-       best point of 0, which are stronger at the neighbours of x-bar. With a tree of relaxations, branch in it for as
-       long as 1 and 2 have taken, and add its cuts.
+       best point of 0, which are stronger at the neighbours of x-bar. With a tree of relaxations, branch at some of
+       its nodes, twice as many in each iteration, and add its cuts.
 
 Before the first cut eta is unbounded; it is fixed at 0, and the value of the master is no bound. An unbounded master
 gets a floor from the relaxation of the whole model, or the model is unbounded or infeasible (``relaxation``).
@@ -24,7 +24,6 @@ of minimisation.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -53,6 +52,7 @@ from solvers.model.linear import LinearRows
 from solvers.options import SolverObject
 from solvers.result import BELOW_TOLERANCES, SolutionStatus, StopReason, is_closed
 
+NODES = 20  # of a tree of relaxations that are branched at after the first iteration, then twice as many each time
 NODE = 1e-6  # accuracy of the relaxations in a tree
 LOOSE, SHARE = 1e-2, 0.1  # gap of the masters while the cuts are weak: limit, and share of the remaining gap
 
@@ -198,7 +198,7 @@ class Benders(DecompositionDriver):
         self._stale, self._visited = 0, set[bytes]()
         self._centre: np.ndarray | None = None  # of the relaxed master
         self._relaxations: RelaxedTree | None = None
-        self._since = time.process_time()  # end of the last branching in the tree
+        self._nodes = NODES  # to branch at after the next iteration
         self._loose = self._loose_repeated = False  # the gap of the master, and whether it led to a known point
         for point in self.structure.starts if self.parts.as_built else []:
             answer = self._answer(point)
@@ -295,11 +295,16 @@ class Benders(DecompositionDriver):
         return self.stop is not StopReason.CONVERGED or (not phase.integer and self.closed(self.config.gap))
 
     def _start_nodes(self) -> bool:
-        """Solve the root of the tree of relaxations, if there is a relaxation; return False otherwise."""
+        """Solve the root of the tree of relaxations, if there is a relaxation; return False otherwise.
+
+        With ``validation`` there is no tree: it proves the optimum before there are incumbents to choose among.
+        """
         parts, relaxation = self.parts, self.relaxation
         if relaxation is None or (isinstance(self._subproblem, BlockSubproblem) and self._subproblem.count > 1):
             return False
-        if not self.config.in_out or not self._master.linear or not any(v.is_integer() for v in parts.master_variables):
+        if not self.config.in_out or self.config.validation is not None or not self._master.linear:
+            return False
+        if not any(v.is_integer() for v in parts.master_variables):
             return False
         rows = LinearRows.of(parts.master_rows, parts.master_variables, parts.master_terms, parts.sign).scaled()
         tree = RelaxedTree(rows, relaxation)
@@ -315,8 +320,10 @@ class Benders(DecompositionDriver):
         """Branch in the tree of relaxations, and add its cuts; return True if its bound closes the gap."""
         if self._relaxations is None:
             return False
-        start = time.process_time()
-        while time.process_time() - start < start - self._since and self.stopped() is None:
+        count, self._nodes = self._nodes, 2 * self._nodes
+        for _ in range(count):
+            if self.stopped() is not None:
+                break
             with self.timing("subproblem"):
                 self._relaxations.expand(accuracy=NODE, time_limit=self.clock.left)
             if self.best is not None and is_closed(
@@ -324,7 +331,6 @@ class Benders(DecompositionDriver):
             ):
                 break
         self._take_nodes()
-        self._since = time.process_time()
         return self.closed(self.config.gap)
 
     def _take_nodes(self) -> None:

@@ -24,6 +24,7 @@ MASTERS = [name for name in names(C.MILP, installed=False) if not SOLVERS[name].
 SUBS = names(C.QP | C.QCP | DUALS, installed=False)
 
 DECOMPOSITIONS = [name for name, driver in DRIVERS.items() if issubclass(driver, DecompositionDriver)]
+PLAIN = {"benders": {"in_out": False}}  # with a tree of relaxations the run ends before these limits
 CUTTING = [name for name in DECOMPOSITIONS if name != "branch-and-cut"]  # whose limits are in test_soundness.py
 
 
@@ -126,7 +127,7 @@ def assert_incumbent(result, model, truth):
 @pytest.mark.parametrize("limit", [1, 2])
 @pytest.mark.parametrize("driver", CUTTING)
 def test_iteration_limit(driver, limit, model, optimum):
-    result = stops(model, driver, iteration_limit=limit)
+    result = stops(model, driver, iteration_limit=limit, **PLAIN.get(driver, {}))
     assert result.stop_reason is StopReason.ITERATION_LIMIT
     assert len(result.iterations) == limit
     assert_incumbent(result, model, optimum)
@@ -164,7 +165,7 @@ def test_time_limit_during_the_run(driver, model, optimum):
             return None if len(calls) == 3 else oracle.solve(point, tolerance, None)
 
     model.structure.oracle = Slow()
-    result = stops(model, driver, time_limit=3000.0)
+    result = stops(model, driver, time_limit=3000.0, **PLAIN.get(driver, {}))
     assert result.stop_reason is StopReason.TIME_LIMIT
     assert calls == sorted(calls, reverse=True)  # what is left is handed on
     assert_incumbent(result, model, optimum)
@@ -174,7 +175,8 @@ def test_time_limit_during_the_run(driver, model, optimum):
 @pytest.mark.parametrize("driver", CUTTING)
 def test_callback_stops(driver, sub, model, optimum):
     seen = []
-    result = stops(model, driver, callback=lambda row: seen.append(row) or len(seen) == 2, sub_solver=sub)
+    limit = {"callback": lambda row: seen.append(row) or len(seen) == 2}
+    result = stops(model, driver, sub_solver=sub, **limit, **PLAIN.get(driver, {}))
     assert result.stop_reason is StopReason.CALLBACK
     assert [row["Iter"] for row in seen] == [0, 1]
     assert_incumbent(result, model, optimum)
@@ -186,7 +188,7 @@ def test_ctrl_c_in_a_callback(driver, model, optimum):
         if row["Iter"] == 1:
             raise KeyboardInterrupt
 
-    result = stops(model, driver, callback=press)
+    result = stops(model, driver, callback=press, **PLAIN.get(driver, {}))
     assert result.stop_reason is StopReason.INTERRUPTED
     assert_incumbent(result, model, optimum)
 
@@ -195,7 +197,7 @@ def test_ctrl_c_in_a_callback(driver, model, optimum):
 @pytest.mark.parametrize("call", [1, 4])
 def test_ctrl_c_in_a_subproblem(sub, call, model, optimum):
     """At the first call there is w = 0 to give; later the incumbent comes back."""
-    driver = solvers.Benders(model, gap=1e-9, sub_solver=sub)
+    driver = solvers.Benders(model, gap=1e-9, sub_solver=sub, in_out=False)
     before, asked, solve = state(model), [], driver._subproblem.solve
     inner = driver._subproblem if sub is None else driver._subproblem.runner.solver
     original = inner.solve
