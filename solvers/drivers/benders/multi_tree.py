@@ -198,7 +198,7 @@ class Benders(DecompositionDriver):
         self._stale, self._visited = 0, set[bytes]()
         self._centre: np.ndarray | None = None  # of the relaxed master
         self._relaxations: RelaxedTree | None = None
-        self._nodes = NODES  # to branch at after the next iteration
+        self._to_branch = NODES  # to branch at after the next iteration
         self._loose = self._loose_repeated = False  # the gap of the master, and whether it led to a known point
         for point in self.structure.starts if self.parts.as_built else []:
             answer = self._answer(point)
@@ -320,7 +320,7 @@ class Benders(DecompositionDriver):
         """Branch in the tree of relaxations, and add its cuts; return True if its bound closes the gap."""
         if self._relaxations is None:
             return False
-        count, self._nodes = self._nodes, 2 * self._nodes
+        count, self._to_branch = self._to_branch, 2 * self._to_branch
         for _ in range(count):
             if self.stopped() is not None:
                 break
