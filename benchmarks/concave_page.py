@@ -136,7 +136,7 @@ def table_seconds(page):
 
 
 def table_claims(page):
-    """Set the paper's observations beside what we measure; return the differences that the tests detect."""
+    """Add the table of the claims of the paper and our results; return a sentence on the detectable differences."""
     header = ["claim of the paper", "problem", "paper", "ours, raw", "holds?", "ours, standardised", "holds?"]
     told = list(claims())
     tests = {

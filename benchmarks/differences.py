@@ -16,7 +16,7 @@ from scipy.stats import t as student
 
 LEVEL, POWER = 0.05, 0.8
 FEWEST = 3  # values of a test
-SAME = {  # task: the source of its samples, if another task has it too
+SAME = {  # tasks with the samples of another task
     "wpbc24": "wpbc",
     "musk2": "musk1",  # most of its molecules are also in musk1
 }

@@ -7,7 +7,6 @@
 abess needs ``pip install abess``.
 """
 
-import math
 import sys
 import time
 import warnings
@@ -16,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import sparse_rivals
 from cpu_limit import cpu_limit
+from fsp_real import judged
 from log import script
 from page import Cell, Page
 
@@ -109,16 +109,7 @@ def peak():
 
 def page(log):
     """Write the page."""
-    runs = log.entries(*CELL, "contender", "limit", "protocol")
-    least = {}
-    for run in runs:
-        cell = tuple(run[name] for name in CELL)
-        least[cell] = min(least.get(cell, math.inf), run["objective"])
-    for run in runs:
-        best = least[tuple(run[name] for name in CELL)]
-        run["above"] = (run["objective"] - best) / best
-        run["proven"] = run["status"] == "optimal"
-        run["wrong"] = run["bound"] is not None and run["bound"] > best * (1 + 1e-6)
+    runs = judged(log.entries(*CELL, "contender", "limit", "protocol"), CELL)
     told = Page(NAME, "Wide and tall data", runs=runs)
     told.key("runs", *CELL, "contender", "limit")
 

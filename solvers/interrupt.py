@@ -36,9 +36,9 @@ from typing import Any
 from solvers.errors import OptionError
 
 ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has no SIGHUP
-GRACE = 2.0  # s
+GRACE = 2.0  # s after a press, in which further ones are ignored
+OVERRUN = 10.0  # s by which a solver may exceed its time limit
 _POLL = 0.05  # s
-GRACE = 10.0  # s, for which a solver may exceed its time limit
 _IDLE, _RAISE, _HOLD = "idle", "raise", "hold"
 
 
@@ -314,7 +314,7 @@ def attended(
     - ``stop_event``: the event of an outer ``setting_event``. Without it, this function raises ``KeyboardInterrupt``.
     - ``meanwhile``: called many times a second, and once at the end.
     - ``start``: starts a function in another thread: a new one, or one of a ``Crew``.
-    - ``limit``: seconds. If the work has not ended GRACE after them, TimeoutError is raised; the work goes on in its
+    - ``limit``: seconds. If the work has not ended OVERRUN after them, TimeoutError is raised; the work goes on in its
       thread. It must then not share objects with the caller.
     """
     if stop_event is None:
@@ -335,7 +335,7 @@ def attended(
             done.set()
 
     start(worker)
-    end = math.inf if limit is None else time.monotonic() + limit + GRACE
+    end = math.inf if limit is None else time.monotonic() + limit + OVERRUN
     while not done.wait(_POLL):
         if time.monotonic() >= end:
             with suppress(Exception):

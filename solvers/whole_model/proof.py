@@ -45,12 +45,12 @@ def without_unreliable_claims(
     has_sets = bool(model.stated(pyo.SOSConstraint))
     sets = has_sets and not spec.proves_with_sets and may_fall(model, time_left)
     retried = spec.retry_options.keys() <= options.own.keys()
-    tiny_costs = not infeasible and not retried and has_integers(model)
-    chooses = has_sets or has_integers(model)
+    integers = has_integers(model)
+    tiny_costs = not infeasible and not retried and integers
     unreliable = (
         sets
         or (not spec.proves_at_poles and has_poles(model))
-        or (spec.least_curvature > 0 and chooses and _least_curvature(model) < spec.least_curvature)
+        or (spec.least_curvature > 0 and (has_sets or integers) and _least_curvature(model) < spec.least_curvature)
         or (tiny_costs and _least_coefficient(model) < spec.least_coefficient)
         or (may_grow and not infeasible and _least_coefficient(model) < LEAST_COST)
     )

@@ -117,8 +117,8 @@ def sized(size: float) -> float:
 
 
 def _row_units(matrix: sparse.csr_array) -> np.ndarray:
-    size = np.zeros(matrix.shape[0])
-    np.maximum.at(size, np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), np.abs(matrix.data))
+    """Return a power of two near the largest coefficient of each row."""
+    size = abs(matrix).max(axis=1).toarray().ravel()
     return np.array([sized(x) for x in size.tolist()])
 
 

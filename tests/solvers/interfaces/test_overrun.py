@@ -18,7 +18,7 @@ def released():
 
 
 def test_work_that_exceeds_its_limit_is_left(released, monkeypatch):
-    monkeypatch.setattr(interrupt, "GRACE", 0.1)
+    monkeypatch.setattr(interrupt, "OVERRUN", 0.1)
     stopped = []
     with pytest.raises(TimeoutError, match=r"does not stop at its time limit of 0\.1 s"):
         interrupt.attended(released.wait, lambda: stopped.append(True), limit=0.1)
@@ -26,7 +26,7 @@ def test_work_that_exceeds_its_limit_is_left(released, monkeypatch):
 
 
 def test_work_without_a_limit_is_awaited(monkeypatch):
-    monkeypatch.setattr(interrupt, "GRACE", 0.0)
+    monkeypatch.setattr(interrupt, "OVERRUN", 0.0)
     done = []
     interrupt.attended(lambda: (time.sleep(0.2), done.append(True)), lambda: None)
     assert done == [True]
@@ -35,7 +35,7 @@ def test_work_without_a_limit_is_awaited(monkeypatch):
 def test_a_run_ends_at_its_limit_if_scip_does_not(released, need, monkeypatch):
     """Seed 8718976 of the soak: SCIP repeated an LP without end and did not check its clock."""
     need("scip")
-    monkeypatch.setattr(interrupt, "GRACE", 0.1)
+    monkeypatch.setattr(interrupt, "OVERRUN", 0.1)
     attended = interrupt.attended
     monkeypatch.setattr(
         interrupt, "attended", lambda work, stop, event, meanwhile, start, limit: attended(
