@@ -50,6 +50,7 @@ BUILDERS = {
     "gmeb quotient": (gmeb.primal, {"form": "quotient", **GMEB}),
     "gmeb penalized": (gmeb.penalized, {"C_plus": 1.0, "C_minus": 1.0}),
     "gmeb svm_ratio": (gmeb.svm_ratio, {}),
+    "gmeb perspective of svm_ratio": (gmeb.svm_ratio, {"form": "perspective"}),
     "gmeb svm_unsquared": (gmeb.svm_unsquared, {}),
     **{
         f"fsmulti {loss} {form}": (multivariate.fsmulti, {"budget": 2, "loss": loss, "form": form})

@@ -122,7 +122,10 @@ def built(name, data, **words):
     return getattr(getattr(fs, room), function)(data, **words)
 
 
-@pytest.mark.parametrize(("name", "words"), BUILDERS.items())
+PERSPECTIVE = ("gmeb.svm_ratio", {"C": 0.7, "form": "perspective"})
+
+
+@pytest.mark.parametrize(("name", "words"), [*BUILDERS.items(), PERSPECTIVE])
 def test_a_builder_counts_weights_as_rows(name, words):
     weighted, many = pair(8)
     one, other = (built(name, data, **words) for data in (weighted, many))

@@ -10,44 +10,58 @@ Problem
         \min_{\hat w, \hat b, \hat\xi}\ & \tfrac12 \|\hat w\|_2 + C e^\top \hat\xi                         && (19) \\
         \text{s.t.}\ & y_i (\hat w^\top x_i + \hat b) \ge 1 - \hat\xi_i,\ \hat\xi \ge 0                    && (19)
 
+        \min_{\hat w, \hat b, \hat\xi, t}\ & e^\top \hat\xi + \tfrac{t}{2C}                             && (28) \\
+        \text{s.t.}\ & \text{the rows of (19)},\ \|\hat w\|^2 \le t^2,\ t \ge 0                        && (28)
+
+Forms of (18)
+    "ratio": as printed. "perspective": (28), which is convex. For f_0(x) / c'x with rows f_i(x) <= 0, Lemma 23 takes y
+    = t x and the perspectives t f_i(y/t), and the row c'y = 1. Here x = (w, b, xi, gamma), c'x = gamma and t = 1/gamma,
+    so y = (w^, b^, xi^, 1) with w^ = w/gamma, b^ = b/gamma, xi^ = xi/gamma. The objective ``e'xi + 1/(2C)`` becomes
+    ``e'xi^ + t/(2C)``. The margins are linear and keep their form, with 1 for gamma. ``w'w - 1 <= 0`` becomes
+    ``w^'w^/t - t <= 0``. The domain t > 0 is closed by t = 0, where w^ = 0.
 Equivalence (Theorem 20)
-    The perspective of Lemma 23 divides all of (18) by gamma: with w^ = w/gamma, b^ = b/gamma, xi^ = xi/gamma and
-    t = 1/gamma its rows are those of (19) and ``||w^|| <= t``, its objective ``e'xi^ + t/(2C)``, at whose minimum t =
-    ``||w^||``. So (19) is C times (18), and vice versa: w = w^/||w^||, b = b^/||w^||, xi = xi^/||w^||, gamma =
-    1/||w^||. If the optimum of (19) is w^ = 0, (18) has no optimum: its infimum is approached as gamma grows without
-    bound.
+    At the minimum of (28) t = ``||w^||``, so (19) is C times (28): w = w^/||w^||, b = b^/||w^||, xi = xi^/||w^||, gamma
+    = 1/||w^||. If the optimum of (19) is w^ = 0, (18) has no optimum: its infimum is approached as gamma grows without
+    bound. (28) attains it at t = 0.
 Symbols
-    w, w^ -> ``w`` (features; 1/unit of the feature in (19)), b -> ``b``, xi -> ``xi`` (samples), gamma -> ``gamma``,
-    ||w^|| -> ``t``, C -> ``C``, e'xi -> ``loss``.
+    w, w^ -> ``w`` (features; 1/unit of the feature in (19) and (28)), b -> ``b``, xi -> ``xi`` (samples), gamma ->
+    ``gamma``, t and ||w^|| -> ``t``, C -> ``C``, e'xi -> ``loss``.
 Source
-    Peleg, Meir 2005, "Feature selection by global minimization of a generalization bound": (18), (19), Theorem 20,
-    Lemma 23.
+    Peleg, Meir 2005, "Feature selection by global minimization of a generalization bound": (18), (19), (28), Theorem
+    20, Lemma 23.
 Deviations
     (19) bounds the norm by ``t`` in a second-order cone. Theorem 20 does not state that the optima differ by a factor
-    C.
+    C. The equality ``c'y + d t = 1`` of (28) fixes gamma t = 1, so that this variable does not occur.
 Class
-    (19) SOCP; (18) quasiconvex NLP.
+    (19) and (28) SOCP; (18) quasiconvex NLP.
 Certificate
-    (19) exact: bound and point come from the data (``proofs``); (18) stationary.
+    (19) and (28) exact: bound and point come from the data (``proofs``); (18) stationary.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 
+from fsmodels.checks import choice
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.components import add_rows, by_weight, latex_of, signed, slack_sum, weighted_sum
 from fsmodels.models.proofs.bounds import unsquared_bound
-from fsmodels.models.proofs.certified import Point
+from fsmodels.models.proofs.certified import ClassifierProof, Point, read_weights
+from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.shares import slack_weights
-from fsmodels.models.svm import feature_weights, put, soft_margin, with_proof
-from fsmodels.weights import column_sizes
+from fsmodels.models.svm import cost_of_zero_weights, feature_weights, put, soft_margin, with_proof
+from fsmodels.weights import FloatArray, column_sizes
 from solvers.facts import Facts
 
 __all__ = ["svm_ratio", "svm_unsquared"]
+
+
+FORMS = ["ratio", "perspective"]  # of (18)
 
 
 def svm_unsquared(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
@@ -75,10 +89,7 @@ def svm_unsquared(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     >>> fs.solve(fs.gmeb.svm_unsquared(fs.load_dataset("bupa").scaled("standard"), C=1.0)).status.value
     'optimal'
     """
-    model = soft_margin("SVM, norm not squared", data, C)
-    model.t = pyo.Var(domain=pyo.NonNegativeReals, doc="(19) bound on ||w||")
-    squares = pyo.quicksum(w**2 for w in model.w.values())
-    model.norm = pyo.Constraint(expr=squares <= model.t**2, doc=r"(19) ||w|| <= t \(\lVert w \rVert^2 \le t^2\)")
+    model = _cone_model("SVM, norm not squared", data, C, "(19)")
     doc = rf"(19) norm and slacks \(\tfrac12 t + C {latex_of(model.loss)}\)"
     model.objective = pyo.Objective(expr=0.5 * model.t + model.C * model.loss, doc=doc)
     return with_proof(
@@ -93,28 +104,49 @@ def svm_unsquared(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     )
 
 
+def _cone_model(name: str, data: Dataset, C: float, equation: str) -> pyo.ConcreteModel:
+    """Return a model with the margins and ``||w|| <= t``, without an objective."""
+    model = soft_margin(name, data, C)
+    model.t = pyo.Var(domain=pyo.NonNegativeReals, doc=f"{equation} bound on ||w||")
+    squares = pyo.quicksum(w**2 for w in model.w.values())
+    doc = rf"{equation} ||w|| <= t \(\lVert w \rVert^2 \le t^2\)"
+    model.norm = pyo.Constraint(expr=squares <= model.t**2, doc=doc)
+    return model
+
+
 def _put(model: pyo.ConcreteModel, point: Point) -> None:
     put(model, point)
     model.t.set_value(float(np.linalg.norm(point.w)))
 
 
-def svm_ratio(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
+def svm_ratio(data: Dataset, *, C: float = 1.0, form: str = "ratio") -> pyo.ConcreteModel:
     """Build the quasiconvex SVM (18): loss over margin, with w in the unit ball; its optimum is that of (19) over C.
 
     ``data``, ``C`` and errors as for ``svm_unsquared``.
 
+    Parameters
+    ----------
+    form : {"ratio", "perspective"}
+        (18) as printed, for NLP solvers, or its convex form (28), for cone solvers.
+
     Returns
     -------
     pyo.ConcreteModel
-        ``w`` (features), ``b``, ``xi`` (samples), ``gamma``, rows ``margin`` and ``unit``; for NLP solvers. If the
-        optimum of (19) is w = 0, there is no optimum: gamma then grows without bound.
+        ``w`` (features), ``b``, ``xi`` (samples), rows ``margin``. "ratio": ``gamma`` and the row ``unit``. If the
+        optimum of (19) is w = 0, there is no optimum: gamma then grows without bound. "perspective": ``t`` = 1/gamma
+        and the row ``norm``; w, b and xi are those of (18) over gamma, with the same classes.
 
     Examples
     --------
     >>> import fsmodels as fs
-    >>> fs.solve(fs.gmeb.svm_ratio(fs.load_dataset("bupa").scaled("standard"), C=1.0)).status.value
+    >>> data = fs.load_dataset("bupa").scaled("standard")
+    >>> fs.solve(fs.gmeb.svm_ratio(data, C=1.0)).status.value
     'stationary'
+    >>> fs.solve(fs.gmeb.svm_ratio(data, C=1.0, form="perspective")).status.value
+    'optimal'
     """
+    if choice("form", form, FORMS) == "perspective":
+        return _perspective(data, C)
     model = feature_weights("SVM, ratio", data, C)
     model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, initialize=1.0, doc="(18) slack of sample i")
     model.gamma = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(18) margin, above 0")
@@ -134,3 +166,34 @@ def svm_ratio(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     )
     Facts(selected=partial(by_weight, column_sizes(data.X)), default_solver="pounce").attach(model)
     return model
+
+
+def _perspective(data: Dataset, C: float) -> pyo.ConcreteModel:
+    """Build (28)."""
+    model = _cone_model("SVM, ratio in perspective form", data, C, "(28)")
+    doc = rf"(28) slacks and norm \({latex_of(model.loss)} + \tfrac{{1}}{{2 C}} t\)"
+    model.objective = pyo.Objective(expr=model.loss + model.t / (2 * model.C), doc=doc)
+    data = data.counting
+    columns, cost = Columns.of(data.X), cost_of_zero_weights(data, 1.0)
+    w = list(model.w.values())
+    change = columns.change([(1.0, w)], (1.0, model.b), 2.0 * float(pyo.value(model.C)) * cost)
+    if change is not None:
+        change.most = cost
+    proof = _PerspectiveProof(columns, data.y, slack_weights(data), read_weights, _put, unsquared_bound, priced=False)
+    Facts(
+        selected=partial(by_weight, column_sizes(data.X)),
+        resolution=proof.resolution,
+        certificate=proof.certificate([model.margin]),
+        change=change,
+        default_solver="clarabel",
+    ).attach(model)
+    return model
+
+
+@dataclass(frozen=True)
+class _PerspectiveProof(ClassifierProof):
+    """Proof of (28), by that of (19): its objective and its multipliers are C times those of (28)."""
+
+    def bound(self, model: Any, alpha: FloatArray | None) -> float:
+        C = float(pyo.value(model.C))
+        return unsquared_bound(self.columns, self.y, C * self.s, None if alpha is None else C * alpha) / C

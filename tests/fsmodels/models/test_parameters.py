@@ -37,6 +37,7 @@ FAMILIES = {
     "gmeb-nonconvex": (lambda d: fs.gmeb.nonconvex(d, R_plus=1.0, R_minus=1.0), {"R_plus": SIZE, "R_minus": SIZE}),
     "svm-unsquared": (lambda d: svm_unsquared(d), {"C": SIZE}),
     "svm-ratio": (lambda d: svm_ratio(d), {"C": SIZE}),
+    "svm-ratio, perspective": (lambda d: svm_ratio(d, form="perspective"), {"C": SIZE}),
     "gmeb-priced": (lambda d: fs.gmeb.penalized(d, C_plus=1.0, C_minus=1.0), {"C_plus": SIZE, "C_minus": SIZE}),
     "fsmulti": (lambda d: fs.multivariate.fsmulti(d, budget=2, C=1.0), {"C": SIZE, "budget": BUDGET}),
     "fgm": (lambda d: fs.multivariate.fgm(d, budget=2), {"C": SIZE, "budget": BUDGET}),

@@ -21,6 +21,7 @@ BUILD = {
     "fsl": lambda data: fs.concave.fsl(data, penalty=0.1),
     "gmeb": lambda data: fs.gmeb.primal(data, R_plus=1.0, R_minus=1.0),
     "svm, norm not squared": lambda data: fs.gmeb.svm_unsquared(data),
+    "svm, ratio": lambda data: fs.gmeb.svm_ratio(data, form="perspective"),
     "sub": lambda data: fs.fsp.sub(data, sigma={"a": 1.0, "b": 0.3}),
     "fsmulti": lambda data: fs.multivariate.fsmulti(data.take(range(6)), budget=2, form="extended"),
 }
@@ -33,6 +34,7 @@ ABLE = dict.fromkeys(BUILD, MIXED) | {
     "sub": ANY,
     "fsmulti": ANY,
     "svm, norm not squared": ANY,
+    "svm, ratio": ANY,
 }
 
 

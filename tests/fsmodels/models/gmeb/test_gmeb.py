@@ -9,7 +9,8 @@ import pyomo.environ as pyo
 import pytest
 from pyomo.repn import generate_standard_repn
 from scipy import sparse
-from scipy.optimize import linprog
+from scipy.optimize import linprog, minimize_scalar
+from sklearn.svm import SVC
 
 import fsmodels as fs
 from fsmodels import gmeb
@@ -519,6 +520,8 @@ def test_other_bad_input(three):
         gmeb.primal(three, R_plus=1, R_minus=1, form="sdp")
     with pytest.raises(fs.ParameterError, match="C_minus=0"):
         gmeb.penalized(three, C_plus=1, C_minus=0)
+    with pytest.raises(fs.ParameterError, match="form='convex' is not known: use one of ratio, perspective"):
+        gmeb.svm_ratio(three, form="convex")
     with pytest.raises(fs.DataError, match="Class -1 has no sample"):
         gmeb.primal(one_class(three), R_plus=1, R_minus=1)
     with warnings.catch_warnings():
@@ -572,3 +575,76 @@ def test_the_ratio_by_hand(three):
     for v, value in [(model.gamma, 0.5), *((xi, 0.1) for xi in model.xi.values())]:
         v.set_value(value)
     assert pyo.value(model.objective) == pytest.approx((0.3 + 0.25) / 0.5)
+
+
+# (28).
+
+PERSPECTIVE = {"form": "perspective"}
+CONES = names(C.QCP, installed=False)
+
+
+def least_ratio(data, C_):
+    """(18) by libsvm: its optimum has the least loss of all w of one length, so it is on the path of the SVM."""
+
+    def value(log_price):
+        found = SVC(kernel="linear", C=np.exp(log_price), tol=1e-10).fit(data.X, data.y)
+        w, b = found.coef_[0], found.intercept_[0]
+        return loss_of(data, w, b) + np.linalg.norm(w) / (2 * C_)
+
+    grid = np.linspace(-7, 7, 29)
+    best = grid[np.argmin([value(x) for x in grid])]
+    return minimize_scalar(value, bounds=(best - 0.5, best + 0.5), method="bounded", options={"xatol": 1e-9}).fun
+
+
+@pytest.mark.parametrize("solver", [*CONES, "cutting-plane"])
+@pytest.mark.parametrize("C_", [0.1, 1.0, 10.0])
+def test_the_perspective_form_has_the_optimum_of_the_ratio(C_, solver, seeded, need):
+    """Lemma 23: (28) is convex, and w over t, b over t and 1 over t are the optimum of (18)."""
+    if solver in CONES:
+        need(solver)
+    convex = gmeb.svm_ratio(seeded, C=C_, **PERSPECTIVE)
+    result = fs.solve(convex, solver, gap=1e-4)
+    assert result.status is fs.SolutionStatus.OPTIMAL
+    best = least_ratio(seeded, C_)
+    assert result.objective == pytest.approx(best, rel=1e-5 if solver == "clarabel" else 1e-4)
+    assert result.bound <= best * (1 + 1e-7)
+    ratio = gmeb.svm_ratio(seeded, C=C_)
+    assert fs.solve(ratio, "pounce").objective == pytest.approx(best, rel=1e-5)
+    (w, b), t = gmeb.classifier(convex), convex.t.value
+    assert ratio.gamma.value == pytest.approx(1 / t, rel=1e-3)
+    assert gmeb.classifier(ratio)[0] == pytest.approx(w / t, abs=1e-3)
+    assert gmeb.classifier(ratio)[1] == pytest.approx(b / t, abs=1e-3)
+
+
+def test_the_perspective_form_by_hand(three):
+    model = gmeb.svm_ratio(three, C=2.0, **PERSPECTIVE)
+    found = rows(model)
+    assert found["margin[1]"] == (1, {"b": -1, "xi[1]": 1}, None)
+    assert found["margin[2]"] == (1, {"w[f]": 3, "w[g]": 1, "b": 1, "xi[2]": 1}, None)
+    assert found["norm"] == (None, {("w[f]", "w[f]"): 1, ("w[g]", "w[g]"): 1, ("t", "t"): -1}, 0)
+    assert linear(model.objective.expr) == ({"xi[0]": 1, "xi[1]": 1, "xi[2]": 1, "t": 0.25}, 0)
+
+
+@pytest.mark.parametrize(("C_", "best"), [(0.25, 2.0), (1.0, 0.5)])
+def test_the_perspective_form_attains_an_infimum_of_the_ratio(C_, best):
+    """x = -1, 1: loss 2 at w = 0, where gamma of (18) has no bound, or |w| = 1 at 1/(2C)."""
+    data = fs.Dataset.from_arrays([[-1.0], [1.0]], [-1, 1])
+    result = fs.solve(gmeb.svm_ratio(data, C=C_, **PERSPECTIVE))
+    assert (result.objective, result.bound) == (pytest.approx(best, rel=1e-6), pytest.approx(best, rel=1e-6))
+
+
+@pytest.mark.parametrize("unit", [1e5, 1e-4])
+@pytest.mark.parametrize("C_", [1e-3, 1.0, 1e3])
+def test_the_perspective_form_is_proven_in_any_units(C_, unit, seeded):
+    """The bound holds for any multipliers; C of a model, and of its copy, can be changed."""
+    scaled = fs.Dataset.from_arrays(seeded.X * unit, seeded.y)
+    model = gmeb.svm_ratio(scaled, C=1.0, **PERSPECTIVE).clone()
+    model.C = C_ / unit
+    result = fs.solve(model, gap=1e-5)
+    assert result.status is fs.SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(fs.solve(gmeb.svm_unsquared(seeded, C=C_)).objective / C_, rel=1e-5)
+    certificate = model.structure.certificate
+    for alpha in (None, np.random.default_rng(0).uniform(0, 1, len(seeded.y)), np.full(len(seeded.y), np.nan)):
+        assert 0 <= certificate.bound(model, alpha) <= result.objective * (1 + 1e-9)
+    stopped = fs.solve(model, time_limit=0)
+    assert stopped.bound <= result.objective * (1 + 1e-9) <= stopped.objective * (1 + 2e-9)
