@@ -7,6 +7,7 @@ imported where a fixture needs it: the tests of ``solvers`` run without it.
 from __future__ import annotations
 
 import gc
+import importlib.util
 import itertools
 import os
 import signal
@@ -26,6 +27,12 @@ from solvers import SolutionStatus, progress
 from solvers.drivers.catalogue import DRIVERS
 from solvers.interfaces.registry import SOLVERS, find
 from solvers.interfaces.runner import Runner, SolveOptions
+
+# The benchmarks are a package of the tree alone, found here also where the tree is not on the path.
+TREE = Path(__file__).resolve().parents[1]
+if "benchmarks" not in sys.modules and (TREE / "benchmarks").is_dir():
+    spec = importlib.util.spec_from_file_location("benchmarks", TREE / "benchmarks" / "__init__.py")
+    sys.modules["benchmarks"] = importlib.util.module_from_spec(spec)
 
 # A busy machine is no failure. With CI set, random examples are the same in each run: a commit passes or it does not.
 settings.register_profile("fsmodels", deadline=None, derandomize="CI" in os.environ)
@@ -55,12 +62,11 @@ def pytest_cmdline_main(config):
 def pytest_collection_finish():
     """Let workers import the same packages as this process, and collect garbage less often.
 
-    Scripts of ``benchmarks`` put the tree before an installed package, and the tree may not be compiled. Models are
-    many small objects; looking through them takes an eighth of a run.
+    ``python -m pytest`` puts the tree before an installed package, and the tree may not be compiled. Models are many
+    small objects; looking through them takes an eighth of a run.
     """
-    tree = Path(__file__).resolve().parents[1]
-    if Path(solvers.__file__).resolve().parents[1] != tree:
-        sys.path[:] = [path for path in sys.path if Path(path).resolve() != tree]
+    if Path(solvers.__file__).resolve().parents[1] != TREE:
+        sys.path[:] = [path for path in sys.path if Path(path).resolve() != TREE]
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from log import Log, finish
-from page import Page
 from sklearn.metrics import matthews_corrcoef
 
 import fsmodels as fs
 import solvers
+from benchmarks.harness.log import Log, finish
+from benchmarks.harness.page import Page
 from fsmodels.cli import main
 from fsmodels.evaluation.folds import MEASURES
 from fsmodels.selection.rows import KEYWORDS

@@ -3,15 +3,14 @@
 import itertools
 from dataclasses import replace
 
-import all_methods
-import all_methods_fits as fits
-import all_methods_page
-import all_methods_tasks as tasks
 import numpy as np
 import pytest
-from log import Log
 
 import fsmodels as fs
+from benchmarks.comparisons.all_methods import all_methods, tasks
+from benchmarks.comparisons.all_methods import page as all_methods_page
+from benchmarks.harness.log import Log
+from benchmarks.methods import catalogue as fits
 from fsmodels.selection.catalogue import MODELS
 
 

@@ -3,9 +3,10 @@
 import json
 
 import pytest
-import report
-from log import Log
-from page import Cell, Page
+
+from benchmarks.harness import provenance
+from benchmarks.harness.log import Log
+from benchmarks.harness.page import Cell, Page
 
 FITS = [
     {"method": "FSV", "split": 0, "test": {"error": 0.25}},
@@ -120,7 +121,7 @@ def test_a_page_of_runs_on_two_machines_names_both(tmp_path):
         log.add({"split": day})
         log.pack()
         log.forget()  # as another process does
-    page_of(Cell("fits", "test.error", "{mean}", {"method": "FSV"})).write(report.about(), tmp_path)
+    page_of(Cell("fits", "test.error", "{mean}", {"method": "FSV"})).write(provenance.about(), tmp_path)
     facts = (tmp_path / "tried").with_suffix(".md").read_text().split("## The run")[1]
     for line in ("- runs: 2 tasks of 2 runs", "- date: 2026-11-20 to 2026-11-21", "- machine: slow or fast"):
         assert line in facts
@@ -138,6 +139,6 @@ def test_where_may_name_a_tuple_that_the_log_has_as_a_list():
 
 
 def test_words_of_a_table_are_to_the_left_and_numbers_to_the_right():
-    assert report.table(["set", "error", "share"], [["a", "1.0", "–"], ["", "10.0", "5%"]]) == (
+    assert provenance.table(["set", "error", "share"], [["a", "1.0", "–"], ["", "10.0", "5%"]]) == (
         "| set | error | share |\n|-----|------:|------:|\n| a   |   1.0 |     – |\n|     |  10.0 |    5% |"
     )

@@ -2,13 +2,14 @@
 
 import argparse
 
-import concave_optimum
-import concave_page
-import concave_records
-import concave_tables
-import concave_tasks
 import pytest
-from log import Log
+
+from benchmarks.comparisons import concave_optimum
+from benchmarks.harness.log import Log
+from benchmarks.papers.bradley import concave_tables
+from benchmarks.papers.bradley import page as concave_page
+from benchmarks.papers.bradley import records as concave_records
+from benchmarks.papers.bradley import tasks as concave_tasks
 
 SHORT = {"paper": [0.0, 0.05], "below": [0.01]}
 

@@ -1,9 +1,10 @@
 """One rule decides on all pages whether two methods differ."""
 
-import differences
 import numpy as np
 import pytest
 from scipy import stats
+
+from benchmarks.harness import differences
 
 
 def test_tasks_on_the_same_samples_are_one_value():

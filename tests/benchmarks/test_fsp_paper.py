@@ -3,16 +3,16 @@
 import signal
 from types import SimpleNamespace
 
-import elimination
-import fsp_methods
-import fsp_page
-import fsp_paper
 import numpy as np
 import pandas as pd
 import pytest
-from cpu_limit import cpu_limit
 
 import fsmodels as fs
+from benchmarks.harness.cpu_limit import cpu_limit
+from benchmarks.methods import elimination
+from benchmarks.methods import fsp as fsp_methods
+from benchmarks.papers.aytug import fsp_paper
+from benchmarks.papers.aytug import synthetic_page as fsp_page
 from fsmodels import baselines, synthetic
 from fsmodels.models.fsp.oracle import SvmOracle
 from solvers import StopReason

@@ -1,14 +1,14 @@
 """The tasks behind the GMEB page: each returns what the page needs, and what speeds them up changes no answer."""
 
-import gmeb_methods
-import gmeb_page
-import gmeb_tables
 import numpy as np
 import pytest
 from sklearn.feature_selection import RFE
 from sklearn.svm import SVC
 
 import fsmodels as fs
+from benchmarks.methods import gmeb as gmeb_methods
+from benchmarks.papers.peleg_meir import gmeb_tables
+from benchmarks.papers.peleg_meir import page as gmeb_page
 from fsmodels import synthetic
 
 

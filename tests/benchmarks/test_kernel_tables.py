@@ -2,13 +2,14 @@
 
 import json
 
-import kernel_choice
-import kernel_rankings_page
-import kernel_records
-import log
 import pytest
-from kernel_plan import KEYS, grid_tasks, tasks_of
-from kernel_tasks import EFS, FULL, NDCC, QUASI, SVM, TRUST, one_task, protocol, rows
+
+from benchmarks.harness import log
+from benchmarks.papers.tayal import choice as kernel_choice
+from benchmarks.papers.tayal import rankings_page as kernel_rankings_page
+from benchmarks.papers.tayal import records as kernel_records
+from benchmarks.papers.tayal.plan import KEYS, grid_tasks, tasks_of
+from benchmarks.papers.tayal.tasks import EFS, FULL, NDCC, QUASI, SVM, TRUST, one_task, protocol, rows
 
 
 def spec(**more):

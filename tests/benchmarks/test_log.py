@@ -1,13 +1,13 @@
 """The log of a benchmark loses nothing that was finished, whenever the run is stopped."""
 
 import json
-import subprocess
 import sys
 import threading
 
-import log as logs
 import pytest
-from log import Log, finish, script, told, until
+
+from benchmarks.harness import log as logs
+from benchmarks.harness.log import Log, finish, script, told, until
 
 
 def test_packed_and_plain_entries_are_one_log(tmp_path):
@@ -137,35 +137,3 @@ def test_what_is_added_while_another_process_packs_is_kept(tmp_path):
         Log("runs", tmp_path).pack()
     adding.join()
     assert sorted(entry["split"] for entry in Log("runs", tmp_path).entries()) == [*range(40)]
-
-
-@pytest.mark.parametrize("through", ["work", "partial(added, more=1)"])
-def test_workers_find_what_a_script_caches(through, tmp_path):
-    """A process of its own knows nothing of ``__main__``, whose functions are sent by their text, caches not at all."""
-    script = (tmp_path / "counting").with_suffix(".py")
-    script.write_text(f"""
-import sys
-from functools import cache, partial
-
-sys.path.insert(0, {str(logs.RESULTS.parent)!r})
-from log import ended
-
-
-@cache
-def warm():
-    return 10
-
-
-def work(task):
-    return warm() + task
-
-
-def added(task, more):
-    return work(task) + more - 1
-
-
-if __name__ == "__main__":
-    print(sorted(ended(range(4), {through}, jobs=2)))
-""")
-    told = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
-    assert told.stdout.strip() == "[10, 11, 12, 13]", told.stderr

@@ -2,12 +2,13 @@
 
 import json
 
-import multivariate_data
-import multivariate_page
-import multivariate_records
-import multivariate_tasks
 import pytest
-from log import Log, finish
+
+from benchmarks.harness.log import Log, finish
+from benchmarks.papers.mao import data as multivariate_data
+from benchmarks.papers.mao import page as multivariate_page
+from benchmarks.papers.mao import records as multivariate_records
+from benchmarks.papers.mao import tasks as multivariate_tasks
 
 
 @pytest.fixture

@@ -5,10 +5,11 @@ import math
 import random
 import re
 
-import index
 import numpy as np
 import pytest
-from log import RESULTS
+
+from benchmarks.harness import index
+from benchmarks.harness.log import RESULTS
 
 PAGES = [path.stem for path in sorted(RESULTS.glob("*.json")) if "parts" in json.loads(path.read_text())]
 NUMBER = r"([-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?%?|\?)"
@@ -136,11 +137,11 @@ def test_the_pictures_of_a_page_are_there(name):
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_in_the_index(name):
     listed = {row.page for row in index.ROWS} | {page for _, page in index.QUESTIONS}
-    assert name in listed, "enter it in ROWS or QUESTIONS of benchmarks/index.py"
+    assert name in listed, "enter it in ROWS or QUESTIONS of benchmarks/harness/index.py"
 
 
 def test_the_index_is_what_the_pages_say():
-    assert (RESULTS / "README.md").read_text() == index.text(), "python benchmarks/index.py writes it again"
+    assert (RESULTS / "README.md").read_text() == index.text(), "python -m benchmarks index writes it again"
 
 
 @pytest.mark.parametrize("row", index.ROWS, ids=lambda row: f"{row.paper}: {row.what}")

@@ -1,14 +1,16 @@
 """Every script of our own questions still runs: one small task of each, as its log would have it."""
 
-import importlib.util
+import importlib
 import json
 import shutil
-import sys
 
 import numpy as np
 import pytest
-from log import LOGS, RESULTS, Log
-from page import Page
+
+from benchmarks.__main__ import commands
+from benchmarks.comparisons.fsp_exact import page as exact_page
+from benchmarks.harness.log import LOGS, RESULTS, Log
+from benchmarks.harness.page import Page
 
 TASKS = {
     "first_page": {"set": "cleveland", "M": 2, "fold": 0, "contender": "fsp-m"},
@@ -29,13 +31,8 @@ TASKS = {
 
 
 def script(name):
-    """Import by the file: a helper of the tests has the name of one of them."""
-    spec = importlib.util.spec_from_file_location(f"script_{name}", RESULTS.parent / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    paths = list(sys.path)
-    spec.loader.exec_module(module)
-    sys.path[:] = paths  # which it puts the clone before
-    return module
+    """Return the module of a command."""
+    return importlib.import_module(commands()[name])
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -57,7 +54,7 @@ def test_tasks_are_told_from_each_other():
 
 @pytest.mark.parametrize("contender", ["ours", "l1"])
 def test_a_contender_of_fsp_exact_is_judged_by_its_data(contender, tmp_path):
-    exact, page = script("fsp_exact"), script("fsp_exact_page")
+    exact, page = script("fsp_exact"), exact_page
     spec = page.task(page.Instance(1, 60, 6, 2, 1.0, 10), 0, contender)
     exact.draw(spec | {"data": str(tmp_path / "instance.npz")})
     record = spec | exact.contend(spec | {"data": str(tmp_path / "instance.npz")}) | {"wall_seconds": 1.0}
@@ -68,7 +65,7 @@ def test_a_contender_of_fsp_exact_is_judged_by_its_data(contender, tmp_path):
 
 
 def test_a_bound_above_the_best_known_is_wrong_and_proves_nothing():
-    page = script("fsp_exact_page")
+    page = exact_page
     spec = page.task(page.Instance(1, 60, 6, 2, 1.0, 10), 0, "SCIP")
     found = {
         "features": 2,
@@ -108,7 +105,7 @@ def test_a_page_is_what_its_log_draws(name, tmp_path, monkeypatch):
 
 
 def test_the_spread_of_f1_over_rows_has_its_mean_and_the_bootstraps_error():
-    import multivariate_scale_page as page
+    from benchmarks.comparisons.multivariate_scale import page
 
     random = np.random.default_rng(0)
     true, said = (np.packbits(random.random(400) < share) for share in (0.3, 0.5))

@@ -1,4 +1,4 @@
-"""Soak of edited models by all solvers and drivers against the oracle of ``benchmarks/soak_oracle.py``."""
+"""Soak of edited models by all solvers and drivers against the oracle of ``benchmarks/solvers/soak_oracle.py``."""
 
 import os
 import subprocess
@@ -7,8 +7,9 @@ import textwrap
 from pathlib import Path
 
 import pytest
-import soak
-from soak_oracle import INF, Program, Unsure
+
+from benchmarks.solvers import soak
+from benchmarks.solvers.soak_oracle import INF, Program, Unsure
 
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 
@@ -58,7 +59,7 @@ def test_a_case_is_that_of_its_seed():
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_no_result_contradicts_the_oracle():
-    """150 cases; FSMODELS_SOAK=200 makes 30,000, which ``python benchmarks/soak.py`` runs with a log that resumes."""
+    """150 cases; FSMODELS_SOAK=200 makes 30,000, which ``python -m benchmarks soak`` runs with a log that resumes."""
     lines = [soak.run(seed) for seed in range(int(150 * SOAK))]
     assert [line for line in lines if line["wrong"]] == []
 
@@ -85,7 +86,7 @@ def test_a_weight_of_rounding_without_a_share_is_no_infinite_value():
 
 
 CRASHED = {  # a process each: SCIP ended it
-    "orbitopal reduction": "import soak; print(soak.run(501631)['wrong'])",
+    "orbitopal reduction": "from benchmarks.solvers import soak; print(soak.run(501631)['wrong'])",
     "METIS": """
         import fsmodels as fs
         data = fs.load_dataset("cleveland").scaled("standard").take(range(80))
@@ -98,5 +99,5 @@ CRASHED = {  # a process each: SCIP ended it
 @pytest.mark.parametrize("code", CRASHED.values(), ids=CRASHED)
 def test_scip_does_not_crash_the_process(code):
     command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(soak.__file__).parent, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(soak.__file__).parents[2], check=False)
     assert (done.returncode, done.stdout.strip()) in [(0, "[]"), (0, "optimal")], done.stderr

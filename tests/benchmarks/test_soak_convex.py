@@ -3,9 +3,9 @@
 import os
 
 import pytest
-import soak_convex
 
 import solvers
+from benchmarks.solvers import soak_convex
 
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 

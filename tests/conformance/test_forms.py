@@ -1,8 +1,8 @@
 """Formulation x form x solver x kind of edit, by default options: the optimum of the oracle, or an explained rejection.
 
-The families, the kinds of edits and the oracle are those of ``benchmarks/soak.py``. Here the samples are plain, and
-every installed solver and driver is tried on every family. By default a sample of the cells runs. With ``-m slow`` one
-cell in 11 runs; FSMODELS_SOAK scales this share, and 11 runs all cells.
+The families, the kinds of edits and the oracle are those of ``benchmarks/solvers/soak.py``. Here the samples are plain,
+and every installed solver and driver is tried on every family. By default a sample of the cells runs. With ``-m slow``
+one cell in 11 runs; FSMODELS_SOAK scales this share, and 11 runs all cells.
 """
 
 import functools
@@ -14,12 +14,12 @@ import zlib
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-import soak
-from soak_edits import KINDS, Context
-from soak_oracle import Unsure
 
 import fsmodels as fs
 import solvers
+from benchmarks.solvers import soak
+from benchmarks.solvers.soak_edits import KINDS, Context
+from benchmarks.solvers.soak_oracle import Unsure
 from solvers.drivers.catalogue import DRIVERS
 from solvers.interfaces.registry import SOLVERS
 from solvers.model.classes import violation
@@ -98,7 +98,7 @@ def test_every_builder_is_in_the_matrix():
             if not inspect.isfunction(builder) or name in WITHOUT_ORACLE:
                 continue
             if "ConcreteModel" in str(inspect.signature(builder).return_annotation):
-                assert f"fs.{family}.{name}" in source, f"{family}.{name} has no family in benchmarks/soak.py"
+                assert f"fs.{family}.{name}" in source, f"{family}.{name} has no family in benchmarks/solvers/soak.py"
 
 
 @pytest.mark.filterwarnings("ignore")

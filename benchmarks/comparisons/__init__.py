@@ -1,0 +1,1 @@
+"""Comparisons of the models and solvers of the project with other methods."""

@@ -1,0 +1,339 @@
+"""The page ``all_methods``, drawn from the log: answer, picture, five questions, tables."""
+
+import statistics
+from pathlib import Path
+
+import numpy as np
+
+import fsmodels as fs
+from benchmarks.comparisons.all_methods import further_pages as more
+from benchmarks.comparisons.all_methods import questions, tasks
+from benchmarks.harness import ranks
+from benchmarks.harness.log import RESULTS
+from benchmarks.harness.page import NOTHING, Cell, Page
+from benchmarks.methods.catalogue import LAST, METHODS, TRIAL
+
+COMMAND = "python -m benchmarks all_methods --full --minutes 20"
+KEPT = (
+    "set", "split", "method", "point", "error", "balanced_error", "f1", "features", "d", "cpu", "last_cpu", "gap",
+    "late", "answer", "late_trials", "failed_trials", "trials", "reason",
+)  # fmt: skip
+OTHERS = {"k": "at 1 to 10 features", "rules": "under a budget and a pair rule"}
+MEANS = ("error", "balanced_error", "f1", "features", "share", "cpu", "late", "trials_late")
+
+
+def entries(log, part):
+    """Return the entries of a part and of this protocol."""
+    return [e for e in log.entries() if e["part"] == part and e["protocol"] == tasks.PROTOCOL]
+
+
+def whole(found, methods):
+    """Return the records of sets and splits with all methods."""
+    there = {}
+    for entry in found:
+        there.setdefault((entry["set"], entry["split"]), set()).add(entry["method"])
+    return [entry for entry in found if there[entry["set"], entry["split"]] >= set(methods)]
+
+
+def fits_of(found):
+    """Return the records of the fits for the page."""
+    rows = []
+    for entry in found:
+        row = {name: entry[name] for name in KEPT}
+        row["share"] = entry["features"] / entry["d"]
+        row["proven"] = None if entry["status"] is None else float(entry["status"] == "optimal")
+        row["late"], row["answer"] = float(row["late"]), float(row["answer"])
+        row["trials_late"] = (row["late_trials"] + row["failed_trials"]) / row["trials"]
+        relevant = tasks.loaded(entry["set"])[2] if entry["set"] in tasks.MADE else None
+        if relevant is not None:
+            names = tasks.loaded(entry["set"])[0].features
+            right = sum(names[j] in relevant for j in entry["selected"])
+            row |= {"right": right, "wrong": entry["features"] - right}
+        rows.append(row)
+    return rows
+
+
+def by_set(found, fits):
+    """Return a record a method and set: means over splits, stability over them, the rank of the error."""
+    records, chosen = {}, {}
+    for entry, row in zip(found, fits, strict=True):
+        records.setdefault((row["method"], row["set"]), []).append(row)
+        chosen.setdefault((row["method"], row["set"]), []).append(np.isin(range(entry["d"]), entry["selected"]))
+    made = []
+    for (method, at), rows in records.items():
+        index = fs.stability_index(chosen[method, at])[0] if len(rows) > 1 else None  # None too where all or none are
+        told = {name: statistics.fmean(row[name] for row in rows) for name in MEANS}
+        told["proven"] = None if rows[0]["proven"] is None else statistics.fmean(row["proven"] or 0.0 for row in rows)
+        told |= {"stability": index, "instability": None if index is None else -index, "splits": len(rows)}
+        made.append({"method": method, "set": at, **told})
+    for at in dict.fromkeys(record["set"] for record in made):
+        those = [record for record in made if record["set"] == at]
+        for record, rank in zip(those, ranks.ranked([[r["error"] for r in those]], those).ranks[0], strict=True):
+            record["rank"] = float(rank)
+    return made
+
+
+def nested(records):
+    """Return method -> set -> record, methods and sets in the order of the tables."""
+    return {
+        method: {
+            record["set"]: record
+            for at in tasks.sets()
+            for record in records
+            if record["method"] == method and record["set"] == at
+        }
+        for method in METHODS
+    }
+
+
+def answer(by):
+    """Write the result in two sentences, also without the set with most fits at their limit."""
+    mean = {m: statistics.fmean(r["rank"] for r in sets.values()) for m, sets in by.items()}
+    share = {m: statistics.fmean(r["share"] for r in sets.values()) for m, sets in by.items()}
+    first, *_ = sorted(mean, key=mean.get)
+    number = len(by["SVM"])
+    chosen = [m for m in mean if METHODS[m].family != "all" and share[m] <= 0.5]
+    few = min(chosen, key=mean.get) if chosen else None
+    every = ranks.ranked([[by[m][at]["error"] for m in by] for at in by["SVM"]], by)
+    away = [m for m, p in every.apart_from(first).items() if p < questions.LEVEL]
+    told = (
+        f"worse at 5% by Nemenyi's test of all pairs are {', '.join(away)}"
+        if away
+        else "no method differs from it at 5%"
+    )
+    said = (
+        f"Of {len(by)} methods {first} has the smallest mean rank of the error over {number} sets, {mean[first]:.1f}; "
+        f"{told}."
+    )
+    if few == first:
+        said += (
+            f" It uses {share[few]:.0%} of the features; the linear SVM on all features has mean rank "
+            f"{mean['SVM']:.1f}."
+        )
+    elif few:
+        said += (
+            f" Of the methods that use at most half of the features on average, {few} ranks best: {mean[few]:.1f} with "
+            f"{share[few]:.0%} of the features; the linear SVM on all features has {mean['SVM']:.1f}."
+        )
+    return f"{said} {without_hardest(by, first)}".strip()
+
+
+def without_hardest(by, first):
+    """Write the best rank without the set with most fits at their limit."""
+    late = {at: statistics.fmean(by[m][at]["trials_late"] for m in by) for at in by["SVM"]}
+    hardest = max(late, key=late.get)
+    if len(late) < 3 or not late[hardest]:
+        return ""
+    mean = {m: statistics.fmean(r["rank"] for at, r in sets.items() if at != hardest) for m, sets in by.items()}
+    leader = min(mean, key=mean.get)
+    beside = "" if leader == first else f", before {first} with {mean[first]:.1f}"
+    return (
+        f"Without {hardest}, for which {late[hardest]:.0%} of the trials end at their limit, {leader} is first with "
+        f"{mean[leader]:.1f}{beside}."
+    )
+
+
+def main_table(page):
+    """Show a row a method, over all sets."""
+    rows = []
+    stable = any(record["stability"] is not None for record in page.records["by_set"])  # none on one split
+    for name in METHODS:
+        at = {"method": name}
+        less = Cell("by_set", "error", "{mean:+.1f} ± {se:.1f}", at, times=100, minus={"method": "SVM"}, pair=("set",))
+        rows.append(
+            [
+                name,
+                Cell("by_set", "rank", "{mean:.1f}", at),
+                Cell("by_set", "error", "{mean:.1f}", at, times=100),
+                "" if name == "SVM" else less,
+                Cell("by_set", "balanced_error", "{mean:.1f}", at, times=100),
+                Cell("by_set", "f1", "{mean:.2f}", at),
+                Cell("by_set", "features", "{mean:.1f}", at),
+                Cell("by_set", "share", "{mean:.0f}", at, times=100),
+                Cell("by_set", "stability", "{mean:.2f}", at) if stable else NOTHING,
+                Cell("by_set", "cpu", "{mean:.1f}", at),
+                Cell("by_set", "proven", "{mean:.0f}", at, times=100),
+                Cell("fits", "gap", "{median:.1f}", at, times=100),
+                Cell("by_set", "late", "{mean:.0f}", at, times=100),
+                Cell("by_set", "trials_late", "{mean:.0f}", at, times=100),
+            ]
+        )
+    page.table(
+        [
+            "method", "rank", "error %", "minus SVM", "balanced %", "F1", "features", "share %", "stability",
+            "CPU s", "proven %", "gap %", "at limit %", "trials at limit %",
+        ],
+        rows,
+    )  # fmt: skip
+
+
+def set_table(page, known):
+    """Show a row a method, a column a set."""
+    rows = [
+        [name, *(Cell("fits", "error", "{mean:.1f}", {"method": name, "set": at}, times=100) for at in known)]
+        for name in METHODS
+    ]
+    page.table(["method", *known], rows)
+
+
+def made_table(page, known):
+    """Show right and wrong features on made data."""
+    rows = []
+    for name, method in METHODS.items():
+        if method.family == "all":
+            continue
+        row = [name]
+        for at in known:
+            where = {"method": name, "set": at}
+            row += [Cell("fits", what, "{mean:.1f}", where) for what in ("right", "wrong")]
+        rows.append(row)
+    header = [f"{at} {what}" for at in known for what in (f"right of {len(tasks.loaded(at)[2])}", "wrong")]
+    page.table(["method", *header], rows)
+
+
+def failures(fits):
+    """Return a line for each method without an answer."""
+    lines = []
+    for name in METHODS:
+        lost = [row for row in fits if row["method"] == name and not row["answer"]]
+        trials = sum(row["failed_trials"] for row in fits if row["method"] == name)
+        if lost or trials:
+            reasons = dict.fromkeys(
+                f"{row['set']}: {row['reason']}" for row in fits if row["method"] == name and row["reason"]
+            )
+            lines.append(f"- {name}, {len(lost)} last fits and {trials} trials: {'; '.join([*reasons][:3])}.")
+    return lines or ["Every method had a result in every fit."]
+
+
+PROTOCOL = f"""\
+- Sets: the ten sets with the fewest cells among the eleven flat sets of the package (mfeat has too many), by this rule
+  alone, and one instance of each of the generators of Aytug, of Weston (type 1 of Peleg and Meir) and of NDCC (Tayal,
+  Coleman, Li), seed 0. The patients of wpbc24 are also in wpbc.
+- Splits: two thirds for training, stratified, seeds 0 to 4, the same for all methods. Errors are measured on the other
+  third; for generated data on the test part of the generator. Every fit standardises by its training samples.
+- Choice: each method has up to six points of its own parameter, or six pairs. The point with the smallest error on a
+  stratified third of the training part is chosen. Ties are decided by the fewest features, then by the stronger
+  regularisation. The method is fitted again on the whole training part. Methods with a parameter k have
+  k = 1, 2, 4, 8, 16, 32 and C = 1; the points are in `all_methods_fits.py`.
+- Limits: {TRIAL:g} CPU s for a trial, {LAST:g} CPU s for the last fit. One ranking is used for six trials and has their
+  time. A method that stops at the limit is evaluated with its result so far ("at limit"). Without a result it gets the
+  label of the majority.
+- "CPU s" is the time of the whole task, including the choice. "proven" and "gap" refer to the last fit and to the
+  objective of each method; 1-norm SVM and GMEB are convex. "stability" is Nogueira's index over the splits of a set; it
+  is not defined if all splits select all or no features.
+- Each method is evaluated with its own classifier; FSV, FSS and FSB with the robust LP on their selection, as in the
+  paper. FSmulti has an offset, which counts as one of the k of "strict". F1 and strict optimise F1, not the error.
+- Ranks and tests use a set as one observation, whose value is the mean over the splits that all methods have. The
+  questions were written before the results were seen, except the test that is marked as added afterwards."""
+
+
+def draw(by, apart, path):
+    """Draw mean ranks against shares of features, and how far ranks that differ beyond chance are apart."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    colours = {"all": "0.4", "heuristic": "tab:orange", "linear": "tab:blue", "kernel": "tab:green"}
+    labels = {
+        "all": "all features",
+        "heuristic": "heuristics and 1-norm",
+        "linear": "papers, linear",
+        "kernel": "papers, kernel",
+    }
+    figure, ax = plt.subplots(figsize=(9, 6))
+    points = {
+        m: (100 * statistics.fmean(r["share"] for r in of.values()), statistics.fmean(r["rank"] for r in of.values()))
+        for m, of in by.items()
+    }
+    for family, colour in colours.items():
+        of = [points[m] for m in by if METHODS[m].family == family]
+        ax.scatter(*zip(*of, strict=True), color=colour, label=labels[family], zorder=3)
+    taken = [(x, y, x, y) for x, y in points.values()]
+    for name, (x, y) in points.items():
+        box = min((boxed(name, x, y, *side) for side in SIDES), key=lambda box: sum(meet(box, t) for t in taken))
+        taken.append(box)
+        ax.text((box[0] + box[2]) / 2, (box[1] + box[3]) / 2, name, fontsize=7, ha="center", va="center")
+    ax.set(xlabel="share of the features, % (mean over sets)", ylabel="mean rank of error (1 is best)")
+    ax.set_xlim(-5, 112)
+    ax.set_title(f"Ranks {apart:.1f} apart differ at 5% (the bar; Nemenyi's test of all pairs)", fontsize=10)
+    middle = sum(ax.get_ylim()) / 2
+    ax.plot([109, 109], [middle - apart / 2, middle + apart / 2], "_-", color="0.2", markersize=8)
+    ax.invert_yaxis()
+    ax.grid(alpha=0.3)
+    ax.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+    plt.close(figure)
+
+
+SIDES = [(1, 0), (-1, 0), (1, -1), (-1, -1), (1, 1), (-1, 1), (0, -1.4), (0, 1.4)]  # of a point, for its label
+
+
+def boxed(name, x, y, right, down):
+    """Return left, top, right, bottom of a label at a side of its point, in units of the axes."""
+    width, height = 0.85 * len(name) + 0.5, 0.36
+    middle, level = x + right * (width / 2 + 1), y + 0.8 * down * height
+    return middle - width / 2, level - height / 2, middle + width / 2, level + height / 2
+
+
+def meet(one, other):
+    """Return True if two boxes overlap."""
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def main_page(log, facts, folder):
+    """Write the page of the comparison."""
+    found = entries(log, "methods")
+    complete = whole(found, METHODS)
+    fits = fits_of(complete)
+    records = by_set(complete, fits)
+    by = nested(records)
+    pairs = {(row["set"], row["split"]) for row in fits}
+    known = [at for at in tasks.sets() if any(pair[0] == at for pair in pairs)]
+    page = Page("all_methods", "The methods of all five papers on the same data", fits=fits, by_set=records)
+    page.part("the comparison", len(found), len(tasks.sets()) * tasks.SPLITS * len(METHODS), COMMAND)
+    page.answer(answer(by))
+    apart = ranks.ranked([[by[m][at]["error"] for m in by] for at in known], by).critical()
+    draw(by, apart, Path(folder) / "all_methods.png")
+    page.picture("all_methods.png", "Mean rank of the error against the share of features, one point for each method")
+    told = [f"{k}. {asked} {said}" for k, (asked, said) in enumerate((ask(by) for ask in questions.ASKED), 1)]
+    page.section("Five questions", "\n".join(told))
+    if also := [f"[{said}](all_methods_{part}.md)" for part, said in OTHERS.items() if entries(log, part)]:
+        page.text(f"Further pages have the same data {' and '.join(also)}.")
+    count = ", ".join(f"{at} {sum(pair[0] == at for pair in pairs)}" for at in known)
+    page.section(
+        "All sets",
+        "Aytug: FSP-M, FSP-lambda; Bradley, Mangasarian, Street: FSV, FSS, FSB, OBD; Peleg, Meir: GMEB; Mao, Tsang: "
+        "FSmulti for errors, for F1, and for F1 with at most k features (strict); Tayal, Coleman, Li: FULL-FS, "
+        "AO-margin, AO-EFS, and GMKL, with which they compare.",
+        "*rank* is the rank of the error; 1 is best. By Nemenyi's test two methods differ at 5% if their mean ranks "
+        f"are {apart:.1f} apart. *minus SVM* has the standard error over sets. *F1* is that of class +1. *stability* "
+        "is given if the index is defined. *proven*, *gap* (median) and *at limit* refer to the last fit. "
+        f"All are means over {len(known)} sets, each the mean over the splits that all methods have ({count}).",
+    )
+    main_table(page)
+    page.section("Error on each set, %")
+    set_table(page, known)
+    made = [at for at in known if at in tasks.MADE]
+    if made:
+        page.section("Features found on generated data", "Mean numbers of right and wrong features.")
+        made_table(page, made)
+    page.section("Without a result", "\n".join(failures(fits)))
+    page.section("Protocol", PROTOCOL)
+    total = sum(entry["cpu"] for entry in found) / 3600
+    page.section(
+        "Speed", f"{total:.2f} CPU hours for {len(found)} tasks; see the column CPU s, means over sets and splits."
+    )
+    page.write(facts, folder)
+
+
+def write(log, folder=RESULTS):
+    """Write the three pages."""
+    facts = {"trial": f"{TRIAL:g} CPU s", "last": f"{LAST:g} CPU s", "protocol": tasks.PROTOCOL}
+    main_page(log, facts, folder)
+    if found := entries(log, "k"):
+        more.k_page(found, facts, folder, whole)
+    if found := entries(log, "rules"):
+        more.rules_page(found, entries(log, "methods"), facts, folder, whole)
+    log.pack()

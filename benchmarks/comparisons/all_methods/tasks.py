@@ -1,0 +1,274 @@
+"""Data, splits and tasks of ``all_methods``; one task is one line of the log."""
+
+import functools
+import time
+import warnings
+
+import numpy as np
+from sklearn.metrics import balanced_accuracy_score, f1_score
+from threadpoolctl import threadpool_limits
+
+import fsmodels as fs
+from benchmarks.methods import catalogue as fits
+from benchmarks.methods.catalogue import LAST, METHODS, TRIAL, NoAnswer, select
+from fsmodels.selection.catalogue import MODELS
+
+PROTOCOL = 1
+SPLITS, SHIPPED = 5, 10
+KS = range(1, 11)
+MADE = {  # name: the instance, and the paper it is of; seed 0
+    "Aytug": lambda: fs.synthetic.aytug(30, 300, 5, seed=0),
+    "Weston": lambda: fs.synthetic.weston(75, seed=0),
+    "NDCC": lambda: fs.synthetic.ndcc(300, seed=0),
+}
+
+
+@functools.cache
+def sets():
+    """Return the ten shipped flat sets of fewest cells and the made ones, the smallest first."""
+    listed = fs.list_datasets().set_index("name")
+    cells = (listed["samples"] * listed["features"]).sort_values(kind="stable")[:SHIPPED].to_dict()
+    cells |= {name: loaded(name)[0].X.size for name in MADE}
+    return sorted(cells, key=cells.get)
+
+
+@functools.cache
+def wide():
+    """Return the sets with enough features for every k."""
+    return [name for name in sets() if loaded(name)[0].n_features >= max(KS)]
+
+
+@functools.lru_cache(maxsize=4)
+def loaded(name):
+    """Return the data to be divided, the test data (None for held-out data), and the relevant features."""
+    if name not in MADE:
+        return fs.load_dataset(name), None, None
+    made = MADE[name]()
+    return made.train, made.test, made.relevant
+
+
+@functools.lru_cache(maxsize=4)
+def parts(name, split):
+    """Return the training part, the test part, and both halves of the training part by which points are chosen.
+
+    Each pair is standardised on the first of it.
+    """
+    data, test, _ = loaded(name)
+    train, _, left = data.split(2 / 3, 0.0, 1 / 3, seed=split)
+    learn, _, held = train.split(2 / 3, 0.0, 1 / 3, seed=0)
+    return (*on_first(train, left if test is None else test), *on_first(learn, held))
+
+
+def on_first(first, second):
+    """Return both, standardised on the first."""
+    first = first.scaled("standard")
+    return first, first.apply_scale_to(second)
+
+
+# ---- one comparison
+
+
+def compared(spec):
+    """Choose a point on a third of the training part, fit all of it, test."""
+    train, test, learn, held = parts(spec["set"], spec["split"])
+    method = METHODS[spec["method"]]
+    points = method.points(*learn.X.shape)
+    begin, tried, late, reasons = time.process_time(), [], 0, []
+    for place, point in enumerate(points):
+        try:
+            fit = method.fit(learn, point, TRIAL, {})
+            tried.append((error_of(fit, held), len(fit.selected), place))
+            late += fit.facts.get("late", False)
+        except Exception as failed:  # a row says why
+            reasons.append(reason_of(failed))
+    # the same number of the list: points that depend on n are those of the whole training part
+    final = method.points(*train.X.shape)
+    point = final[min(tried)[2]] if tried else final[0]
+    entry = {"point": point, "place": min(tried)[2] if tried else None, "trials": len(points), "late_trials": late}
+    entry |= tested(method.fit, train, test, point, {})
+    entry |= {"trial_error": min(tried)[0] if tried else None, "failed_trials": len(reasons)}
+    if reasons and not entry["reason"]:
+        entry["reason"] = reasons[0]
+    return entry | {"cpu": time.process_time() - begin}
+
+
+def tested(fit, train, test, point, rules):
+    """Return the test error of a fit on the training part; without a result that of the majority class."""
+    begin, reason, refused = time.process_time(), "", False
+    try:
+        found = fit(train, point, LAST, rules)
+    except Exception as failed:
+        found, reason = fits.majority(train, None, None, {}), reason_of(failed)
+        refused = isinstance(failed, fs.ModelError | fs.ParameterError)
+    return {
+        "answer": not reason,
+        "refused": refused,
+        "reason": reason,
+        "status": found.facts.get("status"),
+        "gap": found.facts.get("gap"),
+        "late": bool(found.facts.get("late", False)),
+        **measured(found, test),
+        "n": len(train),
+        "d": train.n_features,
+        "features": len(found.selected),
+        "selected": [train.features.index(name) for name in found.selected],
+        "last_cpu": time.process_time() - begin,
+    }
+
+
+def reason_of(failed):
+    """Return why a fit came to nothing; KeyboardInterrupt is no Exception and ends the run."""
+    named = "" if isinstance(failed, NoAnswer | fs.ModelError | fs.ParameterError) else f"{type(failed).__name__}: "
+    return f"{named}{failed}"[:300] or type(failed).__name__
+
+
+def error_of(fit, data):
+    """Return the share of wrong labels."""
+    return float(np.mean(fit.predict(data) != data.y))
+
+
+def measured(fit, test):
+    """Return error, balanced error and F1 of class +1."""
+    given = fit.predict(test)
+    return {
+        "error": float(np.mean(given != test.y)),
+        "balanced_error": 1.0 - float(balanced_accuracy_score(test.y, given)),
+        "f1": float(f1_score(test.y, given, pos_label=1.0, zero_division=0.0)),
+    }
+
+
+# ---- at k = 1 ... 10
+
+
+def ladder(model, **always):
+    """Return names at each k: those of the loosest of 25 values of the method's parameter with at most k features."""
+    names, values_of = MODELS[model].tuning_grid
+
+    def at(train):
+        found = {}
+        for value in values_of(train, 1.0)[::-1]:  # tight to loose
+            words = dict.fromkeys(names, float(value))
+            fit = select(model, lambda train, point, words=words: words, **always)
+            try:
+                chosen = fit(train, None, TRIAL, {})
+            except NoAnswer:
+                continue
+            found |= {k: (chosen.selected, chosen.facts) for k in KS if len(chosen.selected) <= k}
+            if len(chosen.selected) > 2 * max(KS):
+                break
+        return found
+
+    return at
+
+
+def ranking(how):
+    """Return names at each k of one ranking."""
+
+    def at(train):
+        names, cut = fits.ranked(how, train, min(max(KS), train.n_features), 6 * TRIAL)
+        return {k: (names[:k], {"late": cut and len(names) < k}) for k in KS}
+
+    return at
+
+
+def asked(model, words, **always):
+    """Return the selected names at each k of a model with a given number of features."""
+    fit = select(model, words, **always)
+
+    def at(train):
+        found = {}
+        for k in KS:
+            if k <= train.n_features:
+                chosen = fit(train, (k,), TRIAL, {})
+                found[k] = chosen.selected, chosen.facts
+        return found
+
+    return at
+
+
+AT_K = {
+    "FSP-M": asked("fsp-m", fits.by_k, C=1.0, threads=1),
+    "FSmulti strict": asked(
+        "fsmulti", lambda train, point: {"max_features": point[0], "C": 1.0 * len(train)}, loss="f1"
+    ),
+    "RFE": ranking("rfe"),
+    "Relief": ranking("relief"),
+    "forward": ranking("forward"),
+    "1-norm SVM, cut": ladder("one-norm-svm"),
+    "FSV, cut": ladder("fsv"),
+    "OBD, cut": ladder("obd"),
+    "GMEB, cut": ladder("gmeb"),
+}
+
+
+def by_number(spec):
+    """Test the SVM, C = 1, on the selection of a method at each k."""
+    train, test, _, _ = parts(spec["set"], spec["split"])
+    begin, curve, reason = time.process_time(), [], ""
+    try:
+        found = AT_K[spec["method"]](train)
+    except Exception as failed:
+        found, reason = {}, reason_of(failed)
+    cpu = time.process_time() - begin
+    for k in KS:
+        if k > train.n_features:
+            break
+        names, facts = found.get(k, ((), {}))
+        taken = [name for name in train.features if name in set(names)]
+        fit = fits.machine(train, taken, LAST, kernel="linear", C=1.0) if taken else fits.majority(train, 0, 0, {})
+        curve.append({"k": k, "features": len(taken), **measured(fit, test), **facts})
+    return {"curve": curve, "reason": reason, "cpu": cpu}
+
+
+# ---- under a budget and a rule
+
+
+def rules_of(train, name):
+    """Return costs, a limit and a pair that may not be selected together, as words of ``fs.select``.
+
+    Costs are whole numbers from 1 to 9, seeded by the set's name; the limit is 25, five features of mean cost. The pair
+    are the two features that correlate most with the label.
+    """
+    random = np.random.default_rng(sum(name.encode()))
+    costs = dict(zip(train.features, map(int, random.integers(1, 10, train.n_features)), strict=True))
+    strength = np.abs(train.y @ train.X)  # standardised
+    first, second = (train.features[j] for j in np.argsort(-strength, kind="stable")[:2])
+    return {"budget": (costs, 25.0), "excludes": [(first, second)]}
+
+
+def ruled(spec):
+    """Fit with rules at the point that was chosen without them; report whether the rules hold."""
+    train, test, _, _ = parts(spec["set"], spec["split"])
+    rules, method = rules_of(train, spec["set"]), METHODS[spec["method"]]
+    begin = time.process_time()
+    entry = tested(method.fit, train, test, tuple(spec["point"]), rules)
+    taken = {train.features[j] for j in entry["selected"]}
+    (costs, limit), (pair,) = rules["budget"], rules["excludes"]
+    entry["cost"] = sum(costs[name] for name in taken)
+    entry["honoured"] = entry["answer"] and entry["cost"] <= limit and not taken >= set(pair)
+    return entry | {"cpu": time.process_time() - begin}
+
+
+# ---- the log
+
+
+TASKS = {"methods": compared, "k": by_number, "rules": ruled}
+
+
+def one_task(spec):
+    """Run a task on one thread; return its key and its result."""
+    with threadpool_limits(1), fits.cpu_clock(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # constant columns, limits of libsvm
+        fits.ranked.cache_clear()  # no task is faster for what another has done
+        warm()
+        found = TASKS[spec["part"]](spec)
+    shown = {name: value for name, value in spec.items() if name != "point"}
+    return {"protocol": PROTOCOL, **shown, **found}
+
+
+@functools.cache
+def warm():
+    """Import and compile code whose time would count for the first fit."""
+    data = fs.load_dataset("bupa").take(np.arange(0, 345, 12)).scaled("standard")
+    for method in METHODS.values():
+        method.fit(data, method.points(*data.X.shape)[-1], TRIAL, {})

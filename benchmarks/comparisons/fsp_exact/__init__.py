@@ -1,0 +1,1 @@
+"""Time of the proof of exact feature selection."""

@@ -1,0 +1,233 @@
+"""Exact feature selection for the linear SVM (FSP-M): time of the proof, or gap at the time limit.
+
+    python -m benchmarks fsp_exact            # a few small instances, about ten minutes
+    python -m benchmarks fsp_exact --full     # five groups, three seeds: about six hours
+    python -m benchmarks fsp_exact --page     # only the page, from the log
+
+Each contender runs in a process of its own on one thread, is killed when it outlives its limit, and says what memory it
+took; an incumbent is evaluated from the data by the same code for all. The instances: fsp_exact_page.
+"""
+
+import json
+import math
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import fsmodels as fs
+from benchmarks.comparisons.fsp_exact.page import (
+    EXACT,
+    GAP,
+    HEURISTIC_LIMIT,
+    INSTANCES,
+    LAZY,
+    NAME,
+    OURS,
+    RFE,
+    SEEDS,
+    task,
+    write,
+)
+from benchmarks.harness import provenance
+from benchmarks.harness.log import script
+from fsmodels import baselines, synthetic
+from fsmodels.models.fsp.oracle import SvmOracle
+
+GRACE = 90.0  # seconds for loading, building and evaluating, besides a quarter of the limit
+MEMORY_LIMIT = 12_000  # MB: a process beyond is killed
+SMALL = [i for i in INSTANCES if (i.group, i.samples) in ((1, 500), (2, 500))]
+PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "scikit-learn", "highspy", "pyscipopt", "gurobipy")
+
+
+# ---- one contender, in its own process
+
+
+def by_solver(solver, **options):
+    def run(data, spec):
+        start = time.perf_counter()
+        model = fs.fsp.fsp_m(data, max_features=spec["M"], C=spec["C"], form=spec["form"])
+        built = time.perf_counter()
+        result = fs.solve(model, solver, gap=GAP, time_limit=spec["limit"], threads=1, seed=spec["seed"], **options)
+        end = time.perf_counter()
+        inside = result.details.get("seconds")
+        record = {
+            "seconds": end - built,
+            "build_seconds": built - start,
+            "status": result.status.value,
+            "stop": result.stop_reason.value,
+            "objective": result.objective,
+            "bound": result.bound if result.bound is not None and math.isfinite(result.bound) else None,
+            "rows": len(result.iterations),
+            "nodes": result.details.get("nodes"),
+            "seconds_inside": inside,
+            "message": result.message,
+        }
+        if inside:
+            record["overhead"] = max(0.0, 1 - (inside["master"] + inside["subproblem"]) / result.seconds)
+        if not result.has_solution:
+            return record, None, None, None
+        support = [k for k, j in enumerate(data.features) if model.sigma[j].value > 0.5]
+        if model.component("w") is None:
+            return record, support, None, None
+        return record, support, np.array([model.w[data.features[k]].value for k in support]), model.b.value
+
+    return run
+
+
+def by_rfe(data, spec):
+    found = baselines.rfe(data, max_features=spec["M"], C=spec["C"], step=0.05)
+    return {"seconds": found.seconds}, [data.features.index(name) for name in found.selected], None, None
+
+
+def by_l1(data, spec):
+    from sklearn.svm import LinearSVC
+
+    start = time.perf_counter()
+    low, high, best = -6.0, 6.0, np.zeros(0, dtype=int)  # powers of ten
+    steps = 0
+    while steps < 25 and len(best) < spec["M"] and time.perf_counter() - start < HEURISTIC_LIMIT / 2:
+        power, steps = 0.5 * (low + high), steps + 1
+        svm = LinearSVC(penalty="l1", dual=False, C=10.0**power, random_state=spec["seed"]).fit(data.X, data.y)
+        size = np.abs(svm.coef_[0])
+        used = np.flatnonzero(size > 1e-6 * size.max())
+        if len(used) > spec["M"]:
+            high = power
+            continue
+        low = power
+        if len(used) > len(best):
+            best = used
+    return {"seconds": time.perf_counter() - start, "rows": steps}, best.tolist(), None, None
+
+
+RUN = {
+    OURS: by_solver("branch-and-cut"),
+    "multi-tree": by_solver("benders", in_out=False),
+    "SCIP": by_solver("scip"),
+    LAZY: by_solver("single-tree"),
+    RFE: by_rfe,
+    "l1": by_l1,
+}
+
+
+def evaluate(data, C, support, w, b):
+    """Return the objective of (w, b), w on the support only, and of the SVM refitted there."""
+    columns = support or [0]
+    X = np.ascontiguousarray(data.X[:, columns])
+    refit = SvmOracle(X, data.y, C).solve(np.full(len(columns), float(bool(support))), tolerance=1e-8).value
+    if w is None:
+        return None, refit
+    if not support:
+        X, w = X[:, :0], np.zeros(0)
+    return 0.5 * float(w @ w) + C * float(np.maximum(0, 1 - data.y * (X @ w + b)).sum()), refit
+
+
+def contend(spec):
+    """Run one contender on one instance; return its record."""
+    warnings.simplefilter("ignore")  # of convergence: the objective tells
+    run = RUN[spec["contender"]]
+    with np.load(spec["data"]) as file:
+        X, y = file["X"], file["y"]
+    data = fs.Dataset(X, y, tuple(f"x{j + 1}" for j in range(X.shape[1])))
+    run(synthetic.aytug(5, 40, 2, seed=0).train, spec | {"M": 2, "C": 1.0, "limit": 10})  # imports, solvers' libraries
+    before = memory("self")
+    record, support, w, b = run(data, spec)
+    record |= {"peak_mb": memory("self"), "peak_mb_before": before}
+    if support is not None:
+        value, refit = evaluate(data, spec["C"], support, w, b)
+        record |= {"value": value, "refit": refit, "features": len(support), "support": support}
+    return record
+
+
+def draw(spec):
+    """Write an instance to a file, in a process whose memory is not measured."""
+    part = synthetic.aytug(spec["n"], spec["samples"], spec["M"], seed=spec["seed"]).train
+    np.savez(spec["data"], X=part.X, y=part.y)
+    return {}
+
+
+def memory(process):
+    """Return the peak resident memory of a process in MB, None if it cannot be read."""
+    try:  # ru_maxrss of a new process starts at what its parent had
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+        return next((int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith("VmHWM")), None)
+    except OSError:  # ended, or not Linux
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6 if process == "self" else None
+
+
+def in_process(spec, limit):
+    """Run ``draw`` or ``contend`` in a new process, which is killed at the limits; return its record."""
+    with tempfile.TemporaryDirectory() as folder:
+        out, errors = Path(folder) / "out.json", Path(folder) / "errors.txt"
+        command = [sys.executable, "-m", "benchmarks", "fsp_exact", "--child", json.dumps(spec | {"out": str(out)})]
+        environment = os.environ | dict.fromkeys(provenance.THREAD_VARIABLES, "1")
+        start, peak, ended = time.perf_counter(), 0.0, "finished"
+        with errors.open("w") as file:
+            child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=file)
+            try:
+                while child.poll() is None:
+                    peak = max(peak, memory(child.pid) or 0.0)
+                    if time.perf_counter() - start > limit:
+                        ended = "killed: time"
+                    elif peak > MEMORY_LIMIT:
+                        ended = "killed: memory"
+                    if ended != "finished":
+                        break
+                    time.sleep(0.05)
+            finally:
+                child.kill()
+                child.wait()
+        record = {"outcome": ended, "peak_mb": peak or None, "wall_seconds": time.perf_counter() - start}
+        if ended != "finished":
+            return record
+        if out.exists():
+            return record | json.loads(out.read_text())
+        last = errors.read_text().strip().splitlines()[-1:] or [f"ended with code {child.returncode}"]
+        return record | {"outcome": "error", "message": last[0][:400]}
+
+
+def child(spec):
+    record = draw(spec) if "contender" not in spec else contend(spec)
+    Path(spec["out"]).write_text(json.dumps(record))
+
+
+# ---- all runs
+
+
+def tasks(full):
+    instances, seeds = (INSTANCES, SEEDS) if full else (SMALL, SEEDS[:1])
+    return [
+        task(instance, seed, contender)
+        for group in sorted({i.group for i in instances})
+        for seed in seeds
+        for instance in instances
+        if instance.group == group
+        for contender in instance.contenders
+    ]
+
+
+def work(**spec):
+    """Draw the instance and run the method; None if it cannot run."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = {"data": str(Path(folder) / "instance.npz")}
+        made = in_process({name: spec[name] for name in ("n", "samples", "M", "seed")} | file, HEURISTIC_LIMIT)
+        if made["outcome"] != "finished":
+            raise SystemExit(f"The instance {spec} could not be drawn: {made}")
+        limit = 1.25 * spec["limit"] if spec["contender"] in EXACT else HEURISTIC_LIMIT
+        record = in_process(spec | file, limit + GRACE)
+    return {"load": provenance.load()} | record if record["outcome"] != "error" else print(record["message"])
+
+
+def main():
+    if sys.argv[1:2] == ["--child"]:
+        child(json.loads(sys.argv[2]))
+    else:
+        limits = {"gap": GAP, "heuristics' limit (s)": HEURISTIC_LIMIT, "memory limit (MB)": MEMORY_LIMIT}
+        script(NAME, __doc__, tasks, work, write, *PACKAGES, **limits)

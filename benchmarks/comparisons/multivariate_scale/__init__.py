@@ -1,0 +1,1 @@
+"""FSmulti on a sparse set with a million features."""

@@ -1,0 +1,345 @@
+"""Mao and Tsang 2013: FSmulti on 20,000 x 1,000,000, 400 entries a row, beside l1 LinearSVC and RFE.
+
+    python -m benchmarks multivariate_scale             # a tenth of the rows and columns: a minute or two
+    python -m benchmarks multivariate_scale --full      # about 20 minutes, most of them RFE
+    python -m benchmarks multivariate_scale --page      # only the page, from the log
+
+Each fit is a process of its own with one thread, which reads the arrays, builds its data set and model, solves, and
+tells the largest memory that it has had, all of this included (``resource``). What is fitted: multivariate_scale_page.
+"""
+
+import itertools
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn.svm import LinearSVC
+
+import fsmodels as fs
+from benchmarks.comparisons.multivariate_scale.page import (
+    BUDGET,
+    FITS,
+    FULL,
+    LABELS,
+    LIMIT,
+    NAME,
+    PROTOCOL,
+    SMALL,
+    TASK,
+    write,
+)
+from benchmarks.harness import provenance
+from benchmarks.harness.log import Log, arguments, until
+from fsmodels.models.multivariate.measures import loss as loss_of
+from solvers.drivers.two_layer.driver import TwoLayer
+
+PACKAGES = ("pyomo", "numpy", "scipy", "scikit-learn", "clarabel")
+SEED, DROP, TEST = 0, 0.1, 0.25
+TRUE, RANKS, NOISE, RARE = 200, (20, 5000), 0.3, 0.1
+MEASURES = ("hamming", "f1", "prbep", "rec@2p")
+
+
+# ---- data
+
+
+def text_like(total, m, entries, seed, true=TRUE, ranks=RANKS):
+    """Return X (CSR), the noisy score of each row, and how many rows each column is in."""
+    rng = np.random.default_rng(seed)
+    frequency = np.cumsum(1.0 / np.arange(1, m + 1))
+    frequency /= frequency[-1]
+    indices = np.empty(total * entries, dtype=np.int32)
+    counts = np.empty(total * entries)
+    for i in range(total):
+        drawn = np.empty(0, dtype=np.intp)
+        first = np.empty(0, dtype=np.intp)
+        while len(first) < entries:
+            drawn = np.concatenate([drawn, np.searchsorted(frequency, rng.random(2 * entries))])
+            _, first = np.unique(drawn, return_index=True)
+        end = np.sort(first)[entries - 1] + 1  # where the last of them came
+        columns, times = np.unique(drawn[:end], return_counts=True)
+        indices[i * entries : (i + 1) * entries] = columns
+        counts[i * entries : (i + 1) * entries] = times
+    X = sparse.csr_array((1.0 + np.log(counts), indices, np.arange(total + 1, dtype=np.int32) * entries), (total, m))
+    rows_with = np.bincount(X.indices, minlength=m)
+    X.data *= (np.log((1 + total) / (1 + rows_with)) + 1.0)[X.indices]
+    X.data /= np.repeat(np.sqrt(np.add.reduceat(X.data**2, X.indptr[:-1])), entries)
+    w = np.zeros(m)
+    w[rng.choice(np.arange(*ranks), true, replace=False)] = rng.standard_normal(true)
+    score = X @ w
+    score += NOISE * score.std() * rng.standard_normal(total)
+    place = rng.permutation(m).astype(np.int32)  # the order of the columns says nothing
+    X.indices = place[X.indices]
+    X.sort_indices()
+    return X, score, np.bincount(X.indices, minlength=m)
+
+
+def generate(n, m, entries, seed, folder):
+    """Write the arrays of a set, its rows for testing last."""
+    X, score, rows_with = text_like(n + int(TEST * n), m, entries, seed)
+    arrays = {"data": X.data, "indices": X.indices, "indptr": X.indptr}
+    arrays["balanced"] = np.where(score > np.median(score), 1.0, -1.0)
+    arrays["rare"] = np.where(score > np.quantile(score, 1 - RARE), 1.0, -1.0)
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
+    return {
+        "rows": n,
+        "test rows": len(score) - n,
+        "columns": m,
+        "columns with an entry": int((rows_with > 0).sum()),
+        "entries a row": sorted({int(k) for k in np.diff(X.indptr)}),
+        "megabytes of the training matrix (CSR)": round(12e-6 * n * entries, 1),
+        "largest column": int(rows_with.max()),
+    }
+
+
+def read(spec):
+    """Return X and y of the training part, and those of the test part."""
+    folder, (n, m, entries) = Path(spec["folder"]), spec["shape"]
+    values, indices = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("data", "indices"))
+    labels = np.load(folder / f"{spec['labels']}.npy")
+    parts = []
+    for first, last in ((0, n), (n, len(labels))):
+        here = slice(first * entries, last * entries)
+        indptr = np.arange(last - first + 1, dtype=np.int32) * entries
+        X = sparse.csr_array((np.array(values[here]), np.array(indices[here]), indptr), (last - first, m))
+        parts += [X, labels[first:last]]
+    return parts
+
+
+# ---- the fits
+
+
+class Watch:
+    """Seconds and calls of a wrapped function."""
+
+    def __init__(self, work):
+        self.work, self.seconds, self.calls = work, 0.0, 0
+
+    def __call__(self, *arguments):
+        """Work, and add the seconds."""
+        start = time.perf_counter()
+        try:
+            return self.work(*arguments)
+        finally:
+            self.seconds += time.perf_counter() - start
+            self.calls += 1
+
+
+class WatchedLoss(fs.measures.Loss):
+    """A loss whose oracle is timed."""
+
+    def __init__(self, name):
+        self.loss = loss_of(name)
+        self.most_violated = Watch(self.loss.most_violated)
+
+    @property
+    def name(self):
+        """The name of the loss inside."""
+        return self.loss.name
+
+    def value(self, y, labelling):
+        """Return the loss of a labelling."""
+        return self.loss.value(y, labelling)
+
+    def most_violated(self, y, scores):
+        """Stand in for the object's own, which comes first."""
+        raise NotImplementedError
+
+
+def fsmulti(spec, X, y):
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fs.DataWarning)  # columns without an entry
+        data = fs.Dataset.from_arrays(X, y, positive=1.0)
+    loss = WatchedLoss(spec["loss"])
+    C = spec["c"] * len(y)
+    model = fs.multivariate.fsmulti(data, budget=BUDGET, C=C, loss=loss)
+    driver = TwoLayer(model, gap=spec["gap asked"], time_limit=LIMIT)
+    work = driver.work
+    work.slopes, work.add_columns = outer, columns = Watch(work.slopes), Watch(work.add_columns)
+    building = time.perf_counter() - start
+    cpu = time.process_time()
+    result = driver.solve()
+    cpu = time.process_time() - cpu
+    w, _ = fs.multivariate.classifier(model)
+    again = fs.multivariate.objective(data, w, budget=BUDGET, C=C, loss=spec["loss"])
+    master = result.details["seconds"]["master"]
+    return w, 0.0, {
+        "status": result.status.value,
+        "stop": result.stop_reason.value,
+        "objective": result.objective,
+        "objective from the data": again,
+        "bound": result.bound,
+        "gap": result.gap,
+        "features": len(result.selected),
+        "building": building,
+        "seconds": result.seconds,
+        "cpu": cpu,
+        "rounds": len(result.iterations),
+        "oracle": loss.most_violated.seconds,
+        "oracle calls": loss.most_violated.calls,
+        "master": master,
+        "outer": outer.seconds + columns.seconds,
+        "outer calls": outer.calls,
+        "rest": result.seconds - master - loss.most_violated.seconds - outer.seconds - columns.seconds,
+        "cuts": int(result.iterations["Cuts"].iloc[-1]),
+        "columns": int(result.iterations["|S|"].iloc[-1]),
+    }  # fmt: skip
+
+
+def l1(spec, X, y):
+    """Bisect on C for the largest number of features that is at most the requested one."""
+    low, high, kept, fits, cpu = 1e-2, 1e2, None, [], time.process_time()
+    for _ in range(10):
+        C = float(np.sqrt(low * high))
+        start = time.perf_counter()
+        svm = LinearSVC(penalty="l1", dual=False, C=C, random_state=0).fit(X, y)
+        count = int(np.count_nonzero(svm.coef_))
+        fits.append({"C": C, "features": count, "seconds": time.perf_counter() - start})
+        if count > spec["most"]:
+            high = C
+        else:
+            low = C
+            if kept is None or count >= kept[2]["features"]:
+                kept = svm.coef_.ravel(), float(svm.intercept_[0]), fits[-1]
+        if count == spec["most"]:
+            break
+    w, b, fit = kept
+    total = sum(f["seconds"] for f in fits)
+    return w, b, fit | {"all seconds": total, "cpu": time.process_time() - cpu, "fits": fits}
+
+
+def rfe(spec, X, y):
+    """w_j|.|Remove the tenth of the remaining features with the smallest |w_j| at each step.|w_j|."""
+    start, cpu = time.perf_counter(), time.process_time()
+    X = sparse.csc_array(X)
+    left = np.flatnonzero(np.diff(X.indptr))
+    fits = 0
+    while True:
+        svm = LinearSVC(C=1.0, random_state=0).fit(sparse.csr_array(X[:, left]), y)
+        fits += 1
+        if len(left) <= spec["most"]:
+            break
+        keep = max(spec["most"], min(len(left) - 1, int((1 - DROP) * len(left))))
+        left = left[np.sort(np.argsort(-np.abs(svm.coef_[0]), kind="stable")[:keep])]
+    w = np.zeros(X.shape[1])
+    w[left] = svm.coef_[0]
+    spent = time.perf_counter() - start
+    found = {"features": len(left), "seconds": spent, "cpu": time.process_time() - cpu, "fits": fits}
+    return w, float(svm.intercept_[0]), found
+
+
+METHODS = {"FSmulti": fsmulti, "l1": l1, "RFE": rfe}
+
+
+def job(spec):
+    """Do one task in this process; return its record."""
+    if spec["method"] == "data":
+        start = time.perf_counter()
+        made = generate(*spec["shape"], seed=spec["seed"], folder=Path(spec["folder"]))
+        return made | {"seconds": time.perf_counter() - start}
+    X, y, X_test, y_test = read(spec)
+    before, load = memory(), provenance.load()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        w, b, found = METHODS[spec["method"]](spec, X, y)
+    scores = np.asarray(X_test @ w).ravel() + b
+    most = 2 * np.count_nonzero(y_test > 0)  # with as many rows as there are, all positive ones are found
+    named = [name for name in MEASURES if name != "rec@2p" or most <= len(y_test)]
+    measures = {"rec@2p": 100.0} | fs.measures.measure(y_test, scores, named).round(3).to_dict()
+    remarks = sorted({str(w.message).splitlines()[0] for w in said if "ConvergenceWarning" in w.category.__name__})
+    return found | {
+        "test": measures,
+        "true rows": packed(y_test > 0),
+        "said rows": packed(scores > 0),
+        "ties at 0": int((scores == 0).sum()),
+        "positive share": float(np.mean(y > 0)),
+        "memory": memory(),
+        "memory with the arrays read": before,
+        "load": load,
+        "remarks": remarks,
+    }
+
+
+def packed(truths):
+    """Return truth values as text, eight to two digits."""
+    return np.packbits(truths).tobytes().hex()
+
+
+def memory():
+    """Return the largest memory that this process has had, MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e3 if sys.platform == "linux" else 1e6)
+
+
+# ---- all runs
+
+
+def run(spec):
+    """Run a task in a new process."""
+    command = [sys.executable, "-m", "benchmarks", "multivariate_scale", "--job", json.dumps(spec)]
+    threads = dict.fromkeys(provenance.THREAD_VARIABLES, "1")
+    answer = subprocess.run(command, env=os.environ | threads, stdout=subprocess.PIPE, text=True, check=True)
+    return {name: v for name, v in spec.items() if name != "folder"} | json.loads(answer.stdout.splitlines()[-1])
+
+
+def run_all(shape, log, minutes):
+    """Run the tasks that are not in the log one after the other, so that memory and seconds are undisturbed."""
+    about = provenance.about(*PACKAGES, **{"time limit of a fit (s)": LIMIT})
+    known = {key(record): record for record in log.entries(*TASK)}
+    with tempfile.TemporaryDirectory() as folder:
+        base = {"shape": list(shape), "seed": SEED, "protocol": PROTOCOL}
+
+        def have(**task):
+            spec = base | task
+            if key(spec) not in known:
+                if not any(Path(folder).iterdir()) and task["method"] != "data":
+                    run(base | {"method": "data", "folder": folder})  # again, for a run that goes on
+                record = known[key(spec)] = run(spec | {"folder": folder})
+                log.begin(about)
+                log.add(record)
+                print(*task.values(), f"{record['seconds']:.1f} s", flush=True)
+            return known[key(spec)]
+
+        most = {}
+        fits = [
+            {"labels": y, "loss": loss, "c": c, "gap asked": gap}
+            for y, (loss, c, gap) in itertools.product(LABELS, FITS)
+        ]
+        peers = [{"method": method, "labels": labels} for method, labels in itertools.product(("l1", "RFE"), LABELS)]
+        for task in until(minutes, [{"method": "data"}, *({"method": "FSmulti"} | fit for fit in fits), *peers]):
+            if task["method"] in METHODS and task["method"] != "FSmulti":
+                task["most"] = most[task["labels"]]
+            found = have(**task)
+            if task.get("loss") == "f1":
+                most.setdefault(task["labels"], found["features"])
+
+
+def key(record):
+    return json.dumps([record.get(name) for name in TASK])
+
+
+def main():
+    parser = arguments(__doc__)
+    parser.add_argument(
+        "--job", type=json.loads, help="one task, in a process of its own: what the command itself uses"
+    )
+    asked, log = parser.parse_args(), Log(NAME)
+    if asked.job:
+        print(json.dumps(job(asked.job)))
+        return
+    if asked.jobs != parser.get_default("jobs"):
+        parser.error("--jobs: one fit at a time, as memory and seconds are measured")
+    if asked.fresh:
+        log.clear()
+    if not asked.page:
+        run_all(FULL if asked.full else SMALL, log, asked.minutes)
+    log.pack()
+    write(log)

@@ -1,0 +1,249 @@
+"""A page of results: the answer first, every number of a table with the rule by which it comes from the records.
+
+    page = Page("concave_tables", "Bradley, Mangasarian and Street 1998", fits=fits)
+    page.key("fits", "set", "method", "split")
+    page.answer("FSV errs less than all features on both sets. It selects what the paper's does.")
+    page.part("table 1", done=40, of=100, command="python -m benchmarks concave_tables --full")
+    page.section("Table 1: WPBC", "Per cent, mean and standard error over five divisions.")
+    ours = Cell("fits", "error", "{mean:.1f} ± {se:.1f}", {"method": "FSV"})
+    page.table(["method", "paper", "ours"], [["FSV", "4.0", ours]])
+    page.write(provenance.about("pyomo", seeds=[0, 1]))
+
+``fits`` is a list of dictionaries and goes into the JSON file, as does the rule of every cell: a test takes some at
+random and computes them again. A rule that could not match is an error: a field that no record has, a pair that two
+records share, on a finished page a value that no record has.
+"""
+
+import json
+import math
+import statistics
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from benchmarks.harness import provenance
+from benchmarks.harness.log import RESULTS, Log, told
+
+USUAL = {"where": {}, "times": 1.0, "minus": None, "pair": ()}  # of a rule, and not written
+NOTHING = "–"  # no record: the run has not come there, or the method does not do it
+
+
+@dataclass(frozen=True)
+class Cell:
+    """``form`` filled with statistics of ``value`` (dots lead inward: "test.f1") over the records that match ``where``.
+
+    ``form`` knows n, mean, sd, se (sd / sqrt(n)), new (sd sqrt(1 + 1/n), of the mean less one further value), gmean
+    (geometric), median, least, most, total; what one value or none above 0 does not have is "?". With ``minus``,
+    another ``where``, the values are differences of pairs of records that are equal in the fields ``pair``. True counts
+    as 1: "{total:.0f} of {n}" tells how many.
+    """
+
+    records: str
+    value: str
+    form: str
+    where: dict = field(default_factory=dict)
+    times: float = 1.0
+    minus: dict | None = None
+    pair: tuple = ()
+
+    def __post_init__(self):
+        """Refuse pairs without a difference and a difference without pairs."""
+        if bool(self.pair) != (self.minus is not None):
+            raise ValueError(f"{self}: minus and pair, the fields in which two records are a pair, go together")
+
+    def rule(self):
+        """Return the fields that are not as they are by default."""
+        return {name: value for name, value in asdict(self).items() if name not in USUAL or value != USUAL[name]}
+
+    def text(self, data):
+        """Return the cell as the page shows it."""
+        values = self.values(data[self.records])
+        return self.form.format(**summary(values)) if values else NOTHING
+
+    def values(self, records):
+        """Return the values that it is about, unpaired ones and those that are None left out."""
+        ours = self._matching(records, self.where)
+        if self.minus is None:
+            return [self.times * value for _, value in ours]
+        ours, theirs = self._by_pair(ours), self._by_pair(self._matching(records, self.minus))
+        return [self.times * (value - theirs[key]) for key, value in ours.items() if key in theirs]
+
+    def never(self, records):
+        """Return the reason why it would be empty on a finished page: a value that no record has; otherwise None."""
+        for where in (self.where, self.minus or {}):
+            for name, wanted in where.items():
+                if not any(_same(at(record, name), wanted) for record in records):
+                    return f'no record of {self.records} has {wanted!r} as "{name}"'
+        if self.minus is not None and not self.values(records):
+            sides = (self._matching(records, where) for where in (self.where, self.minus))
+            return f"no two records are a pair in {', '.join(self.pair)}" if all(sides) else None
+        return None
+
+    def _matching(self, records, where):
+        found = [record for record in records if all(_same(at(record, k), wanted) for k, wanted in where.items())]
+        asked = [name for name, wanted in where.items() if wanted is not None] + [
+            *self.pair,
+            *[self.value] * bool(found),
+        ]
+        for name in asked:
+            if records and all(at(record, name) is None for record in records):
+                raise ValueError(f'{self}: no record of {self.records} has "{name}"')
+        return [(record, float(v)) for record in found if (v := at(record, self.value)) is not None]
+
+    def _by_pair(self, found):
+        by = {}
+        for record, value in found:
+            key = json.dumps([at(record, name) for name in self.pair])
+            if key in by:
+                raise ValueError(f"{self}: two records have {key} as {', '.join(self.pair)}")
+            by[key] = value
+        return by
+
+
+class Number(float):
+    """A float that is written as "?" if it is nan, and without negative zero."""
+
+    def __format__(self, form):
+        text = "?" if math.isnan(self) else super().__format__(form)
+        return text if any(c in "123456789" for c in text) else text.replace("-", "+" if form[:1] == "+" else "")
+
+
+def summary(values):
+    """Return the statistics that a form can name."""
+    n = len(values)
+    sd = statistics.stdev(values) if n > 1 else math.nan
+    numbers = {
+        "mean": statistics.fmean(values),
+        "sd": sd,
+        "se": sd / math.sqrt(n),
+        "new": sd * math.sqrt(1 + 1 / n),
+        "gmean": statistics.geometric_mean(values) if min(values) > 0 else math.nan,
+        "median": statistics.median(values),
+        "least": min(values),
+        "most": max(values),
+        "total": math.fsum(values),
+    }
+    return {"n": n} | {name: Number(value) for name, value in numbers.items()}
+
+
+def at(record, path):
+    """Return the value at a dotted path of a record, or None."""
+    for name in path.split("."):
+        record = record.get(name) if isinstance(record, dict) else None
+    return record
+
+
+def _same(value, wanted):
+    """Return True if two values are equal in JSON, which has lists only."""
+    return value == (list(wanted) if isinstance(wanted, tuple) else wanted)
+
+
+class Page:
+    """Title, two sentences, unfinished parts, sections; ``records`` are named lists of dictionaries."""
+
+    def __init__(self, name, title, **records):
+        self.name, self.title, self.records = name, title, records
+        self.parts, self.cells, self.body, self.tables, self.keys = {}, [], [], 0, {}
+        self.said = ""
+
+    def answer(self, text):
+        """Set the two sentences of the result, which the index shows too."""
+        self.said = text
+
+    def say(self, *cell, **more):
+        """Return the text of a cell with these arguments, for a sentence."""
+        return Cell(*cell, **more).text(self.records)
+
+    def key(self, records, *fields):
+        """Set the fields that identify a record."""
+        seen = Counter(json.dumps([at(record, name) for name in fields]) for record in self.records[records])
+        if twice := [key for key, times in seen.items() if times > 1]:
+            raise ValueError(
+                f"{self.name}: {len(twice)} of {records} are there twice by {', '.join(fields)}: {twice[0]}"
+            )
+        self.keys[records] = fields
+
+    def part(self, name, done, of, command):
+        """Set the progress of a table or figure, which the index reads."""
+        self.parts[name] = {"done": done, "of": of, "command": command}
+
+    def section(self, heading, *paragraphs):
+        """Begin a section."""
+        self.body += [f"## {heading}", *paragraphs]
+
+    def text(self, *paragraphs):
+        """Add paragraphs."""
+        self.body += paragraphs
+
+    def table(self, header, rows):
+        """Add a table; an entry of a row is a text, a cell, or a list of both, which are joined."""
+        shown = [[self._entry(entry, i, j) for j, entry in enumerate(row)] for i, row in enumerate(rows)]
+        self.tables += 1
+        self.body.append(provenance.table([_escaped(title) for title in header], shown))
+
+    def _entry(self, entry, i, j):
+        shown = ""
+        for part in entry if isinstance(entry, list) else [entry]:
+            said = _escaped(part.text(self.records) if isinstance(part, Cell) else part)
+            if isinstance(part, Cell):
+                place = {"table": self.tables, "row": i, "column": j, "start": len(shown)}
+                self.cells.append(place | {"text": said, "rule": part.rule()})
+            shown += said
+        return shown
+
+    def picture(self, path, caption):
+        """Add a picture in the folder of the page."""
+        self.body.append(f"![{caption}]({Path(path).name})")
+
+    def write(self, facts, folder=RESULTS, logs=(), **more):
+        """Write NAME.md and NAME.json; ``more`` goes into the JSON alone.
+
+        What the log of the page's name, and those in ``logs``, say of their runs goes before ``facts``, which may be
+        those of another machine or day.
+        """
+        folder = Path(folder)
+        facts = facts | told(*(Log(name, folder / "logs") for name in dict.fromkeys([self.name, *logs])))
+        open_parts = [
+            f"{name} has {part['done']} of {part['of']}"
+            for name, part in self.parts.items()
+            if part["done"] < part["of"]
+        ]
+        for cell in self.cells:
+            rule = Cell(**cell["rule"])
+            if not open_parts and cell["text"] == NOTHING and (why := rule.never(self.records[rule.records])):
+                raise ValueError(f"{rule}: {why}; what is never there is written as a text")
+        commands = dict.fromkeys(part["command"] for part in self.parts.values() if part["done"] < part["of"])
+        head = [f"# {self.title}"]
+        if open_parts:
+            going_on = ", ".join(f"`{command}`" for command in commands)
+            head.append(f"Not finished: {', '.join(open_parts)}; continue with {going_on}.")
+        listed = "\n".join(f"- {key}: {_plain(value)}" for key, value in facts.items())
+        text = "\n\n".join([*head, self.said, *self.body, "## The run", listed]) + "\n"
+        data = {"about": facts, "title": self.title, "answer": self.said, "parts": self.parts, "keys": self.keys}
+        (folder / f"{self.name}.json").write_text(_compact({**data, "cells": self.cells, **more, **self.records}))
+        (folder / f"{self.name}.md").write_text(text)
+        print(f"Written: {folder / self.name}.md and .json")
+
+
+def _escaped(text):
+    return str(text).replace("|", "\\|")
+
+
+def _plain(value):
+    """Return a fact as one reads it."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_plain(inner)}" for name, inner in value.items() if inner is not None) or "not set"
+    return ", ".join(map(_plain, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _compact(data):
+    """Return JSON with one record a line: small, and a change of one record changes one line."""
+    parts = []
+    for key, value in data.items():
+        if isinstance(value, list):
+            lines = ",\n".join("  " + json.dumps(entry, allow_nan=False) for entry in value)
+            value = f"[\n{lines}\n ]" if value else "[]"
+        else:
+            value = json.dumps(value, allow_nan=False)
+        parts.append(f" {json.dumps(key)}: {value}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"

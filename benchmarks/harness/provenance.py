@@ -1,0 +1,65 @@
+"""Parts of all pages of results: facts about a run, and Markdown tables."""
+
+import datetime
+import importlib.metadata
+import os
+import platform
+import runpy
+from pathlib import Path
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+PACKAGES = ("pyomo", "numpy", "scipy", "scikit-learn", "highspy", "clarabel", "pyscipopt", "gurobipy")
+
+
+def about(*packages, **facts):
+    """Return date, machine and versions of the run, followed by its own facts (seeds, limits)."""
+    return {
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "versions": versions(*packages),
+        "machine": f"{platform.system()} {platform.machine()}, {_processor()}",
+        "cores": os.cpu_count(),
+        "load average at the start": load(),
+        "threads": {name: os.environ.get(name) for name in THREAD_VARIABLES},
+        **facts,
+    }
+
+
+def versions(*packages):
+    """Return the version of each package; None if it is not installed. That of fsmodels is read from the clone."""
+    found = {}
+    for name in packages:
+        if name == "fsmodels":
+            found[name] = runpy.run_path(str(Path(__file__).parents[2] / "fsmodels" / "version.py"))["__version__"]
+            continue
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def load():
+    """Return the load average of the last minute, or None."""
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None  # Windows has none
+
+
+def _processor():
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:  # not Linux
+        return platform.processor() or "unknown processor"
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown processor")
+
+
+def table(header, rows):
+    """Return a Markdown table, padded so that it reads well as plain text too: words left, numbers right."""
+    columns = [[str(entry) for entry in column] for column in zip(header, *rows, strict=True)]
+    shown, rule = [], []
+    for title, *entries in columns:
+        width = max(map(len, [title, *entries]))
+        words = any(entry[:1].isalpha() or entry[:1] in ("[", "`") for entry in entries)
+        shown.append([text.ljust(width) if words else text.rjust(width) for text in (title, *entries)])
+        rule.append("-" * (width + 2) if words else "-" * (width + 1) + ":")
+    lines = ["| " + " | ".join(row) + " |" for row in zip(*shown, strict=True)]
+    return "\n".join([lines[0], f"|{'|'.join(rule)}|", *lines[1:]])

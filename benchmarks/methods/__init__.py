@@ -1,0 +1,1 @@
+"""Methods of feature selection that several benchmarks fit."""

@@ -1,0 +1,189 @@
+"""The methods of Aytug 2015, each over its whole grid: what one choice leaves is where the next one begins.
+
+A method is a generator over (train, validation, M, seed): for each value of its parameter it yields the value, w, b and
+facts of the run.
+
+- GBD-M: the paper's algorithm (``benders``), the point with the least validation error of at most 250 iterations.
+- FSP-M, proven: the same model by ``branch-and-cut``, its least objective; one memory for all C.
+- GBD-lambda: FSP-lambda by ``benders``, lambda from the plain SVM, so that the first master keeps M features.
+- RFE: one feature at a time; each SVM from the one before (``elimination``), certified to 1e-7.
+- ONSVM: the dual of its linear program, whose basis goes from C to C: a tenth of the primal's time at 1000 x 800.
+- FSV: successive linear programs from one start, as SPIDER's, then the robust LP on what is selected.
+- InfoGain: ranked once, then the plain SVM on the best M.
+"""
+
+import logging
+import time
+
+import numpy as np
+import pandas as pd
+
+import fsmodels as fs
+from benchmarks.harness.cpu_limit import cpu_limit
+from benchmarks.methods.elimination import TOLERANCE, Elimination
+from fsmodels import baselines
+from fsmodels.baselines import rankings
+from fsmodels.models.fsp.oracle import SvmOracle
+from solvers import SolutionStatus, StopReason
+from solvers.drivers.branch_cut.memory import Memory
+from solvers.lp.highs import HighsLP
+
+PRICES = [2.0**k for k in range(-2, 6)]
+LAMBDAS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8]  # as many
+ITERATIONS, SECONDS = 250, 3.0  # of GBD at one C; SECONDS of the proof too
+NONZERO = 1e-6  # of the largest weight
+CPU_LIMIT = "cpu limit"
+MASTER = {"mip_allow_restart": False}  # HiGHS begins small masters anew, which takes most of its time there
+
+logging.getLogger("pyomo").setLevel(logging.ERROR)  # it warns of solves that a limit has ended
+
+
+def within(model, driver, **options):
+    """Solve with a limit of SECONDS CPU seconds; return the result and facts of the run."""
+    start = time.process_time()
+    try:
+        with cpu_limit(SECONDS) as limit:
+            result = fs.solve(model, driver, threads=1, **options)
+    except KeyboardInterrupt:  # before there was anything to return
+        if not limit.reached:
+            raise
+        return None, {"stop": CPU_LIMIT, "cpu": time.process_time() - start}
+    at_limit = result.stop_reason is StopReason.INTERRUPTED
+    if at_limit and not limit.reached:
+        raise KeyboardInterrupt
+    return result, {"stop": CPU_LIMIT if at_limit else result.stop_reason.value, "cpu": time.process_time() - start}
+
+
+def weights(model, result, train):
+    """Return w and b of a model; zeros if the run has found no classifier."""
+    if result is None or not result.has_solution:
+        return np.zeros(train.n_features), 0.0
+    return np.array([model.w[name].value for name in train.features]), model.b.value
+
+
+def benders(model, train, validation, C, seed):
+    """Run the paper's algorithm."""
+    model.C = C
+    result, facts = within(
+        model, "benders", iteration_limit=ITERATIONS, choose_by="validation", validation=validation, seed=seed,
+        master_options=MASTER, in_out=False,
+    )  # fmt: skip
+    table = [] if result is None else result.iterations
+    last = table["Gap"].iloc[-1] if len(table) else None  # of the least objective, not of what is kept
+    gap = None if pd.isna(last) else float(last)
+    return *weights(model, result, train), facts | {"iterations": len(table), "gap": gap}
+
+
+def gbd_m(train, validation, M, seed):
+    """FSP-M by the paper's algorithm."""
+    model = fs.fsp.fsp_m(train, max_features=M)
+    for C in PRICES:
+        yield C, *benders(model, train, validation, C, seed)
+
+
+def gbd_lambda(train, validation, M, seed):
+    """FSP-lambda by the paper's algorithm."""
+    model = fs.fsp.fsp_lambda(train, penalty=0.0)
+    for C in PRICES:
+        penalty = baselines.svm_penalty(train, max_features=M, C=C)
+        for name in train.features:
+            model.penalty[name] = penalty
+        yield C, *benders(model, train, validation, C, seed)
+
+
+def proven(train, validation, M, seed):
+    """FSP-M by branch-and-cut."""
+    model, memory = fs.fsp.fsp_m(train, max_features=M), Memory()
+    for C in PRICES:
+        model.C = C
+        result, facts = within(model, "branch-and-cut", memory=memory)
+        facts |= {"gap": None, "proven": False, "nodes": 0}
+        if result is not None:
+            gap = None if result.gap is None else float(result.gap)
+            facts |= {
+                "gap": gap,
+                "proven": result.status is SolutionStatus.OPTIMAL,
+                "nodes": result.details.get("nodes", 0),
+            }
+        yield C, *weights(model, result, train), facts
+
+
+def rfe(train, validation, M, seed):
+    """Drop the feature of least weight, one at a time; as long as no multiplier is at C, larger C drop the same."""
+    same = []
+    for C in PRICES:
+        machines, inside = Elimination(train, C), True
+        for feature in same:
+            machines.drop(feature)
+        while True:
+            (w, b), left = machines.solve(), machines.left
+            inside = inside and machines.inside
+            if len(left) <= M:
+                break
+            least = left[np.argmin(w[left] ** 2)]
+            machines.drop(least)
+            same += [least] if inside else []
+        yield C, w, b, {}
+
+
+def one_norm(train, validation, M, seed):
+    """(ONSVM): min e'(p + q) + C e'xi, by max e'a, -e <= A'a <= e, y'a = 0, 0 <= a <= C, whose rows (w, b) prices."""
+    n, lp = train.n_features, HighsLP(-np.ones(len(train)), np.zeros(len(train)), np.ones(len(train)))
+    sides = np.append(np.ones(n), 0.0)
+    lp.add_rows(np.vstack([(train.y[:, None] * train.X).T, train.y]), -sides, sides)
+    for C in PRICES:
+        lp.set_bounds(np.arange(len(train)), np.zeros(len(train)), np.full(len(train), C))
+        price = lp.solve().multipliers
+        yield C, -price[:n], -float(price[n]), {}
+
+
+def fsv(train, validation, M, seed):
+    """FSV on standardised features; its weights are returned in the units of ``train``, as all methods' are."""
+    scaled = train.scaled("standard")
+    for penalty in LAMBDAS:
+        found = fs.select(scaled, "fsv", penalty=penalty, seed=seed, starts=1, linear_start=False)
+        classifier = found.refit or found  # without a feature there is no refit
+        w = np.array([classifier.weights_original.get(name, 0.0) for name in scaled.features])
+        yield penalty, w / train.scale.factor, classifier.bias_original + float(w @ train.scale.shift), {}
+
+
+def information_gain(train, validation, M, seed):
+    """Keep the M features of most information gain."""
+    best = set(rankings.information_gain(train).index[:M])
+    sigma = np.array([float(name in best) for name in train.features])
+    for C in PRICES:
+        found = SvmOracle(train.X, train.y, C).solve(sigma, tolerance=TOLERANCE)
+        yield C, found.w, found.b, {}
+
+
+METHODS = {
+    "GBD-M": gbd_m, "FSP-M, proven": proven, "RFE": rfe, "FSV": fsv, "ONSVM": one_norm, "InfoGain": information_gain,
+    "GBD-lambda": gbd_lambda,
+}  # fmt: skip
+
+
+def error(data, w, b):
+    """Return the share of samples on the wrong side."""
+    return float(np.mean(np.where(data.X @ w + b > 0, 1.0, -1.0) != data.y))
+
+
+def grid(method, parts, M, seed, w_true=None):
+    """Run a method over its grid; return a record a value, and the CPU seconds of all."""
+    train, validation, test = parts
+    records, begun = [], time.process_time()
+    start = begun
+    for value, w, b, facts in METHODS[method](train, validation, M, seed):
+        seconds, start = time.process_time() - start, time.process_time()
+        used = np.abs(w) > NONZERO * np.abs(w).max(initial=0.0)
+        record = {
+            "value": value,
+            "validation_error": error(validation, w, b),
+            "test_error": error(test, w, b),
+            "features": int(used.sum()),
+            **{k: float(f"{v:.4g}") if isinstance(v, float) else v for k, v in (facts | {"cpu": seconds}).items()},
+        }
+        if w_true is not None:
+            size = np.linalg.norm(w) * np.linalg.norm(w_true)
+            record |= {"overlap": int(np.sum(used == (w_true != 0))), "inner": float(w @ w_true / (size or 1.0))}
+        records.append(record)
+    return records, round(time.process_time() - begun, 2)

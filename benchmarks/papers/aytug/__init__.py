@@ -1,0 +1,1 @@
+"""Aytug 2015: exact feature selection by generalized Benders decomposition."""

@@ -1,0 +1,1 @@
+"""Bradley, Mangasarian and Street 1998: concave minimisation."""

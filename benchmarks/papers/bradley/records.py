@@ -1,0 +1,131 @@
+"""Records of ``concave_tables`` for each division, and tests of their differences."""
+
+import itertools
+import math
+import statistics
+
+from benchmarks.harness.differences import difference, verdicts
+from benchmarks.harness.page import Cell
+from benchmarks.papers.bradley.tasks import DATA, FOLDS, GRIDS, METHODS, PAPER, PROTOCOL, SCALINGS, TYPICAL, key, tasks
+
+# ---- records
+
+
+def read(entries):
+    """Return the newest entry of each task of this protocol, in order, and how many were computed again, and equal."""
+    order = {key(task): number for number, task in enumerate(tasks(full=True))}
+    found, again = {}, []
+    for entry in entries:
+        which = key(entry)
+        if entry.get("protocol") != PROTOCOL or which not in order:
+            continue
+        if which in found and entry.get("again"):
+            again.append(all(found[which][name] == entry[name] for name in ("correct", "balanced", "features")))
+            continue
+        found[which] = entry
+    return [found[which] for which in sorted(found, key=order.get)], again
+
+
+def reductions(divisions, grids):
+    """Return for each division the largest reduction of the error relative to lambda = 0."""
+    curves = {}
+    measures = ("correct", "balanced", "features", "empty", "random")
+    for entry in divisions:
+        if entry["grid"] in grids:
+            curve = curves.setdefault((entry["data"], entry["scaling"], entry["method"], entry["seed"]), {})
+            for k, penalty in enumerate(GRIDS[entry["grid"]]):
+                curve[penalty] = {name: entry[name][k] for name in measures}
+    whole = sum(len(GRIDS[grid]) for grid in grids)
+    curves = {which: dict(sorted(curve.items())) for which, curve in curves.items() if len(curve) == whole}
+    return [reduction(which, curve, curves) for which, curve in curves.items()]
+
+
+def reduction(which, curve, curves):
+    """Return the record of one division; ties go to fewer features."""
+    data, scaling, method, seed = which
+    none = curve[0.0]
+    fewer = {penalty: 100 * (1 - at["features"] / none["features"]) for penalty, at in curve.items()}
+    less = {penalty: 100 * (at["correct"] - none["correct"]) / (1 - none["correct"]) for penalty, at in curve.items()}
+    allowed = [penalty for penalty, at in curve.items() if not at["empty"]]
+    best = max(allowed, key=lambda penalty: (round(less[penalty], 9), fewer[penalty]))
+    with_empty = [penalty for penalty, at in curve.items() if at["features"] >= 1]
+    others = [curves[other] for other in curves if other[:3] == which[:3] and other[3] != seed]
+    fixed = chosen_on(others)
+    theirs = PAPER[data][METHODS[method].paper]
+    return {
+        "data": data,
+        "scaling": scaling,
+        "method": method,
+        "seed": seed,
+        "lambda": best,
+        "error": less[best],
+        "gain": less[best] - max(less[penalty] for penalty in allowed if penalty in GRIDS["paper"]),
+        "features": fewer[best],
+        "left": curve[best]["features"],
+        "balanced": 100 * curve[best]["balanced"],
+        "error_apart": less[best] - theirs[0],
+        "features_apart": fewer[best] - theirs[1],
+        "error_some_empty": max(less[penalty] for penalty in with_empty),
+        "elsewhere": less.get(fixed),
+        "elsewhere_features": fewer.get(fixed),
+        "random_typical": curve[TYPICAL]["random"],
+        "random_gone": next((p for p in curve if all(curve[q]["random"] == 0 for q in curve if q >= p)), 1.0),
+    }
+
+
+def chosen_on(curves):
+    """Return the lambda with the least mean error on these divisions, without an empty fold; None without any."""
+    if not curves:
+        return None
+    allowed = [penalty for penalty in curves[0] if not any(curve[penalty]["empty"] for curve in curves)]
+
+    def merit(penalty):
+        right = statistics.fmean(curve[penalty]["correct"] for curve in curves)
+        return round(right, 9), -statistics.fmean(curve[penalty]["features"] for curve in curves)
+
+    return max(allowed, key=merit)
+
+
+def references(divisions):
+    """Return for each division without selection, and with no features: per cent correct, and balanced."""
+    found = {}
+    for entry in divisions:
+        if entry["grid"] == "paper":
+            names = ("plain", "plain_balanced", "majority", "majority_balanced")
+            record = {name: 100 * entry[name] for name in names}
+            record["reduction"] = 100 * (entry["majority"] - entry["plain"]) / (1 - entry["plain"])
+            found[entry["data"], entry["scaling"], entry["seed"]] = record
+    return [dict(zip(("data", "scaling", "seed"), which, strict=True)) | told for which, told in found.items()]
+
+
+# ---- tests
+
+RATIO = {"best": 1 / (FOLDS - 1), "below": 1 / (FOLDS - 1), "typical": 0.0}  # divisions of one set; starts
+ANOTHER = 1.0  # the variance of a mean less one further value of the same spread is s^2 (1/n + 1)
+
+
+def outcome(cell, data, ratio=None):
+    """Return the test of the values of a cell; None below three. Without a ratio it is that of the cell's records."""
+    if not known(cell, data):
+        return None
+    return difference(cell.values(data[cell.records]), RATIO[cell.records] if ratio is None else ratio)
+
+
+def apart(data, records):
+    """Return (data, scaling, method, "error" or "features") -> whether a reduction differs from the paper's."""
+    keys = itertools.product(DATA, SCALINGS, METHODS, ("error", "features"))
+    tests = {}
+    for name, scaling, method, what in keys:
+        cell = Cell(records, f"{what}_apart", "", {"data": name, "scaling": scaling, "method": method})
+        tests[name, scaling, method, what] = outcome(cell, data, ANOTHER)
+    return verdicts(tests, adjust=list)
+
+
+def known(cell, data):
+    """Return True if any record has the value."""
+    return any(record.get(cell.value) is not None for record in data[cell.records])
+
+
+def of_mean(values):
+    """Return the standard error of a mean."""
+    return statistics.stdev(values) / math.sqrt(len(values))

@@ -1,0 +1,271 @@
+"""Data, methods and tasks of ``concave_tables``: the protocol of Bradley, Mangasarian and Street 1998.
+
+A division is one data set, scaling and method, cross-validated over one grid with one seed of the folds: each fold
+builds the model once and changes ``model.penalty``. A feature is selected where |w_j| max_i |x_ij| is above 1e-6 of
+the largest and above 1e-6: a margin is 1, so less than that is rounding. The classifier is always the robust LP (5)
+refitted on the selected features; without any it is the majority class of the training part.
+"""
+
+import dataclasses
+import datetime
+import functools
+import itertools
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import pyomo.environ as pyo
+from threadpoolctl import threadpool_limits
+
+import fsmodels as fs
+
+PROTOCOL = 1  # raised whenever entries of the log no longer mean the same
+GRIDS = {"paper": [round(0.05 * k, 2) for k in range(20)], "below": [0.005, 0.01, 0.02, 0.03]}
+FOLDS, RANDOM = 10, 6
+SEEDS = (0, 1, 2, 3, 4)
+SCALINGS = ("none", "standard")
+SHOWN = {"none": "raw", "standard": "standardised"}
+LP = "sla"  # on a linear objective it is the linear program itself, and passes it to HiGHS without a file
+USED = 1e-6
+TYPICAL = 0.05  # lambda of table 3
+DIGITS = 5  # of the shares in the log
+
+
+# ---- data
+
+
+def with_random_features(name, draw):
+    """Return a loader of a shipped set with the same features rnd1..rnd6 each time."""
+
+    @functools.cache
+    def load():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Ionosphere's second column is constant
+            data = fs.load_dataset(name)
+        extra = draw(np.random.default_rng(0), (len(data), RANDOM))
+        names = (*data.features, *(f"rnd{k}" for k in range(1, RANDOM + 1)))
+        return dataclasses.replace(data, X=np.hstack([data.X, extra]), features=names, scale=None)
+
+    return load
+
+
+DATA = {
+    "WPBC": with_random_features("wpbc24", lambda random, size: np.floor(3500 * random.random(size)) + 1),
+    "Ionosphere": with_random_features("ionosphere", lambda random, size: random.uniform(-1, 1, size)),
+}
+
+
+# ---- methods
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    """``prepare(data, seed)`` builds the model and returns a function of lambda; ``paper``: column of the paper."""
+
+    prepare: Callable
+    paper: str
+    small: bool = True  # part of the default run
+
+
+def by_driver(build, driver, **options):
+    """Return how a model is solved by a driver."""
+
+    def prepare(data, seed):
+        model = build(data, penalty=0.0)
+
+        def at(penalty):
+            model.penalty.set_value(penalty)
+            return fs.solve(model, driver, seed=seed, **options), selected_in(model, data)
+
+        return at
+
+    return prepare
+
+
+def by_suppression(data, seed):
+    """Prepare OBD: lambda is its nu."""
+    model = fs.svm.robust_lp(data)
+
+    def at(nu):
+        result = fs.obd.suppress(model, data, nu=nu, delta=0.01, solver=LP, seed=seed)
+        return result, selected_in(model, data)
+
+    return at
+
+
+OBD, FSV_LP, FSV_MANY = "OBD", "FSV, LP start", "FSV, default starts"
+ONE = {name: f"{name}, one start" for name in ("FSS", "FSV", "FSB")}
+METHODS = {
+    ONE["FSS"]: Method(by_driver(fs.concave.fss, "sla", starts=1, linear_start=False), "FSS"),
+    ONE["FSV"]: Method(by_driver(fs.concave.fsv, "sla", starts=1, linear_start=False), "FSV"),
+    ONE["FSB"]: Method(by_driver(fs.concave.fsb, "alternating", starts=1), "FSB"),
+    OBD: Method(by_suppression, "OBD"),
+    FSV_LP: Method(by_driver(fs.concave.fsv, "sla", starts=0), "FSV", small=False),
+    FSV_MANY: Method(by_driver(fs.concave.fsv, "sla"), "FSV", small=False),
+}
+PAPERS = [ONE["FSS"], ONE["FSV"], ONE["FSB"], OBD]  # with the starts that the paper has
+PAPER = {  # error reduction, feature reduction (percent, tables 1 and 2), seconds (table 3)
+    "WPBC": {
+        "FSS": (33.7, 87.6, 3.578),
+        "FSV": (35.4, 88.2, 3.298),
+        "FSB": (8.5, 4.4, 25.965),
+        "OBD": (22.9, 80.8, 2.423),
+    },
+    "Ionosphere": {
+        "FSS": (19.1, 50.2, 38.571),
+        "FSV": (11.2, 64.4, 11.895),
+        "FSB": (15.1, 42.6, 23.630),
+        "OBD": (9.2, 65.5, 15.946),
+    },
+}
+
+
+def selected_in(model, data):
+    """Return the features that the point on the model uses, by the rule above."""
+    effects = np.abs([weight.value for weight in model.w.values()]) * np.abs(data.X).max(axis=0)
+    return [
+        name for name, effect in zip(data.features, effects, strict=True) if effect > USED * max(1.0, effects.max())
+    ]
+
+
+class Refit:
+    """The robust LP (5) on a part of the features: one model, the other weights fixed to 0."""
+
+    def __init__(self, data):
+        self.data, self.model, self._known = data, fs.svm.robust_lp(data), {}
+
+    def __call__(self, selected):
+        """Return (w, b); without features that of the larger class."""
+        key = frozenset(selected)
+        if key not in self._known:
+            self._known[key] = self._solve(key)
+        return self._known[key]
+
+    def _solve(self, selected):
+        if not selected:
+            return np.zeros(len(self.data.features)), 1.0 if self.data.y.sum() >= 0 else -1.0
+        for name, weight in self.model.w.items():
+            if name in selected:
+                weight.unfix()
+            else:
+                weight.fix(0.0)
+        result = fs.solve(self.model, LP)
+        if result.status.value != "optimal":
+            raise RuntimeError(f"The robust LP on {sorted(selected)} ended as {result.status.value}: {result.message}")
+        return np.array([weight.value for weight in self.model.w.values()]), pyo.value(self.model.b)
+
+
+# ---- tasks
+
+
+def division(task):
+    """Cross-validate one method with one seed over one grid; lists are over the grid."""
+    parts = [one_fold(task, fold) for fold in range(FOLDS)]
+    found = {
+        "correct": [statistics.fmean(map(correct, labels)) for labels in turned(parts, "labels")],
+        "balanced": [balanced(labels) for labels in turned(parts, "labels")],
+        "features": [statistics.fmean(sizes) for sizes in turned(parts, "features")],
+        "empty": [sum(size == 0 for size in sizes) for sizes in turned(parts, "features")],
+        "random": [sum(size > 0 for size in sizes) for sizes in turned(parts, "random")],
+    }
+    if task["method"] == ONE["FSB"]:
+        found["complementary"] = [sum(told) for told in turned(parts, "complementary")]
+        found["mu"] = [statistics.median(values) for values in turned(parts, "mu")]
+    for name in ("plain", "majority"):
+        labels = [part[name] for part in parts]
+        found |= {name: statistics.fmean(map(correct, labels)), f"{name}_balanced": balanced(labels)}
+    return {name: rounded(values) for name, values in found.items()}
+
+
+def one_fold(task, number):
+    """Run the method over the grid on one fold."""
+    fold = DATA[task["data"]]().folds(FOLDS, seed=task["seed"])[number]
+    train = fold.train.scaled(task["scaling"])
+    held_out = train.apply_scale_to(fold.held_out)
+    at, refit = METHODS[task["method"]].prepare(train, FOLDS * task["seed"] + number), Refit(train)
+    rows = {name: [] for name in ("features", "random", "labels", "mu", "complementary")}
+    for penalty in GRIDS[task["grid"]]:
+        result, selected = at(penalty)
+        rows["features"].append(len(selected))
+        rows["random"].append(sum(name.startswith("rnd") for name in selected))
+        rows["labels"].append(counts(held_out, *refit(selected)))
+        if "penalty" in result.details:  # mu of FSB, and whether its point is complementary
+            rows["mu"].append(result.details["penalty"]["value"])
+            rows["complementary"].append(bool(result.details["penalty"]["satisfied"]))
+    return rows | {"plain": counts(held_out, *refit(train.features)), "majority": counts(held_out, *refit(()))}
+
+
+def typical(task):
+    """Solve on all samples at the lambda of table 3: seconds of building, solving and refitting, the least of three."""
+    data, seconds = DATA[task["data"]]().scaled(task["scaling"]), []
+    for _ in range(3):  # the first one imports what it needs
+        start = time.process_time()
+        result, selected = METHODS[task["method"]].prepare(data, task["seed"])(TYPICAL)
+        Refit(data)(selected)
+        seconds.append(time.process_time() - start)
+    found = {"seconds": round(min(seconds), 4), "features": len(selected)}
+    if "linear_programs" in result.details and task["method"] != OBD:
+        found["linear_programs"] = result.details["linear_programs"]
+    return found
+
+
+def turned(parts, name):
+    """Return for each point of the grid the values of all folds."""
+    return list(zip(*(part[name] for part in parts), strict=True))
+
+
+def counts(data, w, b):
+    """Return right and wrong labels of class +1, then of class -1."""
+    positive, right = data.y > 0, np.where(data.X @ w + b > 0, 1.0, -1.0) == data.y
+    return [int((side & answer).sum()) for side in (positive, ~positive) for answer in (right, ~right)]
+
+
+def correct(labels):
+    """Return the share of right labels."""
+    return (labels[0] + labels[2]) / sum(labels)
+
+
+def balanced(folds):
+    """Return the mean of both classes' shares over all folds together."""
+    total = np.sum(list(folds), axis=0)
+    return float(0.5 * (total[0] / (total[0] + total[1]) + total[2] / (total[2] + total[3])))
+
+
+def rounded(values):
+    """Return a share or shares with the digits of the log."""
+    return [round(value, DIGITS) for value in values] if isinstance(values, list) else round(values, DIGITS)
+
+
+KINDS = {"division": division, "typical": typical}
+KEY = ("protocol", "kind", "data", "scaling", "method", "grid", "seed")
+
+
+def key(entry):
+    """Return the key of a task."""
+    return tuple(entry.get(name) for name in KEY)
+
+
+def one_task(task):
+    """Run a task on one thread; return its result with the date and its CPU seconds."""
+    with threadpool_limits(1):
+        start = time.process_time()
+        found = KINDS[task["kind"]](task)
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return task | found | {"cpu_seconds": round(time.process_time() - start, 2), "date": today}
+
+
+def tasks(full):
+    """Return the tasks: all of one seed before the next, the paper's starts before many of them."""
+    methods = [name for name, method in METHODS.items() if full or method.small]
+    few = [name for name in methods if name != FSV_MANY]
+    seeds = SEEDS if full else SEEDS[:1]
+    parts = [("typical", None, methods), ("division", "paper", few), ("division", "below", PAPERS)]
+    parts += [("division", "paper", [name for name in methods if name not in few])]
+    found = []
+    for kind, grid, those in parts:
+        for seed, data, scaling, method in itertools.product(seeds, DATA, SCALINGS, those):
+            told = {"data": data, "scaling": scaling, "method": method, "grid": grid, "seed": seed}
+            found.append({"protocol": PROTOCOL, "kind": kind, **told})
+    return found

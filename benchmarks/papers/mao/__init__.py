@@ -1,0 +1,1 @@
+"""Mao and Tsang 2013: multivariate performance measures."""

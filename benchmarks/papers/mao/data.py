@@ -1,0 +1,193 @@
+"""The data of ``multivariate_tables``: what stands in for each set of Mao and Tsang 2013, which are not to be had here.
+
+Most files are not shipped with the repository: the folder that has ``data/`` and ``data-extra/`` (where each comes from
+is in their SOURCES.md) lies beside the clone as ``shared``, or is what FSMODELS_SHARED says. Tasks without a file are
+left out.
+"""
+
+import functools
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
+
+import fsmodels as fs
+from benchmarks.harness.log import SHARED
+from fsmodels.datasets.splitting import fold_rows, split_rows
+
+TEXTS = {
+    "acq": "Reuters acq",
+    "pcmac": "PC, Mac",
+    "basehock": "baseball, hockey",
+    "relathe": "religion, atheism",
+}
+BIRDS = ("SWTH", "PAWR", "VATH", "HEWA", "PSFL")  # the commonest of 19 labels
+BAGS = ("musk1", "musk2", "elephant", "fox", "tiger", *(f"bird {name}" for name in BIRDS), "dogs")
+FILES = {
+    "musk1": "data/musk1_bags.csv",
+    "musk2": "data/musk2_bags.csv.gz",
+    "elephant": "data/elephant_bags.csv.gz",
+    "fox": "data-extra/fox_bags.csv.gz",
+    "tiger": "data-extra/tiger_bags.csv.gz",
+    "dogs": "data/corel_dogs_bags.csv",
+}
+COLLECTIONS = {  # the cheapest first
+    "Reuters": ("grain", "corn"),
+    "topics": tuple(f"topic {k}" for k in range(10)),
+    "digits": tuple(f"digit {k}" for k in range(10)),
+}
+TOPICS, WORDS, LONG, DOCUMENTS = 10, 10_000, 60, 2000
+OWN, STRAY = 0.15, 0.10  # of a document's words: from its own topic, from another one
+
+
+def file(name):
+    """Return the path of a file. Raises FileNotFoundError without one."""
+    path = SHARED / name
+    if not path.exists():
+        raise FileNotFoundError(path)
+    return path
+
+
+def weighed(*parts):
+    """Turn word counts into (1 + log count) idf with rows of unit length, by the first part's constants."""
+    change = TfidfTransformer(sublinear_tf=True).fit(sparse.csr_array(parts[0].X))
+    turned = [sparse.csr_array(change.transform(sparse.csr_array(part.X))) for part in parts]
+    return [fs.Dataset.from_arrays(X, part.y, positive=1.0) for X, part in zip(turned, parts, strict=True)]
+
+
+def halves(data, seed=0):
+    """Return 60% for training and 40% for testing, the classes in proportion."""
+    train, _, test = data.split(0.6, 0.0, 0.4, seed=seed)
+    return train, test
+
+
+def reuters(topic):
+    frames = [pd.read_csv(file(f"data/reuters_{topic}_{part}.csv.gz")) for part in ("train", "test")]
+    return weighed(*map(fs.Dataset.from_frame, frames))
+
+
+def acq():
+    paths = [file(f"data-extra/reuters_acq_{part}.svm.gz") for part in ("train", "test")]
+    return [fs.Dataset.from_svmlight(path, n_features=9947) for path in paths]
+
+
+def news(pair):
+    return weighed(*halves(fs.Dataset.from_svmlight(file(f"data-extra/news20_{pair}.svm.gz"))))
+
+
+@functools.cache
+def numerals():
+    """Return mfeat, standardised by its training part, and which digit each row is."""
+    digits = np.loadtxt(file("data/mfeat_digits.csv"), delimiter=",", skiprows=1, usecols=0)
+    data = fs.load_dataset("mfeat")
+    order = np.random.default_rng(0).permutation(len(data))
+    rows = order[: round(0.6 * len(data))], order[round(0.6 * len(data)) :]
+    train = data.take(rows[0]).scaled("standard")
+    return (train, train.apply_scale_to(data.take(rows[1]))), [digits[part] for part in rows]
+
+
+@functools.cache
+def documents():
+    """Return generated word counts and the topic of each document; half are for training.
+
+    Words of no topic follow a Zipf law; each topic has 30 words of its own, among the 20th to the 3000th in frequency,
+    some ten times as common as others. As in real text a document strays into another topic here and there.
+    """
+    rng = np.random.default_rng(0)
+    common = 1.0 / np.arange(1, WORDS + 1)
+    own = [rng.choice(np.arange(20, 3000), 30, replace=False) for _ in range(TOPICS)]
+    topic = rng.integers(0, TOPICS, DOCUMENTS)
+    counts = np.zeros((DOCUMENTS, WORDS), dtype=np.int16)
+    for i, mine in enumerate(topic.tolist()):
+        length = int(rng.integers(LONG // 2, 2 * LONG))
+        many, stray = rng.binomial(length, OWN), rng.binomial(length, STRAY)
+        np.add.at(counts[i], rng.choice(WORDS, length - many - stray, p=common / common.sum()), 1)
+        weight = 1.0 / np.arange(1, 31)
+        for words, times in ((own[mine], many), (own[int(rng.integers(TOPICS))], stray)):
+            np.add.at(counts[i], rng.choice(words, times, p=weight / weight.sum()), 1)
+    return sparse.csr_array(counts.astype(float)), topic
+
+
+def topics(which):
+    X, topic = documents()
+    y = np.where(topic == which, 1.0, -1.0)
+    cut = DOCUMENTS // 2
+    return weighed(*(fs.Dataset.from_arrays(X[rows], y[rows], positive=1.0) for rows in (slice(cut), slice(cut, None))))
+
+
+def digit(which):
+    parts, labels = numerals()
+    return [
+        fs.Dataset.from_arrays(part.X, np.where(label == which, 1.0, -1.0), part.features, positive=1.0)
+        for part, label in zip(parts, labels, strict=True)
+    ]
+
+
+@functools.lru_cache(maxsize=4)
+def split_bags(name, seed):
+    """Return the rows of the bags for training and for testing, the classes in proportion."""
+    if name.startswith("bird "):
+        table = pd.read_csv(file("data/miml_birds_bags.csv"))
+        target = np.where(table[f"label_{name.removeprefix('bird ')}"] > 0, 1, -1)
+        held = [column for column in table if not column.startswith("label_") and column != "target"]
+        whole = fs.Dataset.from_frame(table[held].assign(target=target), aside="bag_id")
+    else:
+        whole = fs.Dataset.from_csv(file(FILES[name]), aside="bag_id")
+    bags = whole_bags(whole)
+    parts = split_rows(labels_of(whole, bags), 0.6, 0.0, 0.4, seed)
+    return [whole.take(np.concatenate([bags[i] for i in parts[part]])) for part in ("train", "test")]
+
+
+def whole_bags(data):
+    """Return the rows of each bag, in the order of the first rows."""
+    codes, names = pd.factorize(data.aside["bag_id"])
+    return [np.flatnonzero(codes == i) for i in range(len(names))]
+
+
+def labels_of(data, bags):
+    """Return the label of each bag."""
+    return data.y[[rows[0] for rows in bags]]
+
+
+def fold_of_bags(data, k, number):
+    """Return one of ``number`` folds of whole bags: the training part and the part held out."""
+    bags = whole_bags(data)
+    parts = fold_rows(labels_of(data, bags), number, 0)[k]
+    return [data.take(np.concatenate([bags[i] for i in part])) for part in parts]
+
+
+def embedded(train, held):
+    """Embed bags by the instances of the training ones, (26) and (27); sigma is the median that ``embed`` takes."""
+    embedding = fs.instances.embed(train.scaled("standard"))
+    return embedding.data, embedding.transform(held)
+
+
+@functools.lru_cache(maxsize=4)
+def parts_of(name, seed=0):
+    """Return training and test part of a task; ``seed`` divides bags. Raises FileNotFoundError."""
+    if name in BAGS:
+        return embedded(*split_bags(name, seed))
+    if name in ("grain", "corn"):
+        return reuters(name)
+    if name == "acq":
+        return acq()
+    if name in TEXTS:
+        return news(name)
+    kind, which = name.split()
+    return (digit if kind == "digit" else topics)(int(which))
+
+
+@functools.cache
+def there(name):
+    """Return True if the files of a task are there."""
+    needed = {
+        "digit": ["data/mfeat_digits.csv"],
+        "bird": ["data/miml_birds_bags.csv"],
+        "topic": [],
+        "acq": ["data-extra/reuters_acq_train.svm.gz", "data-extra/reuters_acq_test.svm.gz"],
+    }
+    needed |= {pair: [f"data-extra/news20_{pair}.svm.gz"] for pair in TEXTS if pair != "acq"}
+    needed |= {t: [f"data/reuters_{t}_{part}.csv.gz" for part in ("train", "test")] for t in ("grain", "corn")}
+    needed |= {name: [path] for name, path in FILES.items()}
+    return all((SHARED / path).exists() for path in needed[name.split()[0]])

@@ -1,0 +1,192 @@
+"""Records of the page of ``multivariate_tables`` from its log: points, contests, tests of errors."""
+
+import itertools
+import statistics
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import stats
+
+from benchmarks.harness.differences import source
+from benchmarks.papers.mao import tasks as protocol
+from benchmarks.papers.mao.data import BIRDS
+from benchmarks.papers.mao.tasks import ALL, BAGS, COLLECTION, FGM, L1, OURS, RFE, TEXTS, WIDE
+
+ERRORS, NO_OFFSET = "FSmulti for errors", "FSmulti without an offset"
+RIVALS = (L1, RFE)
+LOSS = {"text": "hamming", "bags": "f1"}  # whose features l1 and RFE are held to, and F1 for classes
+BAG_B = (50, 10, 2)
+
+
+@dataclass
+class Found:
+    """Lists of records; ``entries`` are those of the log in this protocol."""
+
+    entries: list
+    points: list = field(default_factory=list)
+    contests: list = field(default_factory=list)
+    grid: list = field(default_factory=list)
+    bags: list = field(default_factory=list)
+    sources: list = field(default_factory=list)
+    errors: list = field(default_factory=list)
+    nested: list = field(default_factory=list)
+
+    def lists(self):
+        """Return the records as a page takes them."""
+        names = ("points", "contests", "grid", "bags", "sources", "errors", "nested", "choices")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def choices(self):
+        """Choices of cross-validation, without the folds."""
+        kept = ("task", "seed", "method", "loss", "best", "late", "of", "cv", "cpu")
+        return [{name: e[name] for name in kept} for e in self.entries if e["kind"] == "c"]
+
+
+def group_of(task):
+    """Return "bags", "text" or the collection of a task."""
+    return "bags" if task in BAGS else "text" if task in TEXTS else COLLECTION[task]
+
+
+def kind_of(bags):
+    """Return which set of bags a task is of: birdsong has five labels, a task each."""
+    return f"birdsong, {len(BIRDS)} labels" if bags.startswith("bird ") else bags
+
+
+def read(entries):
+    """Return the records of a log."""
+    known = {str(protocol.task(**spec(e))): e for e in entries if e.get("protocol") == protocol.PROTOCOL}
+    found = Found(list(known.values()))
+    fits = [e for e in found.entries if e["kind"] == "fit"]
+    found.points = [point(e) for e in fits if e["c"] is None]
+    found.grid = [point(e) | {"c": e["c"]} for e in fits if e["c"] is not None]
+    wrong = {id(p): e.get("wrong") for p, e in zip(found.points, [e for e in fits if e["c"] is None], strict=True)}
+    paths = {(e["task"], e["seed"], e["method"]): e["points"] for e in found.entries if e["kind"] == "path"}
+    for ours in list(found.points):
+        if ours["method"] == OURS and ours["loss"] == LOSS.get(ours["group"], "f1"):
+            for rival in RIVALS:
+                best = at_most(paths.get((ours["task"], ours["seed"], rival), ()), ours["features"])
+                if best:
+                    same = {name: ours[name] for name in ("group", "task", "seed", "loss", "B")}
+                    taken = {"features": best["features"], "test": best["test"], "fit_cpu": best["cpu"]}
+                    found.points.append({**same, "method": rival, **taken})
+                    wrong[id(found.points[-1])] = best.get("wrong")
+    found.contests = contests(found.points)
+    found.bags = means_of_bags(found.points)
+    found.sources = means_of_sources(found.bags)
+    found.errors = tests_of_errors(found.points, wrong)
+    found.nested = nested(fits)
+    return found
+
+
+def spec(entry):
+    """Return the key of the task of an entry, as for ``protocol.task``."""
+    told = {name: entry[name] for name in ("kind", "method", "seed", "loss", "B", "c", "offset")}
+    return told | {"name": entry["task"]}
+
+
+def point(entry):
+    """Return the record of a fit."""
+    method = entry["method"] if entry["offset"] or entry["method"] == FGM else NO_OFFSET
+    same = {name: entry[name] for name in ("task", "seed", "loss", "B", "features", "test", "fit_cpu", "stop", "gap")}
+    same |= {"method": method, "group": group_of(entry["task"]), "used": entry["used"]}
+    return same | {"rounds": entry["rounds"], "unclosed": int(entry["stop"] != "converged")}
+
+
+def at_most(points, count):
+    """Return the point of a path with most features, no more than count and not none."""
+    rows = [row for row in points if 0 < row["features"] <= count]
+    return max(rows, key=lambda row: row["features"], default=None)
+
+
+def contests(points):
+    """Return FSmulti for a measure against every rival, class by class: who won, and by how much."""
+    by = {(p["task"], p["method"], p["loss"], p["B"]): p for p in points if p["group"] in protocol.COLLECTIONS}
+    found = []
+    for (task, method, measure, B), ours in by.items():
+        if method != OURS or measure == "hamming":
+            continue
+        rivals = {ERRORS: (OURS, "hamming", B), ALL: (ALL, measure, None)}
+        if measure == "f1":
+            rivals |= {rival: (rival, "f1", B) for rival in RIVALS}
+            rivals |= {NO_OFFSET: (NO_OFFSET, "f1", B)} if B == WIDE else {}
+        for rival, asked in rivals.items():
+            if theirs := by.get((task, *asked)):
+                apart = round(ours["test"][measure] - theirs["test"][measure], 4)
+                told = {"group": ours["group"], "task": task, "rival": rival, "measure": measure, "B": B}
+                found.append(told | {"difference": apart, "won": int(apart < 0), "lost": int(apart > 0)})
+    return found
+
+
+def means_of_bags(points):
+    """Return F1 and features of each method on each set of bags, the mean over splits that all methods have."""
+    methods = {"FSmulti for F1": (OURS, "f1"), ERRORS: (OURS, "hamming"), L1: (L1, "f1"), RFE: (RFE, "f1")}
+    by = {(p["task"], p["method"], p["loss"], p["B"], p["seed"]): p for p in points if p["group"] == "bags"}
+    found = []
+    for task in BAGS:
+        for B in BAG_B:
+            fits = {
+                name: {s: by[key] for s in range(protocol.SPLITS) if (key := (task, *which, B, s)) in by}
+                for name, which in methods.items()
+            }
+            fits["l1 for F1 (B = 1)"] = {
+                s: by[key] for s in range(protocol.SPLITS) if (key := (task, OURS, "f1", 1, s)) in by
+            }
+            common = set.intersection(*(set(fits[name]) for name in methods))
+            for name, here in fits.items():
+                splits = sorted(common & set(here))
+                if splits:
+                    mean = statistics.fmean(here[s]["test"]["f1"] for s in splits)
+                    count = statistics.fmean(here[s]["features"] for s in splits)
+                    told = {"set": kind_of(task), "task": task, "B": B, "method": name, "splits": len(splits)}
+                    found.append(told | {"f1": round(mean, 4), "features": round(count, 4)})
+    return found
+
+
+def means_of_sources(bags):
+    """Return F1 of each method for each source of bags: the mean over its tasks, which share samples."""
+    by = {}
+    for record in bags:
+        by.setdefault((source(record["task"]), record["B"], record["method"]), []).append(record["f1"])
+    return [
+        {"source": name, "B": B, "method": method, "tasks": len(f1), "f1": round(statistics.fmean(f1), 4)}
+        for (name, B, method), f1 in by.items()
+    ]
+
+
+def tests_of_errors(points, wrong):
+    """Return, for each text, B and rival of FSmulti for errors, how many test samples only one of them labels right."""
+    by = {
+        (p["task"], p["method"], p["B"]): p for p in points if p["group"] == "text" and p["loss"] in ("hamming", None)
+    }
+    found = []
+    for (task, method, B), theirs in by.items():
+        ours = by.get((task, OURS, B))
+        if method == OURS or not ours:
+            continue
+        a, b = (np.unpackbits(np.frombuffer(bytes.fromhex(wrong[id(p)]), np.uint8)) for p in (ours, theirs))
+        only = {"ours": int(np.sum((a == 0) & (b == 1))), "theirs": int(np.sum((a == 1) & (b == 0)))}
+        found.append({"task": task, "rival": method, "B": B} | only | {"p": mcnemar(*only.values())})
+    return found
+
+
+def mcnemar(one, other):
+    """Return the exact p-value of McNemar's test."""
+    return float(stats.binomtest(one, one + other).pvalue) if one + other else 1.0
+
+
+def nested(fits):
+    """Return, for text and FSmulti for errors, which share of the features at one B is also selected at the next."""
+    chosen = {
+        (e["task"], e["B"]): set(e["selected"])
+        for e in fits
+        if "selected" in e and e["method"] == OURS and e["loss"] == "hamming" and e["c"] is None
+    }
+    order, found = sorted({B for _, B in chosen}), []
+    for task in TEXTS:
+        for B, more in itertools.pairwise(order):
+            few, many = chosen.get((task, B)), chosen.get((task, more))
+            if few and many is not None:
+                share = len(few & many) / len(few)
+                found.append({"task": task, "B": B, "next": more, "features": len(few), "kept": round(share, 6)})
+    return found

@@ -1,0 +1,1 @@
+"""Peleg and Meir 2005: the generalized margin error bound."""

@@ -1,0 +1,1 @@
+"""Tayal, Coleman and Li: weights of features inside a kernel."""

@@ -1,0 +1,310 @@
+"""Two-stage models: the drivers that support them, compared with solvers of the whole model and other packages.
+
+python -m benchmarks two_stage            # 10 to 1,000 scenarios, 20 CPU seconds a run: half an hour
+python -m benchmarks two_stage --full     # 300 CPU seconds a run: hours
+python -m benchmarks two_stage --page     # only the page, from the log
+
+Every run is a process of its own. mpi-sppy is used if it is installed with an MPI library and gurobipy.
+"""
+
+import contextlib
+import importlib.util
+import json
+import resource
+import shutil
+import subprocess
+import sys
+import time
+import traceback
+import warnings
+
+import pyomo.environ as pyo
+
+import solvers
+from benchmarks.harness.cpu_limit import cpu_limit
+from benchmarks.harness.log import script
+from benchmarks.harness.page import Cell, Page
+from benchmarks.solvers import foreign_models
+from benchmarks.solvers.two_stage_models import FAMILIES
+
+NAME, PROTOCOL = "two_stage", 1
+GAP, LIMIT, MORE_LIMIT, SCENARIOS = 1e-3, 20.0, 300.0, (10, 100, 1000)
+DRIVERS = ("benders", "branch-and-cut", "single-tree", "cutting-plane")
+WHOLE, OTHERS = ("highs", "scip", "gurobi"), ("mpi-sppy", "mindtpy")
+SIZE, LICENCE = 2000, "beyond the licence"
+FOREIGN = [name for name in foreign_models.CASES if not name.startswith("farmer")]
+COMMAND = (sys.executable, "-m", "benchmarks", "two_stage")
+TASK = ("model", "scenarios", "contender", "limit", "protocol")
+
+
+def tasks(full):
+    limit = MORE_LIMIT if full else LIMIT
+    cells = [(name, scenarios) for scenarios in SCENARIOS[:-1] for name in FAMILIES] + [
+        (name, None) for name in FOREIGN
+    ]
+    cells += [(name, SCENARIOS[-1]) for name in FAMILIES]
+    return [
+        dict(zip(TASK, (*cell, contender, limit, PROTOCOL), strict=True))
+        for cell in cells
+        for contender in (*DRIVERS, *WHOLE, *OTHERS)
+        if contender not in (OTHERS[1] if cell[1] else OTHERS[0],)  # scenarios for one, curved costs for the other
+        and (contender != OTHERS[1] or cell[0].startswith("unit"))
+    ]
+
+
+def built(model, scenarios):
+    """Return a model and the variables of its first stage."""
+    if scenarios is None:
+        made, declared = foreign_models.CASES[model][0](0)
+        return made, declared["complicating"]
+    family = FAMILIES[model]
+    made = family.model(family.draw(scenarios), list(range(scenarios)))
+    return made, made.first
+
+
+# ---- the contenders; each returns status, objective, bound
+
+
+def by_name(solver, model, scenarios):
+    """Solve by a solver or driver of this package."""
+    made, first = built(model, scenarios)
+    if solver in ("gurobi", "single-tree") and importlib.util.find_spec("gurobipy") is None:
+        return {"status": "not installed"}
+    if solver == "gurobi" and max(made.nvariables(), made.nconstraints()) > SIZE:
+        return {"status": LICENCE}
+    words = {"complicating": first} if solver in DRIVERS and solver != "cutting-plane" else {}
+    try:
+        found = solvers.solve(made, solver, gap=GAP, threads=1, **words)
+    except solvers.errors.Error as error:
+        return {"status": "rejected", "message": str(error)[:200]}
+    return {"status": found.status.value, "objective": found.objective, "bound": found.bound}
+
+
+def by_mpi_sppy(model, scenarios):
+    """Solve by the L-shaped method of mpi-sppy with Gurobi in its master and subproblems."""
+    try:
+        from mpisppy.opt.lshaped import LShapedMethod
+        from mpisppy.utils.sputils import attach_root_node
+    except (ImportError, RuntimeError):
+        return {"status": "not installed"}
+    family, names = FAMILIES[model], [f"s{k}" for k in range(scenarios)]
+    if getattr(family, "integer", False):  # it would return the optimum of the relaxed recourse
+        return {"status": "rejected"}
+    data = family.draw(scenarios)
+
+    def scenario(name, **_):
+        made = family.model(data, [int(name[1:])])
+        attach_root_node(made, made.now, made.first)
+        made._mpisppy_probability = 1 / scenarios
+        return made
+
+    options = {"root_solver": "gurobi_persistent", "sp_solver": "gurobi_persistent", "max_iter": 500, "tol": 1e-7}
+    options |= {"verbose": False, "root_solver_options": {"Threads": 1}, "sp_solver_options": {"Threads": 1}}
+    options["valid_eta_lb"] = dict.fromkeys(names, family.lowest / scenarios)
+    method = LShapedMethod(options, names, scenario)
+    found = method.lshaped_algorithm()
+    ended = pyo.check_optimal_termination(found) and method.iter < options["max_iter"] - 1
+    objective = pyo.value(next(method.root.component_data_objects(pyo.Objective, active=True)))
+    return {"status": "optimal" if ended else "feasible", "objective": objective, "bound": objective}
+
+
+def by_mindtpy(model, scenarios):
+    """Solve by outer approximation of MindtPy, with HiGHS and the Ipopt program, which all its strategies need."""
+    if shutil.which("ipopt") is None:
+        return {"status": "not installed"}
+    made, _ = built(model, scenarios)
+    found = pyo.SolverFactory("mindtpy").solve(
+        made,
+        strategy="OA",
+        mip_solver="appsi_highs",
+        nlp_solver="ipopt",
+        relative_bound_tolerance=GAP,
+        iteration_limit=500,
+    )
+    ended = pyo.check_optimal_termination(found)
+    low, high = found.problem.lower_bound, found.problem.upper_bound
+    return {"status": "optimal" if ended else "feasible", "objective": high, "bound": low}
+
+
+def one(model, scenarios, contender, limit):
+    """Run one contender in this process and return its record."""
+    warnings.simplefilter("ignore")
+    resource.setrlimit(resource.RLIMIT_CPU, (int(3 * limit) + 30,) * 2)
+    if contender in (*DRIVERS, *WHOLE):  # what is loaded at the first solve is not measured
+        with contextlib.suppress(solvers.errors.Error):
+            made, declared = foreign_models.facility(0, 3, 4)
+            solvers.solve(made, contender, **(declared if contender in DRIVERS[:3] else {}))
+    elif contender == "mpi-sppy":
+        by_mpi_sppy("farmer", 2)
+    run = {"mpi-sppy": by_mpi_sppy, "mindtpy": by_mindtpy}.get(contender)
+    before = time.process_time()
+    try:
+        with cpu_limit(limit) as reached:
+            record = run(model, scenarios) if run else by_name(contender, model, scenarios)
+    except KeyboardInterrupt:
+        record = {"status": "limit"}
+    except Exception as error:  # of the other program
+        record = {"status": "failed", "message": "".join(traceback.format_exception_only(error))[:200]}
+    record["cpu"] = time.process_time() - before
+    record["stopped"] = reached.reached
+    record["MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return record
+
+
+def work(model, scenarios, contender, limit, protocol):
+    """Run one contender in a process of its own."""
+    asked = json.dumps({"model": model, "scenarios": scenarios, "contender": contender, "limit": limit})
+    ended = subprocess.run([*COMMAND, "--one", asked], capture_output=True, text=True, check=False)
+    lines = [line for line in ended.stdout.splitlines() if line.startswith('{"status"')]
+    usage = {"objective": None, "bound": None, "message": None}
+    if not lines:
+        return usage | {"status": "killed", "cpu": None, "stopped": True, "MB": None, "message": ended.stderr[-200:]}
+    return usage | json.loads(lines[-1])
+
+
+# ---- the page
+
+
+def judged(runs):
+    """Add the gap to the best known objective, and whether a claim contradicts another one."""
+    best = {}
+    for run in runs:
+        if "Model too large" in (run["message"] or ""):
+            run["status"] = LICENCE
+        key = (run["model"], run["scenarios"])
+        if run["objective"] is not None and run["contender"] != "mpi-sppy":
+            best[key] = min(best.get(key, float("inf")), run["objective"])
+    for run in runs:
+        known = best.get((run["model"], run["scenarios"]))
+        size = None if known is None else max(abs(known), 1e-9)
+        run["solved"] = run["status"] == "optimal"
+        run["gap"] = None if known is None or run["bound"] is None else max(0.0, known - run["bound"]) / size
+        run["above"] = None if known is None or run["objective"] is None else (run["objective"] - known) / size
+        run["wrong"] = run["bound"] is not None and known is not None and run["bound"] > known + 1e-5 * size
+        run["wrong"] |= bool(run["solved"] and run["above"] is not None and run["above"] > 2 * GAP)
+        run["tried"] = run["status"] not in ("rejected", LICENCE, "not installed")
+        run["proven"] = (run["solved"] and not run["wrong"]) if run["tried"] else None
+        run["seconds"] = run["cpu"] if run["proven"] else None
+    return runs
+
+
+def shown(run):
+    """Return the text of a run without a proof."""
+    if run is None:
+        return ""
+    if not run["tried"]:
+        return {"rejected": "rejected", LICENCE: "licence"}.get(run["status"], run["status"])
+    gap = "no bound" if run["gap"] is None else f"gap {run['gap']:.1%}" if run["gap"] < 10 else "gap > 1000%"
+    return run["status"] if run["status"] in ("failed", "killed") else gap
+
+
+def page(log):
+    """Write the page."""
+    runs = judged([run for run in log.entries(*TASK) if run["limit"] == LIMIT])
+    told = Page(NAME, "Two-stage models: drivers, solvers of the whole model and other packages", runs=runs)
+    told.key("runs", *TASK[:-1])
+    names = [name for name in (*DRIVERS, *WHOLE, *OTHERS) if any(run["contender"] == name for run in runs)]
+    by = {(run["model"], run["scenarios"], run["contender"]): run for run in runs}
+    proven = {
+        name: told.say("runs", "proven", "{total:.0f} of {n}", {"contender": name})
+        for name in names
+        if any(run["contender"] == name and run["tried"] for run in runs)
+    }
+    wrong = sum(run["wrong"] for run in runs)
+    text = ", ".join(f"{name} {count}" for name, count in proven.items())
+    told.answer(
+        f"Models proven to a gap of {GAP:g} within {LIMIT:g} CPU seconds, of those that were tried: {text}. "
+        f"{wrong or 'No'} bounds or proofs contradict another run."
+    )
+    told.part("runs", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
+
+    def entry(model, scenarios, name, value, form):
+        run = by.get((model, scenarios, name))
+        if run is None or run.get(value) is None:
+            return shown(run)
+        where = {"model": model, "scenarios": scenarios, "contender": name}
+        return [Cell("runs", value, form, where), "" if run["proven"] else f" ({shown(run)})"]
+
+    families = [(name, scenarios) for name in FAMILIES for scenarios in SCENARIOS]
+    told.section(
+        "CPU seconds by the number of scenarios",
+        "The seconds of a run with a proof; otherwise the gap of its bound to the best known objective at the end. "
+        "*Rejected*: the driver does not support the model, and its message names solvers that do. *Licence*: the "
+        f"model has more than {SIZE:,} rows or columns, the limit of Gurobi without a licence.",
+    )
+    here = [name for name in names if name != "mindtpy"]
+    told.table(
+        ["model", "scenarios", *here],
+        [[m, str(s), *(entry(m, s, name, "seconds", "{mean:.2f}") for name in here)] for m, s in families],
+    )
+    told.section("Peak memory", "Megabytes of the process, with Python, Pyomo and the model.")
+    told.table(
+        ["model", "scenarios", *here],
+        [
+            [
+                m,
+                str(s),
+                *(
+                    Cell("runs", "MB", "{mean:.0f}", {"model": m, "scenarios": s, "contender": n})
+                    if (run := by.get((m, s, n))) and run["tried"] and run["MB"]
+                    else ""
+                    for n in here
+                ),
+            ]
+            for m, s in families
+        ],
+    )
+    told.section("Incumbents", "The objective above the best known one, if a run has no proof.")
+    open_runs = [run for run in runs if run["tried"] and not run["proven"]]
+    rows = [
+        [
+            run["model"],
+            "" if run["scenarios"] is None else str(run["scenarios"]),
+            run["contender"],
+            run["status"],
+            "none" if run["above"] is None else f"{run['above']:.1%}",
+            shown(run),
+        ]
+        for run in open_runs
+    ]
+    told.table(["model", "scenarios", "contender", "status", "above the best", "bound"], rows or [["none"] + [""] * 5])
+    there = [name for name in names if name != "mpi-sppy"]
+    told.section(
+        "Models of other fields",
+        "CPU seconds as above; the models are those of [foreign_models](foreign_models.md), seed 0.",
+    )
+    told.table(
+        ["model", *there],
+        [[m, *(entry(m, None, name, "seconds", "{mean:.2f}") for name in there)] for m in FOREIGN],
+    )
+    absent = [
+        name
+        for name in (*WHOLE, *OTHERS)
+        if any(r["contender"] == name and r["status"] == "not installed" for r in runs)
+    ]
+    told.section(
+        "Protocol",
+        f"Every run is a process of its own with {LIMIT:g} CPU seconds (`--full`: {MORE_LIMIT:g}, not run yet), a gap "
+        f"of {GAP:g} and one thread. Seconds are CPU seconds from the Pyomo model to the result, building of the model "
+        "included; each solver of this package has solved another model before. The rules of the instances and their "
+        "sources are in `benchmarks/solvers/two_stage_models.py`. The recourse of dcap and sslp is relaxed; *sslp, integer* "
+        "has binary recourse. Most runs of facility with 1,000 scenarios and those of "
+        "other fields are by later commits of this package than the others. An empty cell was not run yet.",
+        "- cutting-plane decomposes convex functions; a linear model is one mixed-integer program for it.\n"
+        "- mpi-sppy: its L-shaped method with Gurobi in the master and in the subproblems, in one process. Its master "
+        "with one cut for each scenario and iteration is limited by the licence, too. It was "
+        "not run for integer recourse, for which it returns the optimum of the relaxation.\n"
+        "- MindtPy is for the models with curved costs. All its strategies need the Ipopt program, which was not on "
+        "this machine. GDPopt was not "
+        "run: it takes models with disjunctions, and these models have none.",
+        *([f"Not installed for this run: {', '.join(absent)}."] if absent else []),
+    )
+    told.write({})
+
+
+def main():
+    if sys.argv[1:2] == ["--one"]:
+        print(json.dumps(one(**json.loads(sys.argv[2]))))
+    else:
+        packages = ("fsmodels", "pyomo", "highspy", "pyscipopt", "gurobipy", "mpi-sppy", "pounce-solver")
+        script(NAME, __doc__, tasks, work, page, *packages, gap=GAP, **{"CPU limit (s)": LIMIT})
