@@ -287,8 +287,8 @@ def page(log):
         f"Every run is a process of its own with {LIMIT:g} CPU seconds (`--full`: {MORE_LIMIT:g}, not run yet), a gap "
         f"of {GAP:g} and one thread. Seconds are CPU seconds from the Pyomo model to the result, building of the model "
         "included; each solver of this package has solved another model before. The rules of the instances and their "
-        "sources are in `benchmarks/solvers/two_stage_models.py`. The recourse of dcap and sslp is relaxed; *sslp, integer* "
-        "has binary recourse. Most runs of facility with 1,000 scenarios and those of "
+        "sources are in `benchmarks/solvers/two_stage_models.py`. The recourse of dcap and sslp is relaxed; *sslp, "
+        "integer* has binary recourse. Most runs of facility with 1,000 scenarios and those of "
         "other fields are by later commits of this package than the others. An empty cell was not run yet.",
         "- cutting-plane decomposes convex functions; a linear model is one mixed-integer program for it.\n"
         "- mpi-sppy: its L-shaped method with Gurobi in the master and in the subproblems, in one process. Its master "
