@@ -104,7 +104,7 @@ def test_a_command_does_what_is_left_and_then_draws_the_page(tmp_path, monkeypat
     worked, drawn = [], []
 
     def command(*options):
-        monkeypatch.setattr(sys, "argv", ["all_methods_fits.py", "--jobs", "1", *options])
+        monkeypatch.setattr(sys, "argv", ["first_page.py", "--jobs", "1", *options])
         script(
             "runs",
             "Doc.",

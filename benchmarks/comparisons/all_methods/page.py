@@ -214,7 +214,7 @@ PROTOCOL = f"""\
 - Choice: each method has up to six points of its own parameter, or six pairs. The point with the smallest error on a
   stratified third of the training part is chosen. Ties are decided by the fewest features, then by the stronger
   regularisation. The method is fitted again on the whole training part. Methods with a parameter k have
-  k = 1, 2, 4, 8, 16, 32 and C = 1; the points are in `all_methods_fits.py`.
+  k = 1, 2, 4, 8, 16, 32 and C = 1; the points are in `methods/catalogue.py`.
 - Limits: {TRIAL:g} CPU s for a trial, {LAST:g} CPU s for the last fit. One ranking is used for six trials and has their
   time. A method that stops at the limit is evaluated with its result so far ("at limit"). Without a result it gets the
   label of the majority.
