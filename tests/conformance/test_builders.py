@@ -59,7 +59,9 @@ BUILDERS = {
     },
     "fsmulti sigma": (multivariate.fsmulti, {"budget": 2, "loss": "hamming", "sigma": True}),
     "fsmulti offset": (multivariate.fsmulti, {"budget": 2, "loss": "hamming", "offset": True}),
+    "fsmulti power": (multivariate.fsmulti, {"budget": 2, "loss": "hamming", "p": 3.0}),
     "fgm": (multivariate.fgm, {"budget": 2}),
+    "fgm power": (multivariate.fgm, {"budget": 2, "p": 3.0}),
     "structural_svm": (multivariate.structural_svm, {}),
     **{
         f"kernel {name} {form}": (getattr(kernel, name), {"form": form, **KERNEL})

@@ -29,6 +29,24 @@ Rows on d
     With linear rows R on d and on variables of the user, the first bound takes the largest ``1/2 sum d_j c_j^2``
     over D and R, a linear program, and the second ``1/2 sum w_j^2 / d_j`` at the d of the point
     (``drivers.two_layer.shares``).
+Powers other than 2
+    The regulariser of (3) and the problem (4) have |w_j|^p for w_j^2:
+
+    .. math::
+        \Omega_p(w) = \min_{d \in D} \tfrac12 \textstyle\sum_j |w_j|^p / d_j                                && (3) \\
+        \min_{d \in D}\ \min_w\ \tfrac12 \textstyle\sum_j |w_j|^p / d_j + C \ell(w)                           && (4)
+
+    With z_j = |w_j|^(p/2), Omega_p(w) is Omega_2(z), so that the closed form for p = 2 gives its value and d. It is
+    ``1/2 sum |w_j|^p`` for B = m, and ``1/2 (sum |w_j|^(p/2))^2`` for B = 1. The rows are ``z_j^2 <= d_j t_j``,
+    ``|w_j| <= s_j`` and ``s_j^(p/2) <= z_j``, with s -> ``size`` and z -> ``root``. The determinant of the Hessian of
+    ``|w|^p / d`` is ``p (p - 2) |w|^(2p - 2) / d^4``, so (4) is convex for p >= 2 only (Lemma 1), and all these rows
+    are convex then. For 1 <= p < 2 the last row is written ``s_j <= z_j^(2/p)``, the only one that is not convex.
+NMMKL
+    The relaxation of Xu et al. 2009, ``min over d in D of the optimum of the SVM with the kernel sum_j d_j x_j x_j'``,
+    is (4) for p = 2 with the hinge loss and a free offset: for given d, the SVM with this kernel has the primal
+    ``1/2 sum w_j^2 / d_j + C sum xi_i``. It is the continuous relaxation of ``fsp.fsp_m(form="perspective")``, with
+    d -> ``sigma`` and ``max_features`` for B; NMMKL selects the B features of largest d. Without an offset it is
+    ``fsmulti`` with the loss hamming, whose risk is ``2/n sum max(0, 1 - y_i w.x_i)``, and C of NMMKL is 2 C / n.
 Algorithm
     Two-layer cutting planes (``drivers.two_layer``) over the restricted problems (15) and (16).
 Symbols
@@ -38,7 +56,7 @@ Symbols
 Source
     Mao, Tsang 2013, "A feature selection method for multivariate performance measures", IEEE PAMI 35(9): (2)-(5),
     sections 4 to 6; FGM: Tan, Wang, Tsang 2010, "Learning sparse SVM for feature selection on very high dimensional
-    datasets".
+    datasets"; NMMKL: Xu, Jin, Ye, Lyu, King 2009, "Non-monotonic feature selection", ICML.
 Deviations
     - (2) and (5) print Delta where their duals have Delta / n; the latter is used, see ``measures``. (2) prints the sum
       without 1/n, which is a C n times as large; here both have 1/n. C is not divided by n; the paper's runs have
@@ -49,11 +67,14 @@ Deviations
       (perspective) relaxation, and at large C its optimum can be a fifth of the other's (tested by enumeration).
     - (5) has sum d = B. Any smaller sum costs more, so that here it is B at most: d of unused features may be 0, and
       the rows on d may exclude a sum of B.
+    - (3) and (4) have p > 0; here p is at least 1.
     - FGM has a margin rho with a reward in place of the 1 of ``fgm``, which is (4) with the squared hinge loss.
 Class
-    (2) convex QP, (5) and ``fgm`` SOCP; 2^n - 1 rows as printed, a polynomial number in ``extended``.
+    (2) convex QP, (5) and ``fgm`` SOCP; 2^n - 1 rows as printed, a polynomial number in ``extended``. (4) is a convex
+    NLP for p > 2 (SOCP for p = 4) and a nonconvex NLP for p < 2.
 Certificate
-    exact, by the two bounds.
+    exact, by the two bounds. For p other than 2 points are evaluated from the data, and the bound is that of the
+    solver: exact with "cutting-plane" for p > 2, and with scip.
 
 May import ``fsmodels.models`` and ``fsmodels.models.proofs``, ``fsmodels.datasets``, the ground files and, of
 ``solvers``, its facts, LPs and boxes; no other family.
@@ -93,17 +114,20 @@ from fsmodels.models.multivariate.proof import (
     OF_FIVE,
     FloatArray,
     MarginRows,
+    at_zero,
     classifier,
     objective,
+    power,
     regulariser,
     resolution,
     risk,
     used_features,
 )
 from fsmodels.models.multivariate.stated import Labellings, certificate, change, load, put, repair_whole, separable
+from fsmodels.models.proofs.certified import zero_bound
 from fsmodels.weights import column_sizes
 from solvers import RowPool
-from solvers.facts import Facts, RiskRow
+from solvers.facts import Certificate, Facts, RiskRow
 
 __all__ = [
     "FORMS",
@@ -137,8 +161,9 @@ def fsmulti(
     offset: bool = False,
     form: str = "auto",
     sigma: bool = False,
+    p: float = 2.0,
 ) -> pyo.ConcreteModel:
-    """Build FSmulti (5): least regularised loss of the whole labelling, with weights on a budget of features.
+    r"""Build FSmulti (5): least regularised loss of the whole labelling, with weights on a budget of features.
 
     Parameters
     ----------
@@ -168,6 +193,9 @@ def fsmulti(
         Benders drivers honour rows on it, such as those of ``fs.side_constraints``; other rows are honoured by scip
         with form "extended", and with form "stated". At most 500,000 features. With
         the row ``sum sigma <= budget`` the extended form is the exact problem with at most that many features (23).
+    p : float
+        Power of \|w_j\| in (4), at least 1. Other values than 2 have the form "extended" only. The default solver is
+        then "cutting-plane" for p > 2 and scip for p < 2, where the problem is not convex.
 
     Returns
     -------
@@ -192,7 +220,7 @@ def fsmulti(
     ('optimal', 12)
     """
     B = feature_count(budget, dataset(data).n_features + switch("offset", offset, "a column of ones"), name="budget")
-    return _built("FSmulti", data, B, C, loss, offset, form, sigma=choosing(sigma))
+    return _built("FSmulti", data, B, C, loss, offset, form, sigma=choosing(sigma), p=power(p))
 
 
 def structural_svm(
@@ -214,10 +242,10 @@ def structural_svm(
 
 
 @renamed("max_features", OF_FIVE)
-def fgm(data: Dataset, *, budget: int, C: float = 1.0) -> pyo.ConcreteModel:
-    """Build (4) for p = 2 with the squared hinge loss, the feature generating machine (section 6.3; Tan et al. 2010).
+def fgm(data: Dataset, *, budget: int, C: float = 1.0, p: float = 2.0) -> pyo.ConcreteModel:
+    """Build (4) with the squared hinge loss, for p = 2 the feature generating machine (section 6.3; Tan et al. 2010).
 
-    All rows are stated. ``data``, ``budget``, ``C``, here the weight of ``1/2 sum_i xi_i^2``, and errors as for
+    All rows are stated. ``data``, ``budget``, ``C``, here the weight of ``1/2 sum_i xi_i^2``, ``p`` and errors as for
     ``fsmulti``.
 
     Returns
@@ -235,7 +263,7 @@ def fgm(data: Dataset, *, budget: int, C: float = 1.0) -> pyo.ConcreteModel:
     B = feature_count(budget, dataset(data).n_features, name="budget")
     model = pyo.ConcreteModel(name="FGM")
     _parameters(model, data, B, C)
-    _weights(model)
+    _weights(model, p=power(p))
     model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, doc="(4) slack of sample i")
     doc = r"(4) margin of sample i \(y_i \, w^\top x_i \ge 1 - \xi_i \quad \forall\, i\)"
     terms = [(signed(data), list(model.w.values())), (1.0, list(model.xi.values()))]
@@ -244,6 +272,9 @@ def fgm(data: Dataset, *, budget: int, C: float = 1.0) -> pyo.ConcreteModel:
     doc = r"(4) Omega and the squared hinge loss \(\tfrac12 \sum_j t_j + \tfrac{C}{2} \sum_i \xi_i^2\)"
     model.objective = pyo.Objective(expr=0.5 * pyo.quicksum(model.t.values()) + 0.5 * model.C * loss, doc=doc)
     hinges = MarginRows(signed(data))
+    if p != 2:
+        _other_power(model, hinges.repair, selected=partial(used_features, data), resolution=hinges.resolution)
+        return model
     Facts(
         selected=partial(used_features, data),
         default_solver="clarabel",
@@ -258,13 +289,24 @@ def fgm(data: Dataset, *, budget: int, C: float = 1.0) -> pyo.ConcreteModel:
 
 
 def _built(
-    name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: bool, form: str, *, sigma: bool = False
+    name: str,
+    data: Dataset,
+    B: int,
+    C: float,
+    loss: str | Loss,
+    offset: bool,
+    form: str,
+    *,
+    sigma: bool = False,
+    p: float = 2.0,
 ) -> pyo.ConcreteModel:
     if isinstance(form, str) and form == "explicit":
         raise ParameterError('form="explicit" was removed: form="extended" states the same problem, of any size.')
     measure, note = loss_of(loss), ""
-    if choice("form", form, FORMS) == "auto":
-        why = why_lazy(measure, data)
+    if choice("form", form, FORMS) not in ("auto", "extended") and p != 2:
+        raise ParameterError(f'p={p:g} with form="{form}": powers other than 2 are stated by form="extended" only.')
+    if form == "auto":
+        why = why_lazy(measure, data) if p == 2 else ""
         form = "lazy" if why else "extended"
         note = f"An oracle finds the rows on labellings: {why}." if why else ""
     X = _matrix(data, offset)
@@ -277,7 +319,7 @@ def _built(
     _parameters(model, data, B, C, offset)
     facts = {"selected": chosen if sigma else partial(used_features, data), "resolution": _resolution(X, first)}
     if program is not None:
-        _extended(model, rows, program, facts, sigma=sigma)
+        _extended(model, rows, program, facts, sigma=sigma, p=p)
     else:
         (_lazy if form == "lazy" else _stated)(model, rows, facts, sigma=sigma)
     model.structure.note = note
@@ -305,19 +347,47 @@ def _parameters(model: pyo.ConcreteModel, data: Dataset, B: int, C: float, offse
     model.budget = changeable(shares, B, "(5) B, the sum of d")
 
 
-def _weights(model: pyo.ConcreteModel, *, sigma: bool = False) -> None:
-    """State w, d in D and t_j >= w_j^2 / d_j; with ``sigma`` d_j <= sigma_j too."""
+def _weights(model: pyo.ConcreteModel, *, sigma: bool = False, p: float = 2.0) -> None:
+    """State w, d in D and t_j >= |w_j|^p / d_j; with ``sigma`` d_j <= sigma_j too."""
     model.w = pyo.Var(model.features, doc="(5) weight of feature j")
     model.d = pyo.Var(model.features, bounds=(0, 1), doc="(5) share of feature j in the budget")
-    model.t = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(5) bound on w_j^2 / d_j")
-    doc = r"(5) w_j^2 / d_j <= t_j \(w_j^2 \le d_j t_j \quad \forall\, j\)"
-    model.cone = pyo.Constraint(model.features, rule=lambda m, j: m.w[j] ** 2 <= m.d[j] * m.t[j], doc=doc)
+    what, latex = ("(5) w_j^2 / d_j", "w_j^2") if p == 2 else ("(4) |w_j|^p / d_j", r"\mathrm{root}_j^2")
+    model.t = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc=f"{what[:3]} bound on {what[4:]}")
+    root = model.w if p == 2 else _roots(model, p)
+    doc = rf"{what} <= t_j \({latex} \le d_j t_j \quad \forall\, j\)"
+    model.cone = pyo.Constraint(model.features, rule=lambda m, j: root[j] ** 2 <= m.d[j] * m.t[j], doc=doc)
     doc = r"(5) sum d = B at most \(\sum_j d_j \le \mathrm{budget}\)"
     model.shares = pyo.Constraint(expr=pyo.quicksum(model.d.values()) <= model.budget, doc=doc)
     if sigma:
         model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SIGMA)
         doc = r"(23) d_j = 0 unless sigma_j = 1 \(d_j \le \sigma_j \quad \forall\, j\)"
         model.switch = pyo.Constraint(model.features, rule=lambda m, j: m.d[j] <= m.sigma[j], doc=doc)
+
+
+def _roots(model: pyo.ConcreteModel, p: float) -> pyo.Var:
+    """State root_j >= |w_j|^(p/2), by rows that are convex for p > 2, and return it."""
+    model.p = pyo.Param(initialize=p, doc="(4) power of |w_j|")
+    model.size = pyo.Var(model.features, domain=pyo.NonNegativeReals, initialize=1.0, doc="(4) bound on |w_j|")
+    model.root = pyo.Var(model.features, domain=pyo.NonNegativeReals, initialize=1.0, doc="(4) bound on |w_j|^(p/2)")
+    doc = r"(4) w_j <= size_j \(w_j \le \mathrm{size}_j \quad \forall\, j\)"
+    model.above = pyo.Constraint(model.features, rule=lambda m, j: m.w[j] <= m.size[j], doc=doc)
+    doc = r"(4) -w_j <= size_j \(-w_j \le \mathrm{size}_j \quad \forall\, j\)"
+    model.below = pyo.Constraint(model.features, rule=lambda m, j: -m.w[j] <= m.size[j], doc=doc)
+
+    def raised(m: pyo.ConcreteModel, j: str) -> Any:
+        return m.size[j] ** (p / 2) <= m.root[j] if p > 2 else m.size[j] <= m.root[j] ** (2 / p)
+
+    left, right = ("^{p/2}", "") if p > 2 else ("", "^{2/p}")
+    doc = rf"(4) |w_j|^(p/2) <= root_j \(\mathrm{{size}}_j{left} \le \mathrm{{root}}_j{right} \quad \forall\, j\)"
+    model.power = pyo.Constraint(model.features, rule=raised, doc=doc)
+    return model.root
+
+
+def _other_power(model: pyo.ConcreteModel, repair: Any, **facts: Any) -> None:
+    """Attach the facts for p other than 2: points are repaired, and the bound is that of the solver."""
+    certificate = Certificate([], None, repair, partial(at_zero, repair), zero_bound)
+    default = "cutting-plane" if pyo.value(model.p) > 2 else "scip"
+    Facts(certificate=certificate, default_solver=default, **facts).attach(model)
 
 
 def _lazy(model: pyo.ConcreteModel, rows: Labellings, facts: dict[str, Any], *, sigma: bool) -> None:
@@ -359,10 +429,10 @@ def _stated(model: pyo.ConcreteModel, rows: Labellings, facts: dict[str, Any], *
 
 
 def _extended(
-    model: pyo.ConcreteModel, rows: Labellings, program: Program, facts: dict[str, Any], *, sigma: bool
+    model: pyo.ConcreteModel, rows: Labellings, program: Program, facts: dict[str, Any], *, sigma: bool, p: float
 ) -> None:
     """State the complete conic program, with the rows of ``extended``."""
-    _weights(model, sigma=sigma)
+    _weights(model, sigma=sigma, p=p)
     model.xi = pyo.Var(domain=pyo.NonNegativeReals, doc="(5) slack: the risk R(w)")
     model.omega = pyo.Expression(expr=0.5 * pyo.quicksum(model.t.values()), doc="(3) Omega(w)")
     model.objective = pyo.Objective(
@@ -370,6 +440,9 @@ def _extended(
     )
     add_scores(model, rows.X)
     proving = program.state(model)
+    if p != 2:
+        _other_power(model, partial(repair_whole, rows, program), **facts)
+        return
     facts |= {"change": change(model, rows, near=NEAR), "remedy": "solve it whole by name, such as clarabel or scip,"}
     worst = partial(_worst, rows.loss, rows.y.astype(float))
     if sigma:

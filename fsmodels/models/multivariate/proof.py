@@ -44,11 +44,23 @@ from fsmodels.models.multivariate.measures import loss as loss_of
 from fsmodels.models.proofs.certified import values_of, write
 from fsmodels.models.proofs.equilibration import SharedByClones, rounding
 from fsmodels.models.proofs.svm import norms, unit
+from fsmodels.text import shown
 from fsmodels.weights import FloatArray, column_sizes, used
 from solvers.facts import Certificate, Change, facts_of, half_conjugate, half_norm
 from solvers.result import FEASIBLE
 
-__all__ = ["LabellingRows", "MarginRows", "at_zero", "held_weights", "in_units", "resolution", "units", "with_shares"]
+__all__ = [
+    "LabellingRows",
+    "MarginRows",
+    "at_zero",
+    "held_weights",
+    "in_units",
+    "power",
+    "put_shares",
+    "resolution",
+    "units",
+    "with_shares",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,11 +158,26 @@ def with_shares(model: Any, *, own: bool = True) -> FloatArray:
             d = d * (most / total)
         w = np.where(d > 0.0, w, 0.0)
     else:
-        d = half_norm(w, int(pyo.value(model.budget)))[1]
+        d = half_norm(_root(model, w), int(pyo.value(model.budget)))[1]
+    put_shares(model, w, d)
+    return w
+
+
+def put_shares(model: Any, w: FloatArray, d: FloatArray) -> None:
+    """Write w and d, and the least values of the variables of the regulariser."""
+    root = _root(model, w)
+    if root is not w:
+        write(model.size, np.abs(w))
+        write(model.root, root)
     write(model.w, w)
     write(model.d, d)
-    write(model.t, np.divide(w**2, d, out=np.zeros_like(w), where=w != 0))
-    return w
+    write(model.t, np.divide(root**2, d, out=np.zeros_like(w), where=w != 0))
+
+
+def _root(model: Any, w: FloatArray) -> FloatArray:
+    """Return ``|w_j|^(p/2)``, whose squares are those of w for p = 2."""
+    p = model.component("p")
+    return w if p is None else np.asarray(np.abs(w) ** (pyo.value(p) / 2))
 
 
 def in_units(model: Any, factor: FloatArray) -> tuple[list[tuple[Any, float]], list[tuple[Any, float]]]:
@@ -195,8 +222,8 @@ OF_FIVE = (
 )
 
 
-def regulariser(w: ArrayLike, budget: int) -> float:
-    """Return Omega(w) of (3) for p = 2: the least ``1/2 sum w_j^2 / d_j`` over d in D.
+def regulariser(w: ArrayLike, budget: int, p: float = 2.0) -> float:
+    """Return Omega(w) of (3), the least ``1/2 sum |w_j|^p / d_j`` over d in D.
 
     Examples
     --------
@@ -204,8 +231,18 @@ def regulariser(w: ArrayLike, budget: int) -> float:
     12.5
     >>> regulariser([3.0, -1.0, 1.0], 3)  # half the squared 2-norm
     5.5
+    >>> regulariser([3.0, -1.0, 1.0], 3, p=3.0)  # half the sum of cubes
+    14.5
     """
-    return half_norm(np.asarray(w, dtype=float), feature_count(budget, np.size(w), name="budget"))[0]
+    root = np.abs(np.asarray(w, dtype=float)) ** (power(p) / 2)
+    return half_norm(root, feature_count(budget, np.size(w), name="budget"))[0]
+
+
+def power(p: float) -> float:
+    """Return the power of (3) and (4). Raises ParameterError."""
+    if not 1 <= number(p) < np.inf:
+        raise ParameterError(f"p={shown(p)} is the power of |w_j| in (4). Give a number of at least 1.", parameter="p")
+    return float(p)
 
 
 def risk(data: Dataset, w: ArrayLike, loss: str | Loss = "f1", *, b: float = 0.0) -> float:

@@ -28,7 +28,7 @@ import pyomo.environ as pyo
 from fsmodels.models.multivariate.extended import Program
 from fsmodels.models.multivariate.labellings import FloatArray, Labels
 from fsmodels.models.multivariate.losses import Loss
-from fsmodels.models.multivariate.proof import LabellingRows, at_zero, in_units, units, with_shares
+from fsmodels.models.multivariate.proof import LabellingRows, at_zero, in_units, put_shares, units, with_shares
 from fsmodels.models.proofs.certified import values_of, write
 from fsmodels.models.proofs.equilibration import SharedByClones
 from fsmodels.weights import column_sizes
@@ -170,9 +170,7 @@ def repair_whole(rows: Labellings, program: Program, model: Any, *, own: bool = 
 def put(rows: Labellings, program: Program, model: Any, w: FloatArray, d: FloatArray, xi: float) -> None:
     """Write a solution to the complete model: w, d, the least t, the slack, and scores, sums and excesses."""
     scores = np.asarray(rows.X @ w, dtype=float).ravel()
-    write(model.w, w)
-    write(model.d, d)
-    write(model.t, np.divide(w**2, d, out=np.zeros_like(w), where=w != 0))
+    put_shares(model, w, d)
     write(model.s, scores)
     program.put(model, scores)
     model.xi.set_value(max(0.0, xi), skip_validation=True)

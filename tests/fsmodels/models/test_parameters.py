@@ -40,6 +40,7 @@ FAMILIES = {
     "svm-ratio, perspective": (lambda d: svm_ratio(d, form="perspective"), {"C": SIZE}),
     "gmeb-priced": (lambda d: fs.gmeb.penalized(d, C_plus=1.0, C_minus=1.0), {"C_plus": SIZE, "C_minus": SIZE}),
     "fsmulti": (lambda d: fs.multivariate.fsmulti(d, budget=2, C=1.0), {"C": SIZE, "budget": BUDGET}),
+    "fsmulti, other power": (lambda d: fs.multivariate.fsmulti(d, budget=2, p=3.0), {"C": SIZE, "budget": BUDGET}),
     "fgm": (lambda d: fs.multivariate.fgm(d, budget=2), {"C": SIZE, "budget": BUDGET}),
     "full-fs": (lambda d: fs.kernel.full_fs(d, C=1.0, penalty=1.0), {"C": SIZE, "penalty": SIZE}),
     "gmkl": (lambda d: fs.kernel.gmkl(d, C=1.0, penalty=1.0), {"C": SIZE, "penalty": SIZE}),
