@@ -78,6 +78,22 @@ def test_derivatives_grow_with_the_step_as_f_is_convex(data):
     assert (large > small + 1e-3).any()
 
 
+@pytest.mark.filterwarnings("ignore:Data")
+@pytest.mark.parametrize("name", ["cleveland", "ionosphere", "wpbc"])
+def test_the_readings_of_delta_2(name):
+    """Compared with the largest directional derivative as printed, all differences are small: nothing is kept."""
+    data = fs.load_dataset(name).scaled("standard")
+    model = fs.svm.robust_lp(data)
+    fs.solve(model, "highs")
+    differences, slopes = fs.obd.derivatives(model, data, 0.01), fs.obd.derivatives(model, data, 1e-7) / 1e-7
+    assert (differences >= 0.01 * slopes * (1 - 1e-5) - 1e-10).all()  # f is convex
+    assert (differences < 0.05 * slopes.max()).all()
+    for nu in (0.05, 0.3, 0.6):
+        by_slope = set(slopes.index[slopes < nu * slopes.max()])
+        dropped = fs.obd.suppress(model, data, nu=nu, solver="highs").details["suppressed"]
+        assert len(by_slope ^ set(dropped)) <= 1  # of 13, 34 and 32 features
+
+
 @pytest.mark.parametrize("nu", [0.0, 0.4, 0.55, 0.7, 0.999999])
 def test_what_is_dropped_and_what_the_rest_costs(nu, data):
     model = fs.svm.robust_lp(data)
