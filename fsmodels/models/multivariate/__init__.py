@@ -49,14 +49,30 @@ NMMKL
     ``fsmulti`` with the loss hamming, whose risk is ``2/n sum max(0, 1 - y_i w.x_i)``, and C of NMMKL is 2 C / n.
 Algorithm
     Two-layer cutting planes (``drivers.two_layer``) over the restricted problems (15) and (16).
+Iterations (Theorem 1)
+    Algorithm 1, cutting planes for the rows over fixed groups, ends with rows violated by at most epsilon after
+
+    .. math::
+        \Bigl\lceil \log_2 \frac{\Delta}{4 R^2 C} \Bigr\rceil
+            + \Bigl\lceil \frac{16 R^2 C}{\varepsilon} \Bigr\rceil,\quad \varepsilon \le 4 R^2 C,\quad
+        \Delta = \max_{y'} \tfrac1n \Delta(y, y'),\quad
+        R^2 = \max_{d, y'} \Bigl\lVert \tfrac1n \textstyle\sum_i (y_i - y'_i) \sqrt{d} \circ x_i \Bigr\rVert^2
+
+    iterations at most. With a gap G of the dual, at first at most C Delta, the next row is violated by gamma >= G / C.
+    A step along this row raises the dual by ``min(C gamma / 2, gamma^2 / (8 R^2))`` at least. While gamma > 4 R^2 C, G
+    is halved. After that 1/G rises by 1 / (8 R^2 C^2), and the last C epsilon of the gap take 8 R^2 C / epsilon steps
+    of epsilon^2 / (8 R^2). The proof needs an upper bound of R^2 only; ``iteration_bound`` takes the sum of the B
+    largest squares of ``max over y' of |1/n sum_i (y_i - y'_i) x_ij|``, which is R^2 for B = 1. Epsilon is in units of
+    xi: it is ``risk_tolerance`` of the driver, whose steps are those of the paper with ``stabilised=False``.
 Symbols
     w -> ``w`` (features; only those with a value exist in form "lazy"; 1/unit of the feature), d -> ``d`` (features),
     xi -> ``xi`` (units of Delta / n), Omega -> ``omega``, B -> ``budget``, C -> ``C``; the rest in ``extended``.
     There is no offset b, unless ``offset=True`` adds a feature ``(offset)`` that is 1 everywhere; its weight is b.
 Source
     Mao, Tsang 2013, "A feature selection method for multivariate performance measures", IEEE PAMI 35(9): (2)-(5),
-    sections 4 to 6; FGM: Tan, Wang, Tsang 2010, "Learning sparse SVM for feature selection on very high dimensional
-    datasets"; NMMKL: Xu, Jin, Ye, Lyu, King 2009, "Non-monotonic feature selection", ICML.
+    sections 4 to 6; Theorem 1 after Joachims, Finley, Yu 2009, "Cutting-plane training of structural SVMs"; FGM: Tan,
+    Wang, Tsang 2010, "Learning sparse SVM for feature selection on very high dimensional datasets"; NMMKL: Xu, Jin, Ye,
+    Lyu, King 2009, "Non-monotonic feature selection", ICML.
 Deviations
     - (2) and (5) print Delta where their duals have Delta / n; the latter is used, see ``measures``. (2) prints the sum
       without 1/n, which is a C n times as large; here both have 1/n. C is not divided by n; the paper's runs have
@@ -68,6 +84,9 @@ Deviations
     - (5) has sum d = B. Any smaller sum costs more, so that here it is B at most: d of unused features may be 0, and
       the rows on d may exclude a sum of B.
     - (3) and (4) have p > 0; here p is at least 1.
+    - Theorem 1 has Delta for Delta / n. Its epsilon is called a gap of the objective; the proof has a violation, which
+      is that gap over C. For several groups the proof takes the least of their derivatives along the step, which need
+      not be positive, so that the number is proven for one group, B = m, only.
     - FGM has a margin rho with a reward in place of the 1 of ``fgm``, which is (4) with the squared hinge loss.
 Class
     (2) convex QP, (5) and ``fgm`` SOCP; 2^n - 1 rows as printed, a polynomial number in ``extended``. (4) is a convex
@@ -127,7 +146,7 @@ from fsmodels.models.multivariate.stated import Labellings, certificate, change,
 from fsmodels.models.proofs.certified import zero_bound
 from fsmodels.weights import column_sizes
 from solvers import RowPool
-from solvers.facts import Certificate, Facts, RiskRow
+from solvers.facts import Certificate, Facts, RiskRow, half_conjugate
 
 __all__ = [
     "FORMS",
@@ -138,6 +157,7 @@ __all__ = [
     "group_dual",
     "group_primal",
     "groups_of",
+    "iteration_bound",
     "objective",
     "regulariser",
     "risk",
@@ -283,6 +303,49 @@ def fgm(data: Dataset, *, budget: int, C: float = 1.0, p: float = 2.0) -> pyo.Co
         change=hinges.change(model),
     ).attach(model)
     return model
+
+
+def iteration_bound(
+    data: Dataset, *, budget: int, risk_tolerance: float, C: float = 1.0, loss: str | Loss = "f1", offset: bool = False
+) -> int:
+    """Return the number of iterations of Theorem 1, to compare with the measured one.
+
+    Parameters
+    ----------
+    data, budget, C, loss, offset
+        As for ``fsmulti``.
+    risk_tolerance : float
+        Epsilon, in the unit of xi: above 0, and at most 4 R^2 C.
+
+    Raises
+    ------
+    ParameterError
+        If ``risk_tolerance`` is outside this range, or as for ``fsmulti``.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("wdbc").scaled("standard")
+    >>> fs.multivariate.iteration_bound(data, budget=30, C=10.0, loss="f1", risk_tolerance=0.01)
+    727654
+    >>> model = fs.multivariate.structural_svm(data, C=10.0, loss="f1")
+    >>> result = fs.solve(model, stabilised=False, risk_tolerance=0.01)
+    >>> len(result.iterations) < 100
+    True
+    """
+    B = feature_count(budget, dataset(data).n_features + switch("offset", offset, "a column of ones"), name="budget")
+    epsilon = positive("risk_tolerance", risk_tolerance, "epsilon is the largest violation of a row at the end")
+    weight, X, n = positive("C", C, "C weighs the risk against the norm"), _matrix(data, offset), data.n_samples
+    first = loss_of(loss).most_violated(data.y, np.zeros(n))
+    most = np.maximum(2.0, np.abs(first.coefficients))  # of y_i - y'_i; the rows of auc have others
+    slopes = 0.5 / n * (np.abs(X).T @ most + np.abs(X.T @ (data.y * most)))  # the larger part of one sign
+    size = 4.0 * weight * 2.0 * half_conjugate(slopes, B)
+    if not epsilon <= size:
+        raise ParameterError(
+            f"risk_tolerance={epsilon:g} exceeds 4 R^2 C = {size:g}, the largest in Theorem 1: use a smaller one.",
+            parameter="risk_tolerance",
+        )
+    return max(0, int(np.ceil(np.log2(first.delta / n / size)))) + int(np.ceil(4.0 * size / epsilon))
 
 
 # Shared parts of the builders.
