@@ -240,7 +240,7 @@ class SvmOracle:
         if near is None and _work(samples, support.size) > _RELAXATION_WORK / LARGE:
             costs = cost[support] - 0.5 * self._slopes(self._balanced())[support] ** 2
             among = self._pricing.first(costs, lower[support] > 0)
-        start = self._large if near is None else Guide(self._margins(near[0]), near[0].w, near[0].offset)
+        start = self._large if near is None else Guide(self._margins(near), near.w, near.offset)
         found, also = None, np.zeros(samples, dtype=bool)
         for attempt in range(MOST_ATTEMPTS):
             part = None

@@ -17,7 +17,6 @@ import numpy as np
 
 from fsmodels.models.proofs.svm import Array
 
-NARROW, FEW = 0.1, 10  # weight of a bound that only the other relaxation has; number of near relaxations
 MOST, CELLS = 400, 2_000_000  # kept relaxations, and numbers of each kind
 
 
@@ -51,21 +50,16 @@ class Neighbours:
             self._solved[self._at] = solved
         self._in[self._at], self._out[self._at], self._sigma[self._at] = lower > 0, upper <= 0, solved.sigma
 
-    def nearest(self, lower: Array, upper: Array) -> tuple[Solved, Array] | None:
-        """Return the nearest relaxation with wider bounds, and the largest sigma of the nearest few relaxations.
-
-        The latest is preferred, also if no relaxation has wider bounds.
-        """
+    def nearest(self, lower: Array, upper: Array) -> Solved | None:
+        """Return the nearest relaxation with wider bounds; the latest is preferred, also if none has wider bounds."""
         count = len(self._solved)
         if not count:
             return None
         inside, outside = (lower > 0).astype(np.float32), (upper <= 0).astype(np.float32)
         narrower = self._in[:count] @ (1 - inside) + self._out[:count] @ (1 - outside)
         moves = self._sigma[:count] @ (outside - inside)
-        near = np.argsort(moves + NARROW * narrower, kind="stable")[:FEW]
         moves[narrower > 0] = np.inf
-        best = self._at if moves[self._at] <= moves.min() else int(np.argmin(moves))
-        return self._solved[best], np.maximum(self._sigma[near].max(axis=0), self._solved[best].sigma)
+        return self._solved[self._at if moves[self._at] <= moves.min() else int(np.argmin(moves))]
 
 
 FIRST = 100  # columns of a first relaxation
@@ -83,16 +77,16 @@ class Pricing:
     def __init__(self) -> None:
         self._spare = SPARE
 
-    def part(self, near: tuple[Solved, Array] | None, support: Array, needed: Array) -> Array:
+    def part(self, near: Solved | None, support: Array, needed: Array) -> Array:
         """Return the columns to use, as positions in ``support``; all without a neighbour or if hardly any is left out.
 
         ``support`` (k,): the features with sigma that may be above 0. ``needed`` (k,): True for required columns.
         """
         if near is not None:
-            stays = needed | (near[1][support] > ABOVE)
+            stays = needed | (near.sigma[support] > ABOVE)
             most = int(max(LEAST, self._spare * np.count_nonzero(stays)))
             if most < ALL * support.size:
-                stays[np.argpartition(near[0].costs[support], most)[:most]] = True
+                stays[np.argpartition(near.costs[support], most)[:most]] = True
                 if int(np.count_nonzero(stays)) < ALL * support.size:
                     return np.flatnonzero(stays)
         return np.arange(support.size)

@@ -135,14 +135,12 @@ def test_the_nearest_has_wider_bounds_and_a_sigma_that_hardly_moves():
     near.add(*free, root)
     near.add(np.zeros(n), np.array([0.0, 1, 1, 1]), without)
     near.add(np.array([1.0, 0, 0, 0]), np.ones(n), within)
-    assert near.nearest(np.zeros(n), np.array([0.0, 1, 0, 1]))[0] is without
-    found, above = near.nearest(np.array([1.0, 0, 0, 0]), np.array([1.0, 0, 1, 1]))
-    assert found is within
-    np.testing.assert_allclose(above, [1, 1, 0.8, 0.4])  # the largest of the few nearest, which are all here
-    assert near.nearest(np.zeros(n), np.array([1.0, 1, 1, 0]))[0] is root  # the others are narrower
+    assert near.nearest(np.zeros(n), np.array([0.0, 1, 0, 1])) is without
+    assert near.nearest(np.array([1.0, 0, 0, 0]), np.array([1.0, 0, 1, 1])) is within
+    assert near.nearest(np.zeros(n), np.array([1.0, 1, 1, 0])) is root  # the others are narrower
     alone = Neighbours(n)
     alone.add(np.array([1.0, 0, 0, 0]), np.ones(n), within)
-    assert alone.nearest(*free)[0] is within  # the latest where none is wider
+    assert alone.nearest(*free) is within  # the latest where none is wider
 
 
 def test_neighbours_forget_the_oldest_but_the_first(monkeypatch):
@@ -154,7 +152,7 @@ def test_neighbours_forget_the_oldest_but_the_first(monkeypatch):
     for one in kept:
         near.add(np.zeros(n), np.ones(n), one)
     assert sorted(s.offset for s in near._solved) == [0.0, 6.0, 7.0]
-    assert near.nearest(np.zeros(n), np.ones(n))[0] is kept[-1]
+    assert near.nearest(np.zeros(n), np.ones(n)) is kept[-1]
 
 
 def test_columns_that_are_needed_or_above_zero_stay():
@@ -163,7 +161,7 @@ def test_columns_that_are_needed_or_above_zero_stay():
     needed = np.zeros(80, dtype=bool)
     needed[70] = True
     support = np.arange(20, 100)
-    stays = support[Pricing().part((near, near.sigma), support, needed)]
+    stays = support[Pricing().part(near, support, needed)]
     assert {90, 91, 92, 93, 94}.issubset(stays)
     assert set(range(20, 27)).issubset(stays)  # least reduced costs
     assert len(stays) < 40
