@@ -3,19 +3,21 @@
 import math
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.svm import SVC
 
+import fsmodels as fs
 from changed_data import changed
 from fsmodels import rankings
-from fsmodels.baselines.rankings import information_gain, kernel_rfe, mutual_information, relief
+from fsmodels.baselines.rankings import information_gain, kernel_rfe, mutual_information, r2w2, relief
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
 
-RANKINGS = [information_gain, mutual_information, relief, kernel_rfe]
+RANKINGS = [information_gain, mutual_information, relief, kernel_rfe, r2w2]
 
 
 def drawn(n, d, seed, signal=lambda X: X[:, 0]):
@@ -133,7 +135,10 @@ def test_a_constant_feature_counts_for_nothing():
     with pytest.warns(UserWarning, match="Constant"):
         flat = Dataset.from_arrays(np.ones((6, 2)), [1, 1, 1, -1, -1, -1])
     assert relief(flat).to_dict() == {"x1": 0.0, "x2": 0.0}
-    assert list(kernel_rfe(flat).index) == ["x1", "x2"]  # of equal ones the earlier column stays
+    assert r2w2(wide).index[-1] == "flat"
+    assert (
+        list(r2w2(flat).index) == list(kernel_rfe(flat).index) == ["x1", "x2"]
+    )  # of equal ones the earlier column stays
 
 
 def squared_margin(X, a, sigma):
@@ -200,6 +205,45 @@ def test_kernel_rfe_depends_neither_on_orders_nor_on_the_sign_of_the_labels():
     assert kernel_rfe(changed(data, X=7 * data.X), C=3.0, width=7 * math.sqrt(6)).equals(plain)
 
 
+def smallest_ball(X, ridge, solver):
+    """R^2 of points with the inner products X X' + ridge I, as a quadratic program."""
+    model = pyo.ConcreteModel()
+    model.beta = pyo.Var(range(len(X)), bounds=(0, 1))
+    model.one = pyo.Constraint(expr=sum(model.beta.values()) == 1)
+    beta = np.array(list(model.beta.values()), dtype=object)
+    centre = beta @ X
+    square = sum(c**2 for c in centre) + ridge * sum(b**2 for b in beta)
+    model.value = pyo.Objective(expr=square - sum(b * float(x @ x + ridge) for b, x in zip(beta, X, strict=True)))
+    return -fs.solve(model, solver, gap=1e-8).objective
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "scip"])
+@pytest.mark.parametrize("ridge", [0.5, 0.01])
+def test_radius_and_margin_are_those_of_two_quadratic_programs(ridge, solver):
+    """W^2 is twice the optimum of the SVM with squared slacks at the price 1 / (2 ridge)."""
+    data, s = drawn(12, 3, seed=1), np.array([0.3, 1.7, 0.0])
+    scaled = changed(data, X=data.X * np.sqrt(s))
+    svm = fs.svm.l2_svm(scaled, C=0.5 / ridge, loss="squared-hinge")
+    margin = 2 * fs.solve(svm, solver, gap=1e-8).objective
+    radius = smallest_ball(scaled.X, ridge, solver)
+    found = rankings._radius_margin(data.X, data.y, ridge, s)[0]
+    assert found == pytest.approx(math.log(radius * margin), abs=2e-5)
+
+
+def test_the_gradient_of_radius_over_margin_is_that_of_differences():
+    data, s, step = drawn(30, 4, seed=2), np.array([0.3, 1.7, 1.0, 0.5]), 1e-5
+    value = lambda s: rankings._radius_margin(data.X, data.y, 0.05, s)  # noqa: E731
+    differences = [(value(s + step * e)[0] - value(s - step * e)[0]) / (2 * step) for e in np.eye(4)]
+    np.testing.assert_allclose(value(s)[1], differences, atol=1e-4)
+
+
+def test_r2w2_finds_the_features_of_a_plane_and_does_not_depend_on_the_sign_of_the_labels():
+    data = drawn(80, 8, seed=3, signal=lambda X: X[:, 1] - 2 * X[:, 4])
+    for step in (1, 3, 0.5):
+        assert set(r2w2(data, C=10.0, step=step).index[:2]) == {"x2", "x5"}
+    assert r2w2(changed(data, y=-data.y), C=10.0).index[0] == r2w2(data, C=10.0).index[0] == "x5"
+
+
 def test_a_step_drops_several_at_once():
     data = drawn(50, 10, seed=5)
     first = kernel_rfe(data)
@@ -238,6 +282,8 @@ def test_seeds_of_mutual_information_are_its_own():
         (lambda d: kernel_rfe(d, step=0), ["step=0"]),
         (lambda d: kernel_rfe(d, step=1.5), ["step=1.5", "whole number"]),
         (lambda d: kernel_rfe(d, step=math.nan), ["step=nan"]),
+        (lambda d: r2w2(d, C=0), ["C=0", "above 0"]),
+        (lambda d: r2w2(d, step=0), ["step=0"]),
     ],
 )
 def test_parameters_out_of_range_are_refused(call, words):
