@@ -47,6 +47,12 @@ NMMKL
     ``1/2 sum w_j^2 / d_j + C sum xi_i``. It is the continuous relaxation of ``fsp.fsp_m(form="perspective")``, with
     d -> ``sigma`` and ``max_features`` for B; NMMKL selects the B features of largest d. Without an offset it is
     ``fsmulti`` with the loss hamming, whose risk is ``2/n sum max(0, 1 - y_i w.x_i)``, and C of NMMKL is 2 C / n.
+l1-bmrm
+    The rival of section 8.4, ``min lambda ||w||_1 + R(w)`` (Teo et al. 2010), has the solutions of B = 1, where Omega
+    is ``1/2 ||w||_1^2``. Let phi(t) be the least R(w) with ``||w||_1 <= t``, a convex function. The minimum of ``1/2
+    t^2 + C phi(t)`` has ``-t/C`` among the slopes of phi at t, and that of ``lambda t + phi(t)`` has ``-lambda``. So
+    the optimum for C is one of l1-bmrm for ``lambda = ||w||_1 / C``, and each solution of l1-bmrm that is not 0 is one
+    for ``C = ||w||_1 / lambda``.
 Algorithm
     Two-layer cutting planes (``drivers.two_layer``) over the restricted problems (15) and (16).
 Iterations (Theorem 1)
@@ -72,7 +78,8 @@ Source
     Mao, Tsang 2013, "A feature selection method for multivariate performance measures", IEEE PAMI 35(9): (2)-(5),
     sections 4 to 6; Theorem 1 after Joachims, Finley, Yu 2009, "Cutting-plane training of structural SVMs"; FGM: Tan,
     Wang, Tsang 2010, "Learning sparse SVM for feature selection on very high dimensional datasets"; NMMKL: Xu, Jin, Ye,
-    Lyu, King 2009, "Non-monotonic feature selection", ICML.
+    Lyu, King 2009, "Non-monotonic feature selection", ICML; l1-bmrm: Teo, Vishwanathan, Smola, Le 2010, "Bundle methods
+    for regularized risk minimization".
 Deviations
     - (2) and (5) print Delta where their duals have Delta / n; the latter is used, see ``measures``. (2) prints the sum
       without 1/n, which is a C n times as large; here both have 1/n. C is not divided by n; the paper's runs have

@@ -1,4 +1,4 @@
-"""(3) and (4) for powers p other than 2, and NMMKL: closed forms, enumerated labellings, several solvers."""
+"""(3) and (4) for powers p other than 2, NMMKL and l1-bmrm: closed forms, enumerated labellings, several solvers."""
 
 import itertools
 
@@ -244,3 +244,40 @@ def test_nmmkl_without_an_offset_is_fsmulti_with_the_loss_hamming(budget, make_d
     ours = mv.fsmulti(data, budget=budget, C=14 * 0.7 / 2, loss="hamming")
     assert fs.solve(relaxed, "clarabel").objective == pytest.approx(fs.solve(ours).objective, rel=1e-5)
     assert [v.value for v in relaxed.w.values()] == pytest.approx(mv.classifier(ours)[0], abs=1e-3)
+
+
+# l1-bmrm.
+
+
+def l1_bmrm(data, price, loss, solver):
+    """``min price ||w||_1 + R(w)`` as a linear program over all labellings."""
+    slopes, sides = all_rows(data, loss)
+    model = pyo.ConcreteModel()
+    features = range(data.n_features)
+    model.p, model.q = (pyo.Var(features, domain=pyo.NonNegativeReals) for _ in range(2))
+    model.xi = pyo.Var(domain=pyo.NonNegativeReals)
+    model.row = pyo.ConstraintList()
+    for slope, side in zip(slopes, sides, strict=True):
+        model.row.add(sum(float(a) * (model.p[j] - model.q[j]) for j, a in enumerate(slope)) + model.xi >= float(side))
+    norm = pyo.quicksum([*model.p.values(), *model.q.values()])
+    model.value = pyo.Objective(expr=price * norm + model.xi)
+    result = fs.solve(model, solver)
+    return result.objective, np.array([model.p[j].value - model.q[j].value for j in features])
+
+
+@pytest.mark.parametrize("solver", ["highs", "clarabel"])
+@pytest.mark.parametrize("loss", ["f1", "hamming"])
+def test_l1_bmrm_has_the_solutions_of_a_budget_of_1(loss, solver, six):
+    for C in (1.0, 5.0, 50.0) if loss == "hamming" else (0.02, 0.2, 2.0):
+        model = mv.fsmulti(six, budget=1, C=C, loss=loss)
+        fs.solve(model, gap=1e-8)
+        w, _ = mv.classifier(model)
+        norm = np.abs(w).sum()
+        assert norm > 1e-3
+        best, v = l1_bmrm(six, norm / C, loss, solver)
+        assert norm**2 / C + mv.risk(six, w, loss) == pytest.approx(best, rel=1e-5)
+        other = np.abs(v).sum()
+        if other > 1e-3:  # and the other way round
+            again = mv.fsmulti(six, budget=1, C=other * C / norm, loss=loss)
+            value = 0.5 * other**2 + other * C / norm * mv.risk(six, v, loss)
+            assert fs.solve(again, gap=1e-8).objective == pytest.approx(value, rel=1e-5)
