@@ -68,8 +68,9 @@ Iterations (Theorem 1)
     A step along this row raises the dual by ``min(C gamma / 2, gamma^2 / (8 R^2))`` at least. While gamma > 4 R^2 C, G
     is halved. After that 1/G rises by 1 / (8 R^2 C^2), and the last C epsilon of the gap take 8 R^2 C / epsilon steps
     of epsilon^2 / (8 R^2). The proof needs an upper bound of R^2 only; ``iteration_bound`` takes the sum of the B
-    largest squares of ``max over y' of |1/n sum_i (y_i - y'_i) x_ij|``, which is R^2 for B = 1. Epsilon is in units of
-    xi: it is ``risk_tolerance`` of the driver, whose steps are those of the paper with ``stabilised=False``.
+    largest squares of ``max over all y' of |1/n sum_i (y_i - y'_i) x_ij|``, which is R^2 for B = 1 if Y has all
+    labellings. Epsilon is in units of xi: it is ``risk_tolerance`` of the driver, whose steps are those of the paper
+    with ``stabilised=False``.
 Symbols
     w -> ``w`` (features; only those with a value exist in form "lazy"; 1/unit of the feature), d -> ``d`` (features),
     xi -> ``xi`` (units of Delta / n), Omega -> ``omega``, B -> ``budget``, C -> ``C``; the rest in ``extended``.
@@ -221,8 +222,9 @@ def fsmulti(
         with form "extended", and with form "stated". At most 500,000 features. With
         the row ``sum sigma <= budget`` the extended form is the exact problem with at most that many features (23).
     p : float
-        Power of \|w_j\| in (4), at least 1. Other values than 2 have the form "extended" only. The default solver is
-        then "cutting-plane" for p > 2 and scip for p < 2, where the problem is not convex.
+        Power of \|w_j\| in (4), at least 1. Other values than 2 have the form "extended" without ``sigma``: in the rows
+        of d_j = 0 the tolerance of a solver, 1e-6, allows weights of 1e-6^(1/p). The default solver is then
+        "cutting-plane" for p > 2 and scip for p < 2, where the problem is not convex.
 
     Returns
     -------
@@ -373,9 +375,11 @@ def _built(
     if isinstance(form, str) and form == "explicit":
         raise ParameterError('form="explicit" was removed: form="extended" states the same problem, of any size.')
     measure, note = loss_of(loss), ""
-    if choice("form", form, FORMS) not in ("auto", "extended") and p != 2:
-        raise ParameterError(f'p={p:g} with form="{form}": powers other than 2 are stated by form="extended" only.')
-    if form == "auto":
+    if p != 2 and (sigma or choice("form", form, FORMS) not in ("auto", "extended")):
+        raise ParameterError(
+            f'p={p:g} has form="extended" without sigma only: use it, or p=2 for sigma and other forms.'
+        )
+    if choice("form", form, FORMS) == "auto":
         why = why_lazy(measure, data) if p == 2 else ""
         form = "lazy" if why else "extended"
         note = f"An oracle finds the rows on labellings: {why}." if why else ""

@@ -95,9 +95,9 @@ def test_a_power_below_1_is_refused(six):
         for build in (mv.fsmulti, mv.fgm):
             with pytest.raises(fs.ParameterError, match=r"p=.* is the power of \|w_j\| in \(4\)\. Give a number of at"):
                 build(six, budget=2, p=wrong)
-    for form in ("lazy", "stated"):
-        with pytest.raises(fs.ParameterError, match=f'p=3 with form="{form}": powers other than 2'):
-            mv.fsmulti(six, budget=2, p=3, form=form)
+    for given in ({"form": "lazy"}, {"form": "stated"}, {"sigma": True}):
+        with pytest.raises(fs.ParameterError, match='p=3 has form="extended" without sigma only'):
+            mv.fsmulti(six, budget=2, p=3, **given)
 
 
 # (4).
@@ -168,27 +168,6 @@ def test_fgm_with_other_powers(p, solver, six):
     assert result.objective == pytest.approx(best, rel=2e-4)
     assert result.bound <= best * (1 + 1e-6)
     assert result.objective == pytest.approx(value(mv.classifier(model)[0]), rel=1e-9)
-
-
-@pytest.mark.parametrize("solver", [None, "scip"])
-@pytest.mark.parametrize("p", [1.5, 3.0])
-def test_sigma_with_other_powers_selects_the_best_subset(p, solver, six):
-    """With ``sum sigma <= budget``, d = sigma, and the optimum is the best over all pairs of features.
-
-    The tolerance of scip, 1e-6 in each row, allows weights of 0.01 for d = 0 and p = 3; its bound is not tight.
-    """
-    model = mv.fsmulti(six, budget=2, C=4.0, loss="hamming", p=p, sigma=True)
-    model.most = pyo.Constraint(expr=pyo.quicksum(model.sigma.values()) <= 2)
-    result = fs.solve(model, solver, gap=1e-4)
-    assert solver == "scip" or result.status.value == "optimal"
-    values = []
-    for pair in itertools.combinations(six.features, 2):
-        part = mv.fsmulti(six, budget=3, C=4.0, loss="hamming", p=p)
-        for j in set(six.features) - set(pair):
-            part.w[j].fix(0.0)
-        values.append(fs.solve(part, "scip", gap=1e-6).objective)
-    assert result.objective == pytest.approx(min(values), rel=1e-3 if solver else 2e-4)
-    assert result.bound <= min(values) * (1 + 1e-6)
 
 
 def test_limits_and_edits_with_another_power(six):
