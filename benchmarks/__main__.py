@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -9,16 +10,26 @@ os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 FOLDER = Path(__file__).parent
 
 
+def is_command(text):
+    """Return True if the text of a module has a function ``main``, or the functions ``work`` and ``page``."""
+    own = [re.search(rf"^def {name}\(", text, re.MULTILINE) for name in ("work", "page")]
+    other = re.search(r'^def main\((words=None)?\)|^__all__ = .*"work"', text, re.MULTILINE)
+    return bool(other or all(own))
+
+
 def commands():
-    """Return the name of each module with a function ``main``, and its path as a module."""
-    files = [path for path in FOLDER.glob("*/**/*.py") if "\ndef main(" in path.read_text("utf-8")]
-    return {path.stem: ".".join(path.relative_to(FOLDER.parent).with_suffix("").parts) for path in sorted(files)}
+    """Return the name of each benchmark, and its path as a module."""
+    files = [path for path in sorted(FOLDER.glob("*/**/*.py")) if is_command(path.read_text("utf-8"))]
+    return {path.stem: ".".join(path.relative_to(FOLDER.parent).with_suffix("").parts) for path in files}
 
 
 if __name__ == "__main__":
+    from benchmarks.harness import run  # which imports numpy
+
     known = commands()
     name = sys.argv.pop(1).removesuffix(".py") if len(sys.argv) > 1 else ""
     if name not in known:
         sys.exit(f"Usage: python -m benchmarks NAME [options], NAME one of: {', '.join(known)}.")
     sys.argv[0] = f"python -m benchmarks {name}"
-    importlib.import_module(known[name]).main()
+    module = importlib.import_module(known[name])
+    module.main() if hasattr(module, "main") else run.main(module)

@@ -15,8 +15,8 @@ from sklearn.metrics import matthews_corrcoef
 
 import fsmodels as fs
 import solvers
-from benchmarks.harness.log import Log, finish
-from benchmarks.harness.page import Page
+from benchmarks.harness.log import Log
+from benchmarks.harness.run import finish
 from fsmodels.cli import main
 from fsmodels.evaluation.folds import MEASURES
 from fsmodels.selection.rows import KEYWORDS
@@ -289,16 +289,21 @@ def test_the_solver_is_found_by_name_and_by_its_object(recipe):
         solvers.solve(m, "appsi_highs")
 
 
-def test_the_benchmark_goes_on_from_its_log_and_draws_its_page(recipe, tmp_path, monkeypatch):
-    names, write = recipe("benchmark"), Page.write
-    monkeypatch.setattr(Page, "write", lambda page, facts: write(page, facts, tmp_path))
+def test_the_benchmark_goes_on_from_its_log_and_draws_its_page(recipe, tmp_path):
+    names = recipe("benchmark") | {"__file__": str(tmp_path / "tried.py")}
+    names["page"].__globals__["__file__"] = names["__file__"]
+    (template,) = re.findall(r"```jinja\n(.*?)```", TEXT, re.DOTALL)
+    (tmp_path / "tried.md.j2").write_text(template)
     log = Log("tried", tmp_path / "logs")
+
+    def page():
+        names["page"](log).write(log, folder=tmp_path)
+        return (tmp_path / "tried").with_suffix(".md").read_text()
+
     finish(log, names["tasks"](False)[:1], names["work"])
-    names["page"](log)
-    text = (tmp_path / "tried").with_suffix(".md").read_text()
-    assert "Not finished: table has 1 of 2" in text
-    assert "1 of 1 are proven." in text
+    first = page()
+    assert "Not finished: table has 1 of 2" in first
+    assert "1 of 1 are proven." in first
     finish(log, names["tasks"](False), names["work"])
-    names["page"](log)
+    assert "2 of 2 are proven." in page()
     assert len(log.entries()) == 2
-    assert "2 of 2 are proven." in (tmp_path / "tried").with_suffix(".md").read_text()

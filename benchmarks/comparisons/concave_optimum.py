@@ -14,21 +14,22 @@ import time
 
 import numpy as np
 from scipy.optimize import linprog
-from threadpoolctl import threadpool_limits
 
 import fsmodels as fs
-from benchmarks.harness.log import RESULTS, Log, arguments, ended
-from benchmarks.harness.page import Cell, Page
+from benchmarks.harness import provenance
+from benchmarks.harness.page import Page
 from benchmarks.papers.bradley.tasks import selected_in
 
 NAME, PROTOCOL, KEY = "concave_optimum", 1, ("protocol", "instance")
+PACKAGES = provenance.PACKAGES
 FEATURES, SAMPLES, STARTS = 8, 60, 5
 PENALTIES = (0.02, 0.05, 0.1, 0.2)
+SHARE, OVER_ALL = "{mean:.0%} ± {se:.0%}", {"lambda": "all"}
 REACHED = 1e-7  # two values of (7) that are the same
 AGREES = 1e-6  # of scip's value, and the share of the whole that its gap leaves
 
 
-def instance(seed):
+def drawn(seed):
     """Draw an instance."""
     random = np.random.default_rng([seed, FEATURES, SAMPLES])
     X = random.standard_normal((SAMPLES, FEATURES))
@@ -72,29 +73,28 @@ def calls():
     return table
 
 
-def one_task(task):
+def work(protocol, instance):
     """Run every method at every lambda on one instance; a run is method, start, value of (7), number of features."""
-    with threadpool_limits(1):
-        begun, data = time.process_time(), instance(task["instance"])
-        errors = errors_of_supports(data)
-        exact, models, rows = fs.concave.fs(data, penalty=0.02), {}, []
-        for penalty in PENALTIES:
-            values = {s: (1 - penalty) * e + penalty * len(s) for s, e in errors.items()}
-            best = min(values, key=values.get)
-            exact.penalty.set_value(penalty)
-            scip = fs.solve(exact, "scip", gap=1e-9, threads=1)
-            runs = []
-            for (method, start), group in calls().items():
-                for build, driver, options in group:
-                    if method not in models:
-                        models[method] = build(data, penalty=0.02)
-                    models[method].penalty.set_value(penalty)
-                    fs.solve(models[method], driver, **options)
-                    chosen = selected_in(models[method], data)
-                    runs.append([method, start, values[frozenset(chosen)], len(chosen)])
-            told = {"penalty": penalty, "optimum": values[best], "features": len(best)}
-            rows.append(told | {"scip": scip.objective, "scip_status": scip.status.value, "runs": runs})
-        return task | {"rows": rows, "cpu_seconds": round(time.process_time() - begun, 2)}
+    begun, data = time.process_time(), drawn(instance)
+    errors = errors_of_supports(data)
+    exact, models, rows = fs.concave.fs(data, penalty=0.02), {}, []
+    for penalty in PENALTIES:
+        values = {s: (1 - penalty) * e + penalty * len(s) for s, e in errors.items()}
+        best = min(values, key=values.get)
+        exact.penalty.set_value(penalty)
+        scip = fs.solve(exact, "scip", gap=1e-9, threads=1)
+        runs = []
+        for (method, start), group in calls().items():
+            for build, driver, options in group:
+                if method not in models:
+                    models[method] = build(data, penalty=0.02)
+                models[method].penalty.set_value(penalty)
+                fs.solve(models[method], driver, **options)
+                chosen = selected_in(models[method], data)
+                runs.append([method, start, values[frozenset(chosen)], len(chosen)])
+        told = {"penalty": penalty, "optimum": values[best], "features": len(best)}
+        rows.append(told | {"scip": scip.objective, "scip_status": scip.status.value, "runs": runs})
+    return {"rows": rows, "cpu_seconds": round(time.process_time() - begun, 2)}
 
 
 def tasks(full):
@@ -124,8 +124,8 @@ def shares(entries):
     return found
 
 
-def write(log, folder=RESULTS):
-    """Write the page."""
+def page(log):
+    """Return the page."""
     entries = [entry for entry in log.entries(*KEY) if entry.get("protocol") == PROTOCOL]
     proofs = [
         {"instance": entry["instance"], "lambda": row["penalty"], "features": row["features"]}
@@ -133,54 +133,9 @@ def write(log, folder=RESULTS):
         for entry in entries
         for row in entry["rows"]
     ]
-    page = Page(
-        NAME, "How often concave minimisation finds the proven optimum of FS", runs=shares(entries), proofs=proofs
-    )
+    page = Page(NAME, globals(), runs=shares(entries), proofs=proofs)
     page.key("runs", "instance", "method", "start", "lambda")
     page.key("proofs", "instance", "lambda")
     page.part("instances", len(entries), len(tasks(full=True)), f"python -m benchmarks {NAME} --full")
-
-    def share(method, start, penalty="all", value="reached"):
-        where = {"method": method, "start": start, "lambda": penalty}
-        return Cell("runs", value, "{mean:.0%} ± {se:.0%}" if value == "reached" else "{mean:.1%} ± {se:.1%}", where)
-
-    said = {which: share(*which).text(page.records) for which in calls()}
-    page.answer(
-        f"With its default starts FSV finds the optimum of FS, equation (7), in {said['FSV', 'default starts']} of the "
-        f"cases, FSS in {said['FSS', 'default starts']} and FSB in {said['FSB', 'default starts']}. From the linear "
-        f"program alone FSV finds it in {said['FSV', 'LP start']}, and from one random start in "
-        f"{said['FSV', 'one random start']}. The result of scip for FS is the enumerated optimum in "
-        f"{sum(p['agrees'] for p in proofs)} of {len(proofs)} cases."
-    )
-    page.section("Runs that end at the optimum", "Share of runs, mean and standard error over instances.")
-    columns = [f"lambda {p:g}" for p in PENALTIES]
-    rows = [
-        [*which, *(share(*which, f"{p:g}") for p in PENALTIES), share(*which), share(*which, value="excess")]
-        for which in calls()
-    ]
-    page.table(["method", "start", *columns, "all", "(7) above the optimum"], rows)
-    sizes = [Cell("proofs", "features", "{mean:.1f}", {"lambda": p}) for p in PENALTIES]
-    page.table(["", *columns], [["features at the optimum", *sizes]])
-    page.section("Protocol", " ".join(__doc__.split("\n\n")[2].split()))
-    page.text(
-        f"A run is counted if (7) is within {REACHED:g} of the optimum. No run has a limit. FSS as in the paper has a "
-        "penalty of only half of lambda for a feature, because its sigmoid is 1/2 at v = 0. It therefore selects more "
-        "features."
-    )
-    page.write({}, folder)
-
-
-def main(words=None):
-    """Run the tasks that are not in the log, and write the page."""
-    options = arguments(__doc__).parse_args(words)
-    log = Log(NAME)
-    if options.fresh:
-        log.clear()
-    if not options.page:
-        known = log.done(*KEY)
-        left = [task for task in tasks(options.full) if tuple(task[name] for name in KEY) not in known]
-        for entry in ended(left, one_task, options.minutes, options.jobs):
-            log.add(entry)
-            print(f"instance {entry['instance']}: {entry['cpu_seconds']} s", flush=True)
-    log.pack()
-    write(log)
+    methods = [([method, start], {"method": method, "start": start}) for method, start in calls()]
+    return page.values(methods=methods, texts=[f"{penalty:g}" for penalty in PENALTIES])

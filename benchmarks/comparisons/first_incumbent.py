@@ -14,8 +14,7 @@ import numpy as np
 
 import fsmodels as fs
 from benchmarks.comparisons.fsp_real import compiled
-from benchmarks.harness.log import script
-from benchmarks.harness.page import Cell, Page
+from benchmarks.harness.page import Page
 from fsmodels.datasets.synthetic import aytug, bertsimas, bertsimas_price
 from fsmodels.models.fsp.oracle import SvmOracle
 
@@ -24,6 +23,7 @@ LIMIT, WIDE_LIMIT, AT_LEAST, TIMES, CLOSE = 5.0, 40.0, 1.0, 2.0, 0.01
 SETS = ["bupa", "cleveland", "german_numeric", "ionosphere", "mfeat", "musk1", "sonar", "spambase", "wdbc", "wpbc"]
 SETS += ["wpbc24"]
 CELL = ("data", "n", "p", "C", "M")
+PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "abess", "scikit-learn")
 
 
 def tasks(full):
@@ -84,7 +84,7 @@ def work(data, n, p, C, M, limit, protocol):
 
 
 def page(log):
-    """Write the page."""
+    """Return the page."""
     runs = log.entries(*CELL, "limit", "protocol")
     for run in runs:
         best = min(run["abess"], run["end"])
@@ -93,42 +93,7 @@ def page(log):
         run["close"] = run["early"] is not None and run["early"] <= run["abess"] * (1 + CLOSE)
         run["worse"] = run["end"] > run["abess"] * (1 + 1e-6)
         run["better"] = run["end"] < run["abess"] * (1 - 1e-6)
-    told = Page(NAME, "Incumbents of branch-and-cut, compared with abess", runs=runs)
-    told.key("runs", *CELL, "limit")
-    told.answer(
-        f"After {AT_LEAST:g} CPU s, or {TIMES:g} times the CPU time of abess, the incumbent is at most {CLOSE:.0%} "
-        f"above the objective of abess's selection in {told.say('runs', 'close', '{total:.0f} of {n}')} cells. At the "
-        f"end it is better in {told.say('runs', 'better', '{total:.0f}')} cells and worse in "
-        f"{told.say('runs', 'worse', '{total:.0f}')}; abess is up to {told.say('runs', 'abess_above', '{most:.0%}')} "
-        "above it."
-    )
-    told.part("cells", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
-    told.section(
-        "Distance above the better of both results",
-        "The columns are: the selection of abess and its CPU seconds; the CPU seconds up to the first incumbent; the "
-        f"incumbent after {AT_LEAST:g} CPU s or {TIMES:g} times those of abess; the incumbent at the end and its CPU "
-        "seconds. A – is an incumbent that does not exist yet.",
-    )
-    values = {
-        "abess_above": "{mean:.2%}", "abess_cpu": "{mean:.2f}", "first_cpu": "{mean:.2f}", "early_above": "{mean:.2%}",
-        "end_above": "{mean:.2%}", "cpu": "{mean:.2f}",
-    }  # fmt: skip
-    rows = []
-    for run in runs:
-        here = {name: run[name] for name in CELL}
-        rows.append([run[name] or "" for name in CELL] + [Cell("runs", v, form, here) for v, form in values.items()])
-    told.table([*CELL, "abess", "abess s", "first s", "early", "end", "end s"], rows)
-    told.section(
-        "Protocol",
-        "FSP-M with the hinge loss. abess (its logistic regression of M features) proposes a support, for which our "
-        "oracle computes the objective. The tables are standardised. The instances of Bertsimas, Pauphilet and Van "
-        "Parys have no noise, n samples, p features and C_t of the paper; those of Aytug have standardised columns.",
-        f"A run ends after {LIMIT:g} CPU seconds ({WIDE_LIMIT:g} with 10,000 features), at the next row of the "
-        "table of its driver. Seconds are CPU seconds of the process on one thread, without building the model.",
-    )
-    told.write({})
-
-
-def main():
-    packages = ("fsmodels", "pyomo", "numpy", "scipy", "abess", "scikit-learn")
-    script(NAME, __doc__, tasks, work, page, *packages)
+    page = Page(NAME, globals(), runs=runs)
+    page.key("runs", *CELL, "limit")
+    page.part("cells", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
+    return page.values(cells=[([run[name] or "" for name in CELL], {name: run[name] for name in CELL}) for run in runs])

@@ -18,13 +18,13 @@ from sklearn.svm import SVC, LinearSVC
 import fsmodels as fs
 from benchmarks.harness import differences
 from benchmarks.harness.differences import source
-from benchmarks.harness.log import script
 from benchmarks.harness.page import Cell, Page
 
 NAME, OURS, PROTOCOL = "first_page", "fsp-m", 1
 SETS = ["bupa", "cleveland", "german_numeric", "ionosphere", "sonar", "wdbc", "wpbc", "wpbc24"]
 LARGE = ["musk1", "spambase", "mfeat"]
 SIZES, C, GAP, NODES, SEED, FOLDS = (3, 5), 1.0, 1e-4, 3000, 0, 5
+FACTS = {"C": C, "gap": GAP, "nodes": NODES, "seed": SEED}
 PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "scikit-learn", "abess")
 
 
@@ -146,83 +146,19 @@ def difference(contender):
 
 
 def page(log):
-    """Write the page."""
+    """Return the page."""
     fits = judged_all(log.entries("set", "M", "fold", "contender", "protocol"))
-    told = Page(
-        NAME,
-        "Small selections: held-out error and training objective of fsp-m and four other methods",
-        fits=fits,
-        sources=means(fits),
-    )
-    told.key("fits", "set", "M", "fold", "contender")
+    page = Page(NAME, globals(), fits=fits, sources=means(fits))
+    page.key("fits", "set", "M", "fold", "contender")
+    page.part("the table", len(fits), max(len(fits), len(tasks(False))), f"python -m benchmarks {NAME}")
     rivals = [name for name in CONTENDERS if name != OURS]
-    excess = [told.say("fits", "excess", "{mean:.0%}", {"contender": name}) for name in rivals]
-    shares = sorted(int(text.rstrip("%")) for text in excess)
-    beside = ", ".join(f"{name} {difference(name).text(told.records)}" for name in rivals)
-    proven = told.say("fits", "proven", "{total:.0f}", {"contender": OURS})
-    most = told.say("fits", "excess", "{most:.0%}")
-    least = told.say("fits", "best", "{total:.0f} of {n}", {"contender": OURS})
-    tests = {name: differences.difference(difference(name).values(told.records["sources"])) for name in rivals}
+    shares = sorted(int(page.number("excess", "{mean:.0%}", contender=name).rstrip("%")) for name in rivals)
+    tests = {name: differences.difference(difference(name).values(page.records["sources"])) for name in rivals}
     apart = [name for name, sign in differences.verdicts(tests).items() if sign]
-    differs = f"{' and '.join(apart)} differ significantly" if apart else "no method differs significantly"
-    told.answer(
-        f"On the training data, the objective of the other methods is on average {shares[0]} to {shares[-1]}% above "
-        f"the best of the five (up to {most}). fsp-m is best in {least} fits, with a proof of optimality in {proven}. "
-        f"On held-out data {differs} from fsp-m over {len(told.records['sources']) // len(CONTENDERS)} sources "
-        f"of data (paired t tests, Holm correction). Difference of the error from fsp-m in percentage points: {beside}."
-    )
-    planned = len(tasks(False))
-    told.part("the table", len(fits), max(len(fits), planned), f"python -m benchmarks {NAME}")
     sets = list(dict.fromkeys(fit["set"] for fit in fits))
-    told.section(
-        "By set",
-        "Held-out error / excess of the training objective over the best of the five methods, as means over folds and "
-        "both sizes.",
-    )
-    told.table(["set", *CONTENDERS, "proven"], [both(name, {"set": name}) for name in sets] + [both("all", {})])
-    told.section(
-        "The five methods",
-        "The difference of the error from that of fsp-m has the mean and standard error over sources: wpbc and wpbc24 "
-        f"share patients. {differences.power_of(tests)} The excess of the "
-        "objective over the best of the five has the mean and the maximum; *best in* is the number of fits in which "
-        "the method is the best.",
-    )
-    told.table(
-        ["method", "error", "minus fsp-m, points", "objective above", "maximum", "best in", "CPU s per fit"],
-        [overall(name) for name in CONTENDERS],
-    )
-    told.section("By set and size", "Held-out error in per cent: mean and standard error over folds.")
-    cells = [{"set": name, "M": M} for name in sets for M in SIZES]
-    error = [
-        [f"{where['set']}, M={where['M']}"]
-        + [Cell("fits", "error", "{mean:.1f} ± {se:.1f}", where | {"contender": name}, 100.0) for name in CONTENDERS]
-        for where in cells
-    ]
-    told.table(["set", *CONTENDERS], error)
-    told.text("Excess of the training objective over the best of the five, and fits in which fsp-m proved optimality.")
-    above = [
-        [f"{where['set']}, M={where['M']}"]
-        + [Cell("fits", "excess", "{mean:.1%}", where | {"contender": name}) for name in CONTENDERS]
-        + [Cell("fits", "proven", "{total:.0f} of {n}", where | {"contender": OURS})]
-        for where in cells
-    ]
-    told.table(["set", *CONTENDERS, "proven"], above)
-    told.section(
-        "Protocol",
-        "Every method selects at most M features (3 and 5) on the training part of a fold, which is standardised. "
-        "The soft-margin SVM with C = 1 is then fitted on the selected features by the same code for all methods, and "
-        "its error is measured on the held-out part. Nothing is tuned: M and C are given, and no method uses held-out "
-        "data. The five stratified folds share training samples, so that a standard error over folds is optimistic.",
-        f'- fsp-m: `fs.select(train, "fsp-m", max_features=M, C=1)`, gap 1e-4, one thread, at most {NODES:,} nodes.\n'
-        "- RFE: the class of scikit-learn, one feature per step, with the SVM with C = 1.\n"
-        '- l1: LinearSVC(penalty="l1") of scikit-learn, with C by bisection for the largest support of at most M.\n'
-        "- forward: the class of scikit-learn, by the accuracy of the SVM in five inner folds.\n"
-        "- abess: LogisticRegression of abess with support_size = M, on the standardised data.",
-        "The objective is that of the soft-margin SVM on the selected features, 1/2 w'w + C sum of slacks on the "
-        "training part. *Proven* means that fsp-m ended with a proof that no selection has a lower objective. Seconds "
-        "are CPU seconds of the process.",
-    )
-    told.write({})
+    cells = [([f"{name}, M={M}"], {"set": name, "M": M}) for name in sets for M in SIZES]
+    beside = ", ".join(f"{name} {difference(name).text(page.records)}" for name in rivals)
+    return page.values(beside=beside, shares=shares, tests=tests, apart=apart, sets=sets, cells=cells)
 
 
 def both(title, where):
@@ -234,13 +170,20 @@ def both(title, where):
     return [*row, Cell("fits", "proven", "{total:.0f} of {n}", where | {"contender": OURS})]
 
 
-def overall(name):
-    """Return the row of a contender."""
-    here = {"contender": name}
-    shown = [("excess", "{mean:.1%}"), ("excess", "{most:.0%}"), ("best", "{total:.0f} of {n}"), ("cpu", "{mean:.2f}")]
-    error = Cell("fits", "error", "{mean:.1%}", here)
-    return [name, error, "" if name == OURS else difference(name), *(Cell("fits", v, form, here) for v, form in shown)]
+def by_set(page, sets):
+    """Return the table of all sets."""
+    rows = [*(both(name, {"set": name}) for name in sets), both("all", {})]
+    return page.table(["set", *CONTENDERS, "proven"], rows)
 
 
-def main():
-    script(NAME, __doc__, tasks, work, page, *PACKAGES, C=C, gap=GAP, nodes=NODES, seed=SEED)
+def overall(page):
+    """Return the table of the contenders."""
+    forms = [("excess", "{mean:.1%}"), ("excess", "{most:.0%}"), ("best", "{total:.0f} of {n}"), ("cpu", "{mean:.2f}")]
+    rows = []
+    for name in CONTENDERS:
+        here = {"contender": name}
+        less = "" if name == OURS else difference(name)
+        error = Cell("fits", "error", "{mean:.1%}", here)
+        rows.append([name, error, less, *(Cell("fits", value, form, here) for value, form in forms)])
+    header = ["method", "error", "minus fsp-m, points", "objective above", "maximum", "best in", "CPU s per fit"]
+    return page.table(header, rows)

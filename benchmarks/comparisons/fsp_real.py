@@ -14,8 +14,7 @@ import warnings
 import numpy as np
 
 import fsmodels as fs
-from benchmarks.harness.log import script
-from benchmarks.harness.page import Cell, Page
+from benchmarks.harness.page import Page
 from fsmodels.models.fsp.oracle import SvmOracle
 
 NAME, PROTOCOL = "fsp_real", 1
@@ -23,6 +22,7 @@ GAP, ROUNDING, MOST, LIMIT = 1e-4, 1e-6, 200_000, 30.0
 PART, MORE = ["cleveland", "ionosphere", "wdbc"], ["bupa", "german_numeric", "sonar", "spambase", "wpbc24"]
 SIZES, PRICES, MORE_PRICES = (3, 5, 10), (1.0, 10.0), (0.1,)
 PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "highspy", "pyscipopt", "gurobipy")
+FACTS = {"gap": GAP, "time limit (s)": LIMIT}
 OURS, SCIP, LAZY, ALL = "ours", "SCIP", "Gurobi lazy", "all supports"
 
 
@@ -114,55 +114,15 @@ def judged(runs, cell=("data", "C", "M")):
 
 
 def page(log):
-    """Write the page."""
+    """Return the page."""
     runs = judged(log.entries("data", "C", "M", "contender", "limit", "protocol"))
-    told = Page(
-        NAME, "Exact selection on real tables, compared with SCIP and the enumeration of all supports", runs=runs
-    )
-    told.key("runs", "data", "C", "M", "contender")
+    page = Page(NAME, globals(), runs=runs)
+    page.key("runs", "data", "C", "M", "contender")
+    page.part("cells", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
     names = [name for name in CONTENDERS if any(run["contender"] == name for run in runs)]
-    proven = {name: told.say("runs", "proven", "{total:.0f} of {n}", {"contender": name}) for name in names}
-    wrong, widest = sum(run["wrong"] for run in runs), told.say("runs", "gap", "{most:.0%}", {"contender": SCIP})
-    ours = told.say("runs", "cpu", "{least:.2f} to {most:.1f}", {"contender": OURS, "proven": True})
-    spent = told.say("runs", "cpu", "{least:.0f} to {most:.0f} s", {"contender": SCIP, "proven": False})
-    told.answer(
-        f"Branch-and-cut proves {proven[OURS]} cells in {ours} CPU seconds. SCIP on the whole model proves "
-        f"{proven[SCIP]}; on the other cells it ends at {LIMIT:g} s of wall-clock time ({spent} of CPU) with gaps of "
-        f"up to {widest}. The enumeration of all supports, if there are fewer than {MOST:,}, proves {proven[ALL]}. "
-        f"{'No bound' if not wrong else f'{wrong} bounds'} of any method turned out wrong."
-    )
-    told.part("cells", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
-    told.section(
-        "Summary",
-        "Geometric means of CPU seconds. A run without a proof is counted with the seconds that it used, although a "
-        "proof would take longer. *Wrong* is a bound above the best known objective.",
-    )
-    summary = [("proven", "{total:.0f} of {n}"), ("charged", "{gmean:.2f}"), ("wrong", "{total:.0f}")]
-    rows = [[name, *(Cell("runs", v, form, {"contender": name}) for v, form in summary)] for name in names]
-    told.table(["contender", "proven", "mean CPU s", "wrong"], rows)
-    told.section(
-        "Cells",
-        "The columns are: CPU seconds; the gap between the bound and the best known objective of the cell (the "
-        "enumeration has no bound before its end); the distance of the incumbent above this objective.",
-    )
-    shown = [("cpu", "{mean:.2f}"), ("gap", "{mean:.2%}"), ("above", "{mean:.1%}")]
-    rows = []
-    for data, C, M in dict.fromkeys((run["data"], run["C"], run["M"]) for run in runs):
-        here = {"data": data, "C": C, "M": M}
-        there = [Cell("runs", v, form, here | {"contender": name}) for name in names for v, form in shown]
-        rows.append([data, f"{C:g}", M, *there])
-    told.table(["data", "C", "M", *(title for name in names for title in (f"{name} s", "gap", "above"))], rows)
-    lazy = """Gurobi lazy: `"single-tree"`, the same cuts as lazy constraints of Gurobi's tree; """ * (LAZY in names)
-    told.section(
-        "Protocol",
-        "The model is FSP-M, the soft-margin SVM on at most M features, on standardised sets, with a relative gap of "
-        f'1e-4 and one thread. Ours: `fs.solve(model, "branch-and-cut")`; SCIP: the big-M form as a whole; {lazy}'
-        "all supports: our subproblem at each support. Seconds are CPU seconds of the process without building the "
-        f"model; the oracle is loaded before. The limit is wall-clock time ({LIMIT:g} s, which is fewer CPU seconds on "
-        "a busy machine); for all supports it is CPU time.",
-    )
-    told.write({})
-
-
-def main():
-    script(NAME, __doc__, tasks, work, page, *PACKAGES, gap=GAP, **{"time limit (s)": LIMIT})
+    cells = [
+        ([data, f"{C:g}", M], {"data": data, "C": C, "M": M})
+        for data, C, M in dict.fromkeys((run["data"], run["C"], run["M"]) for run in runs)
+    ]
+    contenders = [([name], {"contender": name}) for name in names]
+    return page.values(names=names, contenders=contenders, cells=cells, wrong=sum(run["wrong"] for run in runs))

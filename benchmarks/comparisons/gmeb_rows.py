@@ -11,7 +11,6 @@ import warnings
 import numpy as np
 
 import fsmodels as fs
-from benchmarks.harness.log import script
 from benchmarks.harness.page import Cell, Page
 
 NAME, PROTOCOL = "gmeb_rows", 1
@@ -21,6 +20,7 @@ SHARES, MORE_SHARES = [0.6, 0.3], [0.6, 0.45, 0.3]
 OURS, PEER = "cutting-plane", "scip"
 GAP, LIMIT, SEED = 1e-4, 300.0, 1
 PACKAGES = ("pyomo", "numpy", "scipy", "highspy", "pyscipopt", "fsmodels")
+FACTS = {"gap": GAP, "seed": SEED, "time limit (s)": LIMIT}
 
 
 def build(data, pair, cost, limit):
@@ -65,28 +65,16 @@ def work(data, R_plus, R_minus, share, protocol):
 
 
 def page(log):
-    """Write the page."""
+    """Return the page."""
     names = ("data", "R_plus", "R_minus", "share")
     runs = log.entries(*names, "protocol")
     for run in runs:
         run["ratio"] = run[PEER]["cpu"] / run[OURS]["cpu"]
         for solver in (OURS, PEER):
             run[solver]["proven"] = run[solver]["status"] == "optimal"
-    told = Page(NAME, "GMEB with a budget: cutting planes compared with SCIP", runs=runs)
-    told.key("runs", *names)
-    proven = [told.say("runs", f"{solver}.proven", "{total:.0f}") for solver in (OURS, PEER)]
-    times = told.say("runs", "ratio", "{gmean:.1f} times ({least:.1f} to {most:.1f})")
-    told.answer(
-        f"SCIP takes {times} the CPU time of cutting planes for GMEB with a budget (geometric mean, minimum and "
-        f"maximum over {len(runs)} instances of {len({run['data'] for run in runs})} sets). Cutting planes prove "
-        f"{proven[0]} instances and SCIP proves {proven[1]}, to a gap of {GAP:g}."
-    )
-    told.part("seconds", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
-    told.section(
-        "Seconds",
-        "CPU seconds and final loss of both methods. The ratio is the time of SCIP divided by the time of cutting "
-        "planes.",
-    )
+    page = Page(NAME, globals(), runs=runs)
+    page.key("runs", *names)
+    page.part("seconds", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
     rows = []
     for run in runs:
         here = {name: run[name] for name in names}
@@ -100,17 +88,4 @@ def page(log):
         ]
         rows.append([run["data"], pair, [limit, f" ({run['share']:.0%})"], *both, without, ratio])
     rows += [["all", "", "", *[""] * 7, Cell("runs", "ratio", "{gmean:.1f}")]]
-    header = ["data", "R+, R-", "budget", "loss, ours", "SCIP's", "CPU s, ours", "SCIP's", "features, ours", "SCIP's"]
-    told.table([*header, "without budget", "ratio"], rows)
-    told.section(
-        "Protocol",
-        f"The sets are standardised. Each feature has a cost drawn from 1 to 9 (seed {SEED}). The budget is a share "
-        "(in brackets) of the cost of the features that GMEB uses without a budget. Both methods solve the same Pyomo "
-        f"model, one after the other in the same process, to a relative gap of {GAP:g} or for {LIMIT:g} s of "
-        "wall-clock time. Seconds are CPU seconds of the process, so that the load of the machine affects both alike.",
-    )
-    told.write({})
-
-
-def main():
-    script(NAME, __doc__, tasks, work, page, *PACKAGES, gap=GAP, seed=SEED, **{"time limit (s)": LIMIT})
+    return page.values(rows=rows, runs=len(runs), sets=len({run["data"] for run in runs}))

@@ -16,7 +16,6 @@ import numpy as np
 
 import fsmodels as fs
 from benchmarks.comparisons.fsp_real import judged
-from benchmarks.harness.log import script
 from benchmarks.harness.page import Cell, Page
 from fsmodels.datasets.synthetic import bertsimas
 from fsmodels.models.fsp.oracle import SvmOracle
@@ -128,6 +127,8 @@ OURS, RIVAL, SCIP = "ours", "El0ps", "SCIP"
 PRICED = {OURS: ours_priced, RIVAL: el0ps}
 LIMITED = {OURS: ours_limited, SCIP: scip, "abess": abess, "l1": l1}
 CELL = ("part", "data", "share", "n", "k")
+PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "el0ps", "pyscipopt", "abess", "scikit-learn")
+FACTS = {"gap": GAP}
 
 
 def tasks(full):
@@ -161,74 +162,23 @@ def work(part, contender, protocol, limit=None, **cell):
 
 
 def page(log):
-    """Write the page."""
+    """Return the page."""
     entries = log.entries(*CELL, "contender", "limit", "protocol")
     runs = judged([run for run in entries if run["part"]], cell=(*CELL, "limit"))
     firsts = [entry for entry in entries if not entry["part"]]
-    told = Page(NAME, "Exact sparse classifiers, compared with El0ps, SCIP, abess and l1", runs=runs, first=firsts)
-    told.key("runs", *CELL, "contender", "limit")
-
-    def say(part, contender, value, form, **more):
-        return told.say("runs", value, form, {"part": part, "contender": contender} | more)
-
-    closed = {name: say(1, name, "proven", "{total:.0f} of {n}") for name in PRICED}
+    page = Page(NAME, globals(), runs=runs, first=firsts)
+    page.key("runs", *CELL, "contender", "limit")
+    page.part("cells", len(entries), max(len(entries), len(tasks(False))), f"python -m benchmarks {NAME}")
     by = {(*(run.get(name) for name in CELL), run["limit"], run["contender"]): run for run in runs}
     pairs = [(run, by[*key[:-1], OURS]) for key, run in by.items() if key[-1] == RIVAL and run["proven"]]
-    faster = sum(ours["cpu"] < theirs["cpu"] for theirs, ours in pairs)
-    spent = say(1, RIVAL, "cpu", "{least:.0f} to {most:.0f}", proven=False)
-    gaps, above = say(2, OURS, "gap", "{least:.0%} to {most:.0%}"), say(2, OURS, "above", "{most:.0%}")
     best = sum(run["above"] <= GAP for run in runs if run["contender"] == "abess" and run["above"] is not None)
-    told.answer(
-        f"With a penalty on features (FSP-lambda, squared hinge) branch-and-cut proves {closed[OURS]} cells and El0ps "
-        f"{closed[RIVAL]}; branch-and-cut takes less CPU time in {faster} of these. On the others El0ps was stopped "
-        f"after {spent} CPU seconds. With at most k of the 1,000 generated features branch-and-cut proves "
-        f"{say(2, OURS, 'proven', '{total:.0f} of {n}')}, with gaps of {gaps} and selections up to {above} above the "
-        f"best known, and SCIP proves {say(2, SCIP, 'proven', '{total:.0f}')}; abess, which proves nothing, finds the "
-        f"best known in {best}."
-    )
-    told.part("cells", len(entries), max(len(entries), len(tasks(False))), f"python -m benchmarks {NAME}")
-    firsts = [told.say("first", "cpu", "{mean:.1f}", {"contender": name}) for name in PRICED]
-    told.section(
-        "A penalty on each feature, compared with El0ps",
-        "The columns are: CPU seconds, with a + if the limit was reached before a proof; the gap between the bound and "
-        "the best known objective (El0ps returns no bound); the distance of the result above this objective. The share "
-        "is the penalty divided by the cost of w = 0. The first solve of a process, which compiles, is not counted; it "
-        f"takes {firsts[0]} s for ours and {firsts[1]} s for El0ps.",
-    )
-    table(told, 1, ("data", "share"), {OURS: ("cpu", "gap", "above"), RIVAL: ("cpu", "above")})
-    told.section(
-        "At most k of 1,000 generated features",
-        "The columns are as above; abess and l1 are heuristics without a bound.",
-    )
-    columns = {
-        OURS: ("cpu", "gap", "above"),
-        SCIP: ("cpu", "gap", "above"),
-        "abess": ("cpu", "above"),
-        "l1": ("cpu", "above"),
-    }
-    table(told, 2, ("n", "k"), columns)
-    told.section(
-        "Protocol",
-        "*Ours* is the driver branch-and-cut. The comparison with El0ps has standardised sets, no intercept and the "
-        "squared hinge loss. El0ps minimises sum_i max(0, 1 - y_i x_i.w)^2 + lambda #{j: w_j != 0} + beta w.w, which "
-        "times C is FSP-lambda with C = 1 / (2 beta) and the penalty lambda C. The objectives of both results are "
-        "compared on the support of El0ps. beta = 1/2, so C = 1. The relative gap is 1e-4 for both, and objectives are "
-        "in our units.",
-        "The generated instances (Bertsimas, Pauphilet, Van Parys) have no noise, correlation 0.3 and p = 1,000, with "
-        'the hinge loss, no intercept and the C_0 of the paper. Ours uses form="rmp", and SCIP solves the big-M form '
-        "as a whole. abess (its logistic regression of k features) and l1 (liblinear, the first C of a path with k "
-        "features) propose a support, for which our oracle computes the cost with the hinge loss. Gurobi is omitted, "
-        "because its restricted licence allows 200 variables of a quadratic model.",
-        f"Seconds are CPU seconds of the process without building the model. Limits are wall-clock time ({LIMIT:g} s, "
-        f"with --full {FULL_LIMIT:g} s), which is fewer CPU seconds on a busy machine (see the load below).",
-    )
-    told.write({})
+    return page.values(best=best, faster=sum(ours["cpu"] < theirs["cpu"] for theirs, ours in pairs))
 
 
-def table(told, part, names, columns):
-    """Add the table of a part."""
+def cells(page, part, names, columns):
+    """Return the table of a part; a + marks seconds at the limit."""
     forms = {"cpu": "{mean:.2f}", "gap": "{mean:.1%}", "above": "{mean:.2%}"}
-    runs = [run for run in told.records["runs"] if run["part"] == part]
+    runs = [run for run in page.records["runs"] if run["part"] == part]
     unproven = {
         (run["limit"], *(run[name] for name in names), run["contender"]) for run in runs if run["status"] == "feasible"
     }
@@ -242,9 +192,4 @@ def table(told, part, names, columns):
         rows.append(row)
     heads = {"cpu": "{} s", "gap": "gap", "above": "above"}
     titles = [heads[value].format(contender) for contender, values in columns.items() for value in values]
-    told.table([*names, "limit s", *titles], rows)
-
-
-def main():
-    packages = ("fsmodels", "pyomo", "numpy", "scipy", "el0ps", "pyscipopt", "abess", "scikit-learn")
-    script(NAME, __doc__, tasks, work, page, *packages, gap=GAP)
+    return page.table([*names, "limit s", *titles], rows)

@@ -15,8 +15,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from benchmarks.harness.log import script
-from benchmarks.harness.page import Cell, Page
+from benchmarks.harness.page import Page
 from fsmodels.models.fsp.oracle import SvmOracle
 
 try:
@@ -25,7 +24,7 @@ except ImportError:  # pip install piqp; it is for this comparison only
     piqp = None
 
 NAME, OURS, PROTOCOL, REPEATS = "sub_oracle", "oracle", 1, 3
-PIQP, NO_PIQP = "PIQP: 1e-8, 250 iterations.", "PIQP was not installed for this run; the script supports it."
+PACKAGES, FACTS = ("numpy", "scipy", "scikit-learn", "clarabel", "piqp"), {"repeats": REPEATS}
 SIZES = [(500, 10), (1000, 20), (5000, 50), (5000, 100)]
 TIME_LIMIT = 120.0  # seconds for one solve of ours and of Clarabel; libsvm has none
 LIBSVM_ITERATIONS = 10_000_000  # its only limit
@@ -128,79 +127,28 @@ def work(samples, features, C, support, seed, contender, protocol):
 
 
 def page(log):
-    """Write the page."""
+    """Return the page."""
     names = ("samples", "features", "C", "support", "seed")
     runs = log.entries(*names, "contender", "protocol")
     ours = {tuple(run[name] for name in names): run["seconds"] for run in runs if run["contender"] == OURS}
     for run in runs:
         key = tuple(run[name] for name in names)
         run["times"] = run["seconds"] / ours[key] if key in ours else None
+    page = Page(NAME, globals(), runs=runs)
+    page.key("runs", *names, "contender")
+    page.part("seconds", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
     peers = [name for name in dict.fromkeys(run["contender"] for run in runs) if name != OURS]
-    others = ["libsvm", *(name for name in ("Clarabel", "PIQP") if name in peers)]
-    told = Page(NAME, f"The subproblem at one support, compared with {' and '.join(others)}", runs=runs)
-    told.key("runs", *names, "contender")
-    slower = [
-        f"{peer} {told.say('runs', 'times', '{gmean:.1f} ({least:.1f} to {most:.1f})', {'contender': peer})}"
-        for peer in peers
-    ]
-
-    def worst(name):
-        return told.say("runs", "accuracy", "{most:.0e}", {"contender": name})
-
     beside = [run["times"] for run in runs if run["contender"] != OURS and run["times"]]
-    instances = told.say("runs", "seconds", "{n}", {"contender": OURS})
-    told.answer(
-        f"The interior-point oracle is faster in {sum(t > 1 for t in beside)} of {len(beside)} comparisons on "
-        f"{instances} instances. The CPU times of the others, as a multiple of its time (geometric mean, minimum and "
-        f"maximum), are: {', '.join(slower)}. The worst relative gap of the oracle is {worst(OURS)}; that of libsvm at "
-        f"its default tolerance is {worst('libsvm 1e-3')}."
-    )
-    told.part("seconds", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
-    told.section(
-        "CPU time relative to the oracle",
-        "The time of the oracle in milliseconds, and the ratio of the time of the others to it; geometric means over "
-        "seeds.",
-    )
     kinds = list(dict.fromkeys(tuple(run[name] for name in names[:-1]) for run in runs))
     kinds.sort(key=lambda kind: (SIZES.index(kind[:2]), kind[2:]))
-
-    def table(value, own, others):
-        rows = []
-        for kind in kinds:
-            cells = [
-                Cell(
-                    "runs",
-                    value if c != OURS else own[0],
-                    own[1] if c == OURS else others,
-                    dict(zip(names, kind, strict=False)) | {"contender": c},
-                    own[2] if c == OURS else 1.0,
-                )
-                for c in (OURS, *peers)
-            ]
-            rows.append([f"{kind[0]} x {kind[1]}", f"{kind[2]:g}", kind[3], *cells])
-        told.table(["samples x features", "C", "support", own[3], *peers], rows)
-
-    table("times", ("seconds", "{gmean:.1f}", 1e3, "oracle ms"), "{gmean:.1f}")
-    told.section(
-        "Relative gap of the solution",
-        "(objective - bound) / objective, the worst value over seeds. The bound is that of the oracle with tolerance "
-        "1e-10.",
+    kinds = [
+        ([f"{kind[0]} x {kind[1]}", f"{kind[2]:g}", kind[3]], dict(zip(names, kind, strict=False))) for kind in kinds
+    ]
+    others = [name for name in ("Clarabel", "PIQP") if name in peers]
+    form = "{gmean:.1f} ({least:.1f} to {most:.1f})"
+    slower = ", ".join(f"{peer} {page.number('times', form, contender=peer)}" for peer in peers)
+    return (
+        page.values(others=others, slower=slower)
+        .values(peers=peers, kinds=kinds)
+        .values(faster=sum(times > 1 for times in beside), comparisons=len(beside))
     )
-    table("accuracy", ("accuracy", "{most:.0e}", 1.0, "oracle"), "{most:.0e}")
-    told.section(
-        "Protocol",
-        "The data are rows of unit length in n = 2k features, with labels by a hyperplane with M = k coefficients "
-        "uniform on [-1, 1]. Each instance is solved at two supports of k features. *Planted* is the support of the "
-        "hyperplane, with separable classes. *Mixed* has k features drawn at random, about half of them planted; the "
-        "classes overlap as at most nodes of a search.",
-        "Every (w, b) is evaluated by the same code. Seconds are CPU seconds of the process on one thread, the median "
-        f"of {REPEATS} repeats, from the dense X of the support, with preparation. The tolerances are 1e-7 for the "
-        "oracle, 1e-8 for Clarabel, and the value in the title of the column for libsvm. The limits are "
-        f"{TIME_LIMIT:g} s for the oracle and Clarabel, and ten million iterations for libsvm. "
-        f"{PIQP if 'PIQP' in peers else NO_PIQP}",
-    )
-    told.write({})
-
-
-def main():
-    script(NAME, __doc__, tasks, work, page, "numpy", "scipy", "scikit-learn", "clarabel", "piqp", repeats=REPEATS)

@@ -17,8 +17,7 @@ import fsmodels as fs
 from benchmarks.comparisons import sparse_rivals
 from benchmarks.comparisons.fsp_real import judged
 from benchmarks.harness.cpu_limit import cpu_limit
-from benchmarks.harness.log import script
-from benchmarks.harness.page import Cell, Page
+from benchmarks.harness.page import Page
 from fsmodels.datasets.synthetic import bertsimas
 
 NAME, PROTOCOL = "wide", 1
@@ -27,6 +26,8 @@ OURS = "branch-and-cut"
 MEMORY = Path("/proc/self/clear_refs")
 HEURISTICS = {"abess": sparse_rivals.abess, "l1": sparse_rivals.l1}
 CELL = ("data", "n", "p", "M", "C")
+PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "highspy", "scikit-learn", "abess")
+FACTS = {"CPU limit (s)": LIMIT, "CPU limit with --full (s)": FULL_LIMIT}
 CELLS = {  # what grows: the cells
     "features": [("gaussian", 500, p, 10, 0.01) for p in (1_000, 10_000, 100_000)],
     "C": [("gaussian", 500, 100_000, 10, C) for C in (0.001, 0.1)],
@@ -106,57 +107,17 @@ def peak():
 
 
 def page(log):
-    """Write the page."""
+    """Return the page."""
     runs = judged(log.entries(*CELL, "contender", "limit", "protocol"), CELL)
-    told = Page(NAME, "Wide and tall data", runs=runs)
-    told.key("runs", *CELL, "contender", "limit")
-
-    def say(value, form, **where):
-        return told.say("runs", value, form, where)
-
-    wrong = sum(run["wrong"] for run in runs)
-    told.answer(
-        f"Branch-and-cut proves {say('proven', '{total:.0f} of {n}', contender=OURS)} cells with up to 100,000 "
-        f"features or 200,000 samples; the largest gap of the others is {say('gap', '{most:.0%}', contender=OURS)}. "
-        f"Its selection costs at most {say('above', '{most:.1%}', contender=OURS)} more than the best known; that of "
-        f"abess {say('above', '{most:.0%}', contender='abess')}, and that of l1 "
-        f"{say('above', '{most:.0%}', contender='l1')}. {wrong or 'No'} bounds are wrong."
-    )
-    told.part("runs", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
-    told.section(
-        "What grows",
-        "CPU seconds with the building of the model, nodes, gap, peak memory of the process in GB with the data, and "
-        "the distance of the objective above the best known. C is that of Bertsimas et al. where none is given.",
-    )
-    columns = [("cpu", "{mean:.1f}"), ("nodes", "{mean:.0f}"), ("gap", "{mean:.1%}"), ("memory", "{mean:.1f}")]
-    columns += [("above", "{mean:.1%}")]
-    header = ["cpu s", "nodes", "gap", "GB", "above"]
-    header += [f"{name} {what}" for name in HEURISTICS for what in ("cpu s", "above")]
-    rows = []
-    for grows in CELLS:
-        for cell in [*CELLS[grows], *MORE.get(grows, [])]:
-            where = dict(zip(CELL, cell, strict=True))
-            if not any(all(run[name] == value for name, value in where.items()) for run in runs):
-                continue
-            ours = [Cell("runs", value, form, where | {"contender": OURS}) for value, form in columns]
-            theirs = [
-                Cell("runs", value, form, where | {"contender": name})
-                for name in HEURISTICS
-                for value, form in (("cpu", "{mean:.1f}"), ("above", "{mean:.1%}"))
-            ]
-            rows.append([grows, *("" if value is None else str(value) for value in cell), *ours, *theirs])
-    told.table(["what grows", *CELL, *header], rows)
-    told.section(
-        "Protocol",
-        "The model is FSP-M without an intercept, with the hinge loss and rows in reduced form (rmp); gap 1e-4, one "
-        f"thread. A run ends after {LIMIT:g} CPU seconds ({FULL_LIMIT:g} with --full) with its incumbent and bound. "
-        "*gaussian*: independent normal features, labels by the sum of ten of them and normal noise. *bertsimas*: "
-        "the generator of the package. abess is its logistic regression with M features, l1 the first C of a "
-        "path of liblinear with M features; the hinge loss of their features is evaluated by our oracle.",
-    )
-    told.write({"gap": GAP})
-
-
-def main():
-    script(NAME, __doc__, tasks, work, page, "fsmodels", "pyomo", "numpy", "scipy", "highspy", "scikit-learn", "abess",
-           **{"CPU limit (s)": LIMIT, "CPU limit with --full (s)": FULL_LIMIT})  # fmt: skip
+    page = Page(NAME, globals(), runs=runs)
+    page.key("runs", *CELL, "contender", "limit")
+    page.part("runs", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
+    page.facts = {"gap": GAP}
+    there = {tuple(run[name] for name in CELL) for run in runs}
+    cells = [
+        ([grows, *("" if value is None else str(value) for value in cell)], dict(zip(CELL, cell, strict=True)))
+        for grows in CELLS
+        for cell in [*CELLS[grows], *MORE.get(grows, [])]
+        if cell in there
+    ]
+    return page.values(cells=cells, wrong=sum(run["wrong"] for run in runs))

@@ -9,8 +9,8 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 
-from benchmarks.harness import provenance
 from benchmarks.harness.log import RESULTS
+from benchmarks.harness.page import markdown_table
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ def text():
         pages = dict.fromkeys(row.page for row in rows if row.page)
         shown = [[row.what, row.link(), *row.state()] for row in rows]
         told += [f"## {paper}", "\n".join(f"- {answer(page)}" for page in pages)]
-        told += [provenance.table(["table or figure", "page", "state", "command"], shown)]
+        told += [markdown_table(["table or figure", "page", "state", "command"], shown)]
     told.append("## Further comparisons")
     told.append("\n".join(f"- **{question}** {answer(page)}{unfinished(page)}" for question, page in QUESTIONS))
     return "\n\n".join(told) + "\n"

@@ -4,16 +4,11 @@ A run that was stopped, here or on another machine, goes on where it was: what i
 Before the first task of a process stands a line on its run: when, where, with which versions.
 """
 
-import argparse
 import contextlib
 import json
 import lzma
 import os
-import time
-from functools import partial
 from pathlib import Path
-
-from joblib import Parallel, delayed
 
 from benchmarks.harness import provenance
 
@@ -26,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 SHARED = Path(os.environ.get("FSMODELS_SHARED", ROOT.parent / "shared"))  # data sets that the repository lacks
 LOGS = RESULTS / "logs"
-_BEGUN = set()  # the logs that this process has told of its run
+_BEGUN = set()  # the logs that this process has written the facts of its run
 
 
 class Log:
@@ -103,7 +98,7 @@ class Log:
             yield
 
 
-def told(*logs):
+def facts_of_runs(*logs):
     """Return the facts of the runs in the logs: each once, or all different values."""
     lines = [(log, line) for log in logs for line in log.lines()]
     runs = [line["run"] for _, line in lines if _is_run(line)]
@@ -118,71 +113,6 @@ def told(*logs):
     for key in dict.fromkeys(key for run in runs for key in run):
         facts[key] = _together(key, [run[key] for run in runs if key in run])
     return facts
-
-
-def until(minutes, tasks):
-    """Yield tasks until the time limit in minutes (None: no limit); started tasks are finished.
-
-    For ``joblib.Parallel`` with ``pre_dispatch=n_jobs``: it takes tasks from here only as workers come free.
-    """
-    end = time.monotonic() + 60 * minutes if minutes is not None else float("inf")
-    for task in tasks:
-        if time.monotonic() > end:
-            return
-        yield task
-
-
-def ended(tasks, work, minutes=None, jobs=1):
-    """Yield the results of ``work(task)`` when tasks end; none starts after the limit in minutes."""
-    parallel = Parallel(n_jobs=jobs, pre_dispatch=jobs, batch_size=1, return_as="generator_unordered")
-    return parallel(delayed(work)(task) for task in until(minutes, tasks))
-
-
-def script(name, description, tasks, work, page, *packages, **facts):
-    """Run the command of a benchmark: do the tasks that are not in the log, then write the page from the log."""
-    asked, log = arguments(description).parse_args(), Log(name)
-    if asked.fresh:
-        log.clear()
-    if not asked.page:
-        finish(log, tasks(asked.full), work, asked.minutes, asked.jobs, provenance.about(*packages, **facts))
-    log.pack()
-    page(log)
-
-
-def finish(log, tasks, work, minutes=None, jobs=1, facts=None):
-    """Do the tasks that are not in the log, and log each with the result of ``work(**task)`` when it ends.
-
-    A task is a dictionary that tells it from all others, its "protocol" among them; ``facts`` are of this run. What
-    cannot be done here, for want of a package, returns None and stays to be done.
-    """
-    done, entries = {}, log.entries()
-
-    def known(task):
-        fields = tuple(task)
-        done.setdefault(fields, {json.dumps([entry.get(field) for field in fields]) for entry in entries})
-        return json.dumps([task[field] for field in fields]) in done[fields]
-
-    todo = [task for task in tasks if not known(task)]
-    for task, found in ended(todo, partial(_both, work), minutes, jobs):
-        if found is not None:
-            log.begin(facts or provenance.about(*provenance.PACKAGES))
-            log.add(task | found)
-        print(*task.values(), found, flush=True)
-
-
-def _both(work, task):
-    return task, work(**task)
-
-
-def arguments(description):
-    """Return a parser with the options that every benchmark of tables has."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--full", action="store_true", help="everything of the paper, instead of the small default")
-    parser.add_argument("--minutes", type=float, help="stop after so many minutes; the same command goes on later")
-    parser.add_argument("--jobs", type=int, default=2, help="tasks at a time, each on one thread (default: 2)")
-    parser.add_argument("--fresh", action="store_true", help="forget the log and begin anew")
-    parser.add_argument("--page", action="store_true", help="only write the page from the log")
-    return parser
 
 
 def _is_run(line):

@@ -1,13 +1,19 @@
-"""A page of results: the answer first, every number of a table with the rule by which it comes from the records.
+"""A page of results: a template beside the tasks, and the rule by which each number comes from the records.
 
-    page = Page("concave_tables", "Bradley, Mangasarian and Street 1998", fits=fits)
+    page = Page("concave_tables", globals(), fits=fits)
     page.key("fits", "set", "method", "split")
-    page.answer("FSV errs less than all features on both sets. It selects what the paper's does.")
     page.part("table 1", done=40, of=100, command="python -m benchmarks concave_tables --full")
-    page.section("Table 1: WPBC", "Per cent, mean and standard error over five divisions.")
-    ours = Cell("fits", "error", "{mean:.1f} ± {se:.1f}", {"method": "FSV"})
-    page.table(["method", "paper", "ours"], [["FSV", "4.0", ours]])
-    page.write(provenance.about("pyomo", seeds=[0, 1]))
+    page.write(log)
+
+The template ``concave_tables.md.j2`` is Markdown: the title, a paragraph with the answer in two sentences, sections:
+
+    # Feature selection by concave minimisation
+
+    FSV errs less than all features on both sets, by {{ number("less", "{mean:.1f}", method="FSV") }} points.
+
+    ## Table 1: WPBC
+
+    {{ grid(["method"], [(["FSV"], {"method": "FSV"})], [("error", "error", "{mean:.1f} ± {se:.1f}")]) }}
 
 ``fits`` is a list of dictionaries and goes into the JSON file, as does the rule of every cell: a test takes some at
 random and computes them again. A rule that could not match is an error: a field that no record has, a pair that two
@@ -16,13 +22,15 @@ records share, on a finished page a value that no record has.
 
 import json
 import math
+import re
 import statistics
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from benchmarks.harness import provenance
-from benchmarks.harness.log import RESULTS, Log, told
+import jinja2
+
+from benchmarks.harness.log import RESULTS, facts_of_runs
 
 USUAL = {"where": {}, "times": 1.0, "minus": None, "pair": ()}  # of a rule, and not written
 NOTHING = "–"  # no record: the run has not come there, or the method does not do it
@@ -139,20 +147,37 @@ def _same(value, wanted):
 
 
 class Page:
-    """Title, two sentences, unfinished parts, sections; ``records`` are named lists of dictionaries."""
+    """Page of results: a Jinja template and records, which are named lists of dictionaries.
 
-    def __init__(self, name, title, **records):
-        self.name, self.title, self.records = name, title, records
-        self.parts, self.cells, self.body, self.tables, self.keys = {}, [], [], 0, {}
-        self.said = ""
+    The template ``NAME.md.j2`` is beside the module whose ``globals()`` are ``names``. It has these names, ``page``,
+    ``say``, ``number``, ``table``, ``grid``, ``over`` and the names of ``values``.
+    """
 
-    def answer(self, text):
-        """Set the two sentences of the result, which the index shows too."""
-        self.said = text
+    def __init__(self, name, names, **records):
+        self.name, self.records = name, records
+        self.template = Path(names["__file__"]).with_name(f"{name}.md.j2")
+        self.parts, self.cells, self.tables, self.keys, self.facts, self.pictures = {}, [], 0, {}, {}, []
+        self.names = names | {
+            "page": self,
+            "say": self.say,
+            "number": self.number,
+            "table": self.table,
+            "grid": self.grid,
+            "over": over,
+        }
+
+    def values(self, **values):
+        """Add names for the template; return the page."""
+        self.names |= values
+        return self
 
     def say(self, *cell, **more):
         """Return the text of a cell with these arguments, for a sentence."""
         return Cell(*cell, **more).text(self.records)
+
+    def number(self, value, form, /, **where):
+        """Return the text of a cell over the first records."""
+        return self.say(next(iter(self.records)), value, form, where)
 
     def key(self, records, *fields):
         """Set the fields that identify a record."""
@@ -167,19 +192,21 @@ class Page:
         """Set the progress of a table or figure, which the index reads."""
         self.parts[name] = {"done": done, "of": of, "command": command}
 
-    def section(self, heading, *paragraphs):
-        """Begin a section."""
-        self.body += [f"## {heading}", *paragraphs]
-
-    def text(self, *paragraphs):
-        """Add paragraphs."""
-        self.body += paragraphs
-
     def table(self, header, rows):
-        """Add a table; an entry of a row is a text, a cell, or a list of both, which are joined."""
+        """Return a table; an entry of a row is a text, a cell, or a list of both, which are joined."""
         shown = [[self._entry(entry, i, j) for j, entry in enumerate(row)] for i, row in enumerate(rows)]
         self.tables += 1
-        self.body.append(provenance.table([_escaped(title) for title in header], shown))
+        return markdown_table([_escaped(title) for title in header], shown)
+
+    def grid(self, labels, rows, columns, records=None):
+        """Return a table of cells: rows are (texts, where), columns (title, value, form, further where, times)."""
+        records = records or next(iter(self.records))
+        cells = [[*texts, *(_cell(records, where, *column) for column in columns)] for texts, where in rows]
+        return self.table([*labels, *(title for title, *_ in columns)], cells)
+
+    def picture(self, file, draw, *values):
+        """Have a picture drawn into the folder of the page by ``draw(*values, path)``."""
+        self.pictures.append((file, draw, values))
 
     def _entry(self, entry, i, j):
         shown = ""
@@ -191,38 +218,77 @@ class Page:
             shown += said
         return shown
 
-    def picture(self, path, caption):
-        """Add a picture in the folder of the page."""
-        self.body.append(f"![{caption}]({Path(path).name})")
-
-    def write(self, facts, folder=RESULTS, logs=(), **more):
-        """Write NAME.md and NAME.json; ``more`` goes into the JSON alone.
-
-        What the log of the page's name, and those in ``logs``, say of their runs goes before ``facts``, which may be
-        those of another machine or day.
-        """
+    def write(self, *logs, folder=RESULTS):
+        """Write NAME.md and NAME.json; what the logs record of their runs goes before the facts of the page."""
         folder = Path(folder)
-        facts = facts | told(*(Log(name, folder / "logs") for name in dict.fromkeys([self.name, *logs])))
-        open_parts = [
-            f"{name} has {part['done']} of {part['of']}"
-            for name, part in self.parts.items()
-            if part["done"] < part["of"]
-        ]
-        for cell in self.cells:
+        for file, draw, values in self.pictures:
+            draw(*values, folder / file)
+        title, answer, *body = self._rendered()
+        facts = self.facts | facts_of_runs(*logs)
+        open_parts = {name: part for name, part in self.parts.items() if part["done"] < part["of"]}
+        for cell in [] if open_parts else self.cells:
             rule = Cell(**cell["rule"])
-            if not open_parts and cell["text"] == NOTHING and (why := rule.never(self.records[rule.records])):
+            if cell["text"] == NOTHING and (why := rule.never(self.records[rule.records])):
                 raise ValueError(f"{rule}: {why}; what is never there is written as a text")
-        commands = dict.fromkeys(part["command"] for part in self.parts.values() if part["done"] < part["of"])
-        head = [f"# {self.title}"]
+        head = [title]
         if open_parts:
-            going_on = ", ".join(f"`{command}`" for command in commands)
-            head.append(f"Not finished: {', '.join(open_parts)}; continue with {going_on}.")
+            missing = ", ".join(f"{name} has {part['done']} of {part['of']}" for name, part in open_parts.items())
+            commands = dict.fromkeys(f"`{part['command']}`" for part in open_parts.values())
+            head.append(f"Not finished: {missing}; continue with {', '.join(commands)}.")
         listed = "\n".join(f"- {key}: {_plain(value)}" for key, value in facts.items())
-        text = "\n\n".join([*head, self.said, *self.body, "## The run", listed]) + "\n"
-        data = {"about": facts, "title": self.title, "answer": self.said, "parts": self.parts, "keys": self.keys}
-        (folder / f"{self.name}.json").write_text(_compact({**data, "cells": self.cells, **more, **self.records}))
+        text = "\n\n".join([*head, answer, *body, "## The run", listed]) + "\n"
+        data = {"about": facts, "title": title.removeprefix("# "), "answer": answer, "parts": self.parts}
+        data |= {"keys": self.keys, "cells": self.cells, **self.records}
+        (folder / f"{self.name}.json").write_text(_compact(data))
         (folder / f"{self.name}.md").write_text(text)
         print(f"Written: {folder / self.name}.md and .json")
+
+    def _rendered(self):
+        """Return the paragraphs of the template: title, answer and the rest."""
+        self.cells, self.tables = [], 0
+        text = JINJA.from_string(self.template.read_text("utf-8")).render(self.names)
+        return [_on_one_line(block) for block in re.split(r"\n\s*\n", text.strip())]
+
+
+JINJA = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+
+def _on_one_line(block):
+    """Return a paragraph, or each item of a list, on one line: lines of a template may end anywhere."""
+    items = [""]
+    for line in map(str.strip, block.splitlines()):
+        numbered = all(re.match(r"\d+\. ", text) for text in (line, items[-1]))
+        if numbered or not items[-1] or line.startswith(("- ", "|", "#", "!")):
+            items.append(line)
+        else:
+            items[-1] += f" {line}"
+    return "\n".join(items[1:])
+
+
+def over(field, values, columns):
+    """Return columns of a grid for each value of a field; a title may have {} for the value."""
+    return [
+        (title.format(value), name, form, {field: value}, *times)
+        for value in values
+        for title, name, form, *times in columns
+    ]
+
+
+def _cell(records, where, title, value, form, more=None, times=1.0):
+    return Cell(records, value, form, where | (more or {}), times)
+
+
+def markdown_table(header, rows):
+    """Return a Markdown table, padded so that it reads well as plain text too: words left, numbers right."""
+    columns = [[str(entry) for entry in column] for column in zip(header, *rows, strict=True)]
+    shown, rule = [], []
+    for title, *entries in columns:
+        width = max(map(len, [title, *entries]))
+        words = any(entry[:1].isalpha() or entry[:1] in ("[", "`") for entry in entries)
+        shown.append([text.ljust(width) if words else text.rjust(width) for text in (title, *entries)])
+        rule.append("-" * (width + 2) if words else "-" * (width + 1) + ":")
+    lines = ["| " + " | ".join(row) + " |" for row in zip(*shown, strict=True)]
+    return "\n".join([lines[0], f"|{'|'.join(rule)}|", *lines[1:]])
 
 
 def _escaped(text):

@@ -50,16 +50,3 @@ def _processor():
     except OSError:  # not Linux
         return platform.processor() or "unknown processor"
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown processor")
-
-
-def table(header, rows):
-    """Return a Markdown table, padded so that it reads well as plain text too: words left, numbers right."""
-    columns = [[str(entry) for entry in column] for column in zip(header, *rows, strict=True)]
-    shown, rule = [], []
-    for title, *entries in columns:
-        width = max(map(len, [title, *entries]))
-        words = any(entry[:1].isalpha() or entry[:1] in ("[", "`") for entry in entries)
-        shown.append([text.ljust(width) if words else text.rjust(width) for text in (title, *entries)])
-        rule.append("-" * (width + 2) if words else "-" * (width + 1) + ":")
-    lines = ["| " + " | ".join(row) + " |" for row in zip(*shown, strict=True)]
-    return "\n".join([lines[0], f"|{'|'.join(rule)}|", *lines[1:]])

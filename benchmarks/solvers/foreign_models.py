@@ -11,13 +11,14 @@ import numpy as np
 import pyomo.environ as pyo
 
 import solvers
-from benchmarks.harness.log import script
 from benchmarks.harness.page import Cell, Page
 from benchmarks.solvers.two_stage_models import Farmer
 
 NAME, PROTOCOL = "foreign_models", 1
+PACKAGES = ("pyomo", "highspy", "pyscipopt", "numpy", "scipy")
 SEEDS, MORE_SEEDS = range(5), range(15)
 TIME_LIMIT = 60.0
+FACTS = {"time limit (s)": TIME_LIMIT}
 # Kazarlis, Bakirtzis, Petridis (1996): most, least (MW), a, b, c of a + b p + c p^2, hours up and down, start, state.
 UNITS = [
     (455, 150, 1000, 16.19, 0.00048, 8, 4500, 8),
@@ -137,59 +138,20 @@ def work(model, seed, protocol):
 
 
 def page(log):
-    """Write the page."""
+    """Return the page."""
     runs = log.entries("model", "seed", "protocol")
-    told = Page(NAME, "Benders decomposition on other models, compared with a solver of the whole model", runs=runs)
-    told.key("runs", "model", "seed")
-    ratio = {name: told.say("runs", "ratio", "{gmean:.2f}", {"model": name}) for name in CASES}
+    page = Page(NAME, globals(), runs=runs)
+    page.key("runs", "model", "seed")
+    page.part("seconds", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
+    ratio = {name: page.number("ratio", "{gmean:.2f}", model=name) for name in CASES}
     low, high = (pick(ratio, key=lambda name: float(ratio[name])) for pick in (min, max))
     by = {name: [run["ratio"] for run in runs if run["model"] == name] for name in CASES}
     always, never = sum(max(of) < 1 for of in by.values()), sum(min(of) > 1 for of in by.values())
-    proven, off = sum(run["proven"] for run in runs), told.say("runs", "off", "{most:.0e}")
-    told.answer(
-        f"Benders takes from {ratio[low]} ({low}) to {ratio[high]} times ({high}) the CPU time of a solver of the "
-        f"whole model (geometric means over seeds). Of {len(by)} kinds of model it takes less time at every seed for "
-        f"{always}, and more time at every seed for {never}. It proves {proven} of {len(runs)} instances to their gap. "
-        f"Its objectives differ by at most {off} from those of the other solver."
-    )
-    told.part("seconds", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
-    told.section(
-        "Seconds",
-        f"Means over seeds. Both stop at the gap, or after {TIME_LIMIT:g} s. The ratio is the time of Benders divided "
-        "by that of the other solver (*peer*) for each seed: geometric mean, minimum and maximum.",
-    )
     rows = []
     for name, (_, peer, gap) in CASES.items():
-        seeds, ours, rounds, proven, whole, ratios, off = (
-            Cell("runs", value, form, {"model": name})
-            for value, form in (
-                ("ratio", "{n}"),
-                ("benders", "{mean:.2f}"),
-                ("rounds", "{mean:.0f}"),
-                ("proven", "{total:.0f}"),
-                ("whole", "{mean:.2f}"),
-                ("ratio", "{gmean:.2f} ({least:.2f} to {most:.2f})"),
-                ("off", "{most:.0e}"),
-            )
-        )
-        rows.append([name, f"{gap:.0e}", seeds, ours, rounds, proven, peer, whole, ratios, off])
-    header = ["model", "gap", "seeds", "Benders s", "rounds", "proven", "peer", "its s", "ratio (range)"]
-    told.table([*header, "objectives differ by at most"], rows)
-    told.section(
-        "Protocol",
-        "The instances are drawn for each seed:\n\n"
-        "- the farmer problem of Birge and Louveaux with normal yields;\n"
-        "- facility location with costs uniform on [1, 9] for a unit and [5, 40] for a site, uncapacitated, and "
-        "capacitated to three times the demand with and without the constraints share <= open that make its relaxation "
-        "strong;\n"
-        "- the ten units of Kazarlis (1996) over 24 hours with reserve, start-up costs and minimum times, with their "
-        "quadratic costs and with ten times the curvature.",
-        "Seconds are CPU seconds of the process, all threads, from the Pyomo model to the result. Each solver has "
-        "solved another model before.",
-    )
-    told.write({})
-
-
-def main():
-    packages = ("pyomo", "highspy", "pyscipopt", "numpy", "scipy")
-    script(NAME, __doc__, tasks, work, page, *packages, **{"time limit (s)": TIME_LIMIT})
+        where = {"model": name}
+        ours = (("ratio", "{n}"), ("benders", "{mean:.2f}"), ("rounds", "{mean:.0f}"), ("proven", "{total:.0f}"))
+        theirs = (("whole", "{mean:.2f}"), ("ratio", "{gmean:.2f} ({least:.2f} to {most:.2f})"), ("off", "{most:.0e}"))
+        cells, more = ([Cell("runs", value, form, where) for value, form in part] for part in (ours, theirs))
+        rows.append([name, f"{gap:.0e}", *cells, peer, *more])
+    return page.values(rows=rows, ratio=ratio, low=low, high=high, always=always, never=never)

@@ -15,8 +15,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 import solvers
-from benchmarks.harness.log import script
-from benchmarks.harness.page import Cell, Page
+from benchmarks.harness.page import Cell, Page, over
 from benchmarks.solvers.nlp_models import INFEASIBLE, MODELS, UNBOUNDED
 from solvers.interfaces.registry import find
 from solvers.values import bounds_of
@@ -27,6 +26,9 @@ LIMIT, EQUAL, LONG = 60.0, 1e-4, 10.0
 POUNCE, CYIPOPT, PROGRAM = "pounce", "cyipopt", "ipopt"
 ENDS = {"solved": ("stationary", "optimal"), INFEASIBLE: ("infeasible", "no_solution")}
 ENDS[UNBOUNDED] = ("unbounded", "no_solution", "feasible")
+PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "cyipopt-wheels", "pounce-solver", "pyomo-pounce")
+FACTS = {"time limit (s)": LIMIT}
+TOTAL, LISTED = "{total:.0f} of {n}", 60
 TASK = ("group", "model", "start", "solver", "protocol")
 
 
@@ -125,99 +127,58 @@ def judged(runs):
     return runs
 
 
-def page(log):
-    """Write the page."""
-    runs = judged(log.entries(*TASK))
-    told = Page(NAME, "Ipopt and pounce as local solvers of smooth models", runs=runs)
-    told.key("runs", *TASK[:-1])
-    names = [name for name in (POUNCE, CYIPOPT, PROGRAM) if any(run["solver"] == name for run in runs)]
-    place = ("group", "model", "start")
+def paired(runs):
+    """Return (group, model, start) -> solver -> run of those that both solvers have, and that no limit has ended."""
     pairs = {}
     for run in runs:
-        pairs.setdefault(tuple(run[field] for field in place), {})[run["solver"]] = run
+        pairs.setdefault((run["group"], run["model"], run["start"]), {})[run["solver"]] = run
     pairs = {key: pair for key, pair in pairs.items() if {POUNCE, CYIPOPT} <= set(pair)}
     pairs = {key: pair for key, pair in pairs.items() if not any(run["limited"] for run in pair.values())}
     for pair in pairs.values():
         pair[CYIPOPT]["ratio"] = max(pair[CYIPOPT]["cpu"], 1e-3) / max(pair[POUNCE]["cpu"], 1e-3)
+    return pairs
 
-    def only(field, ours, theirs):
-        return sum(bool(pair[ours][field]) > bool(pair[theirs][field]) for pair in pairs.values())
 
-    def say(value, form, **where):
-        return told.say("runs", value, form, where)
+def page(log):
+    """Return the page."""
+    runs = judged(log.entries(*TASK))
+    pairs = paired(runs)
+    page = Page(NAME, globals(), runs=runs)
+    page.key("runs", *TASK[:-1])
+    page.part("runs", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
 
-    total = "{total:.0f} of {n}"
-    ended = {name: sum(run["limited"] for run in runs if run["solver"] == name) for name in (POUNCE, CYIPOPT)}
-    times = say("ratio", "{gmean:.2f}", solver=CYIPOPT)
-    told.answer(
-        f"Ipopt (cyipopt) ends at the best known objective in {say('best', total, solver=CYIPOPT)} runs and pounce in "
-        f"{say('best', total, solver=POUNCE)}; only Ipopt in {only('best', CYIPOPT, POUNCE)}, only pounce in "
-        f"{only('best', POUNCE, CYIPOPT)}. The status is right in {say('right', total, solver=CYIPOPT)} and "
-        f"{say('right', total, solver=POUNCE)} runs. Ipopt takes {times} times the CPU time of pounce (geometric mean)."
-    )
-    told.part("runs", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
-    columns = [("best", total), ("right", total), ("iterations", "{mean:.0f}"), ("cpu", "{gmean:.3f}")]
-    header = [f"{name}: best known" if k == 0 else title for name in names
-              for k, title in enumerate(("", "status right", "iterations", "CPU s"))]  # fmt: skip
-    told.section(
-        "By group",
-        "*Best known*: runs with the best known objective, of those of models with a solution. *Status right*: runs "
-        "whose status is not a wrong claim and not a missed solution. Means of iterations, geometric means of CPU "
-        "seconds. The last column is the ratio of the time of Ipopt to that of pounce for each run: geometric mean, "
-        "minimum and maximum.",
-    )
-    groups = [group for group in MODELS if any(run["group"] == group for run in runs)]
-    rows = []
-    for group in groups:
-        models = str(len({run["model"] for run in runs if run["group"] == group}))
-        cells = [
-            "" if v == "best" and group == "without a solution" else
-            Cell("runs", v, form, {"group": group, "solver": name}) for name in names for v, form in columns
-        ]  # fmt: skip
-        ratio = Cell("runs", "ratio", "{gmean:.2f} ({least:.2f} to {most:.2f})", {"group": group, "solver": CYIPOPT})
-        rows.append([group, models, *cells, ratio])
-    told.table(["group", "models", *header, "Ipopt / pounce"], rows)
-    told.section(
-        "Runs in which one of them fails",
-        "Runs in which the solvers differ in status or in reaching the best known objective.",
-    )
+    def only(ours, theirs):
+        return sum(bool(pair[ours]["best"]) > bool(pair[theirs]["best"]) for pair in pairs.values())
+
     differ = [
-        (*key, [f"{pair[n]['status']}, {_number(pair[n]['objective'])}" for n in (POUNCE, CYIPOPT)])
-        for key, pair in pairs.items()
+        [model, str(start), *(f"{pair[n]['status']}, {_number(pair[n]['objective'])}" for n in (POUNCE, CYIPOPT))]
+        for (_, model, start), pair in pairs.items()
         if any(pair[POUNCE][field] != pair[CYIPOPT][field] for field in ("best", "right"))
     ]
-    shown = [[model, str(start), *texts] for _, model, start, texts in differ[:60]]
-    if shown:
-        told.table(["model", "start", POUNCE, CYIPOPT], shown)
-        if len(differ) > 60:
-            told.text(f"{len(differ) - 60} further runs are in the log.")
-    else:
-        told.text("There are none.")
-    missing = "" if PROGRAM in names else (
-        "The Ipopt executable with the ASL library was not on this machine: no pip package contains it."
-    )  # fmt: skip
-    told.section(
-        "Protocol",
-        "Each model is solved by `solvers.solve(model, name)` from the start of its source (start 0) and from starts "
-        "drawn around it with normal deviates of the size of the start, at least 1, inside the bounds. The best known "
-        f"objective is the least of the published optimum and of all runs; a run reaches it within {EQUAL:g} relative. "
-        "The status is right if it is stationary or optimal for a model with a solution, and if no solution is claimed "
-        "for a model without one. Seconds are CPU seconds of the process and of its programs, all threads. The "
-        f"limit is {LIMIT:g} s of wall-clock time, which was few CPU seconds on a busy machine. Runs that it ended are "
-        f"not counted: {ended[POUNCE]} of pounce and {ended[CYIPOPT]} of Ipopt, each after more than {LONG:g} CPU "
-        "seconds; as failures they would not change the numbers of successes. Iterations are those of the solver's own "
-        f"interface. {missing}",
-        "The models are those of Hock and Schittkowski (1981); those of the tests of MindtPy in Pyomo, with integers "
-        'fixed at the optimum and relaxed; kernel models as rows (`form="algebra"`) on 40 samples of bupa and '
-        "cleveland; GMEB on cleveland and wdbc; and models of the first group with a row that makes them infeasible.",
-    )
-    told.write({})
+    page.values(differ=differ, only_ipopt=only(CYIPOPT, POUNCE), only_pounce=only(POUNCE, CYIPOPT))
+    names = [name for name in (POUNCE, CYIPOPT, PROGRAM) if any(run["solver"] == name for run in runs)]
+    ended = {name: sum(run["limited"] for run in runs if run["solver"] == name) for name in (POUNCE, CYIPOPT)}
+    return page.values(names=names, ended=ended)
+
+
+def by_group(page, names):
+    """Return the table of the groups of models."""
+    runs = page.records["runs"]
+    columns = [("{}: best known", "best", TOTAL), ("status right", "right", TOTAL)]
+    columns += [("iterations", "iterations", "{mean:.0f}"), ("CPU s", "cpu", "{gmean:.3f}")]
+    columns, rows = over("solver", names, columns), []
+    for group in dict.fromkeys(group for group in MODELS if any(run["group"] == group for run in runs)):
+        models = str(len({run["model"] for run in runs if run["group"] == group}))
+        cells = [
+            ""
+            if value == "best" and group == "without a solution"
+            else Cell("runs", value, form, {"group": group} | of)
+            for _, value, form, of in columns
+        ]
+        ratio = Cell("runs", "ratio", "{gmean:.2f} ({least:.2f} to {most:.2f})", {"group": group, "solver": CYIPOPT})
+        rows.append([group, models, *cells, ratio])
+    return page.table(["group", "models", *(title for title, *_ in columns), "Ipopt / pounce"], rows)
 
 
 def _number(value):
     return "none" if value is None else f"{value:.6g}"
-
-
-def main():
-    packages = ("fsmodels", "pyomo", "numpy", "scipy", "cyipopt-wheels", "pounce-solver", "pyomo-pounce")
-    script(NAME, __doc__, tasks, work, page, *packages, **{"time limit (s)": LIMIT})

@@ -726,7 +726,7 @@ def seeds_parser(description: str | None, last: int, log: str) -> argparse.Argum
     return parser
 
 
-def main() -> None:
+def main():
     parser = seeds_parser(__doc__, 30_000, "/tmp/soak/log.jsonl")
     parser.add_argument("--worker", action="store_true", help="run the seeds in this process")
     given = parser.parse_args()

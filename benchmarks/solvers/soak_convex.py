@@ -233,7 +233,7 @@ def table(log: Path) -> str:
     return "\n".join([*lines, f"{unsure} models are unsure"])
 
 
-def main() -> None:
+def main():
     given = seeds_parser(__doc__, 3000, "/tmp/soak/convex.jsonl").parse_args()
     if given.seed is not None:
         print(json.dumps(run(given.seed), indent=1))

@@ -9,11 +9,8 @@ Every run is a process of its own. mpi-sppy is used if it is installed with an M
 
 import contextlib
 import importlib.util
-import json
 import resource
 import shutil
-import subprocess
-import sys
 import time
 import traceback
 import warnings
@@ -21,8 +18,8 @@ import warnings
 import pyomo.environ as pyo
 
 import solvers
+from benchmarks.harness import child_process
 from benchmarks.harness.cpu_limit import cpu_limit
-from benchmarks.harness.log import script
 from benchmarks.harness.page import Cell, Page
 from benchmarks.solvers import foreign_models
 from benchmarks.solvers.two_stage_models import FAMILIES
@@ -33,15 +30,16 @@ DRIVERS = ("benders", "branch-and-cut", "single-tree", "cutting-plane")
 WHOLE, OTHERS = ("highs", "scip", "gurobi"), ("mpi-sppy", "mindtpy")
 SIZE, LICENCE = 2000, "beyond the licence"
 FOREIGN = [name for name in foreign_models.CASES if not name.startswith("farmer")]
-COMMAND = (sys.executable, "-m", "benchmarks", "two_stage")
+INSTANCES = [(name, scenarios) for name in FAMILIES for scenarios in SCENARIOS]
+OTHER_FIELDS = [(name, None) for name in FOREIGN]
+PACKAGES = ("fsmodels", "pyomo", "highspy", "pyscipopt", "gurobipy", "mpi-sppy", "pounce-solver")
+FACTS = {"gap": GAP, "CPU limit (s)": LIMIT}
 TASK = ("model", "scenarios", "contender", "limit", "protocol")
 
 
 def tasks(full):
     limit = MORE_LIMIT if full else LIMIT
-    cells = [(name, scenarios) for scenarios in SCENARIOS[:-1] for name in FAMILIES] + [
-        (name, None) for name in FOREIGN
-    ]
+    cells = [(name, scenarios) for scenarios in SCENARIOS[:-1] for name in FAMILIES] + OTHER_FIELDS
     cells += [(name, SCENARIOS[-1]) for name in FAMILIES]
     return [
         dict(zip(TASK, (*cell, contender, limit, PROTOCOL), strict=True))
@@ -147,19 +145,16 @@ def one(model, scenarios, contender, limit):
         record = {"status": "failed", "message": "".join(traceback.format_exception_only(error))[:200]}
     record["cpu"] = time.process_time() - before
     record["stopped"] = reached.reached
-    record["MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    record["MB"] = child_process.peak_memory() / 1.048576
     return record
 
 
 def work(model, scenarios, contender, limit, protocol):
     """Run one contender in a process of its own."""
-    asked = json.dumps({"model": model, "scenarios": scenarios, "contender": contender, "limit": limit})
-    ended = subprocess.run([*COMMAND, "--one", asked], capture_output=True, text=True, check=False)
-    lines = [line for line in ended.stdout.splitlines() if line.startswith('{"status"')]
-    usage = {"objective": None, "bound": None, "message": None}
-    if not lines:
-        return usage | {"status": "killed", "cpu": None, "stopped": True, "MB": None, "message": ended.stderr[-200:]}
-    return usage | json.loads(lines[-1])
+    found, ended = child_process.call(one, model=model, scenarios=scenarios, contender=contender, limit=limit)
+    if found is None:
+        found = {"status": "killed", "cpu": None, "stopped": True, "MB": None, "message": ended["message"][-200:]}
+    return {"objective": None, "bound": None, "message": None} | found
 
 
 # ---- the page
@@ -199,63 +194,48 @@ def shown(run):
 
 
 def page(log):
-    """Write the page."""
+    """Return the page."""
     runs = judged([run for run in log.entries(*TASK) if run["limit"] == LIMIT])
-    told = Page(NAME, "Two-stage models: drivers, solvers of the whole model and other packages", runs=runs)
-    told.key("runs", *TASK[:-1])
+    page = Page(NAME, globals(), runs=runs)
+    page.key("runs", *TASK[:-1])
+    page.part("runs", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
     names = [name for name in (*DRIVERS, *WHOLE, *OTHERS) if any(run["contender"] == name for run in runs)]
-    by = {(run["model"], run["scenarios"], run["contender"]): run for run in runs}
-    proven = {
-        name: told.say("runs", "proven", "{total:.0f} of {n}", {"contender": name})
+    proven = ", ".join(
+        f"{name} {page.number('proven', '{total:.0f} of {n}', contender=name)}"
         for name in names
         if any(run["contender"] == name and run["tried"] for run in runs)
-    }
-    wrong = sum(run["wrong"] for run in runs)
-    text = ", ".join(f"{name} {count}" for name, count in proven.items())
-    told.answer(
-        f"Models proven to a gap of {GAP:g} within {LIMIT:g} CPU seconds, of those that were tried: {text}. "
-        f"{wrong or 'No'} bounds or proofs contradict another run."
     )
-    told.part("runs", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
+    absent = dict.fromkeys(run["contender"] for run in runs if run["status"] == "not installed")
+    page.values(absent=[name for name in (*WHOLE, *OTHERS) if name in absent])
+    return page.values(names=names, proven=proven, wrong=sum(run["wrong"] for run in runs))
 
-    def entry(model, scenarios, name, value, form):
-        run = by.get((model, scenarios, name))
-        if run is None or run.get(value) is None:
-            return shown(run)
-        where = {"model": model, "scenarios": scenarios, "contender": name}
-        return [Cell("runs", value, form, where), "" if run["proven"] else f" ({shown(run)})"]
 
-    families = [(name, scenarios) for name in FAMILIES for scenarios in SCENARIOS]
-    told.section(
-        "CPU seconds by the number of scenarios",
-        "The seconds of a run with a proof; otherwise the gap of its bound to the best known objective at the end. "
-        "*Rejected*: the driver does not support the model, and its message names solvers that do. *Licence*: the "
-        f"model has more than {SIZE:,} rows or columns, the limit of Gurobi without a licence.",
-    )
-    here = [name for name in names if name != "mindtpy"]
-    told.table(
-        ["model", "scenarios", *here],
-        [[m, str(s), *(entry(m, s, name, "seconds", "{mean:.2f}") for name in here)] for m, s in families],
-    )
-    told.section("Peak memory", "Megabytes of the process, with Python, Pyomo and the model.")
-    told.table(
-        ["model", "scenarios", *here],
-        [
-            [
-                m,
-                str(s),
-                *(
-                    Cell("runs", "MB", "{mean:.0f}", {"model": m, "scenarios": s, "contender": n})
-                    if (run := by.get((m, s, n))) and run["tried"] and run["MB"]
-                    else ""
-                    for n in here
-                ),
-            ]
-            for m, s in families
-        ],
-    )
-    told.section("Incumbents", "The objective above the best known one, if a run has no proof.")
-    open_runs = [run for run in runs if run["tried"] and not run["proven"]]
+def by_contender(page, names, instances, entry):
+    """Return a table of ``entry(run, where)`` of each contender on each (model, scenarios)."""
+    by = {(run["model"], run["scenarios"], run["contender"]): run for run in page.records["runs"]}
+    some = [scenarios for _, scenarios in instances if scenarios is not None]
+    rows = []
+    for model, scenarios in instances:
+        where = {"model": model, "scenarios": scenarios}
+        entries = [entry(by.get((model, scenarios, name)), where | {"contender": name}) for name in names]
+        rows.append([model, *([str(scenarios)] if some else []), *entries])
+    return page.table(["model", *(["scenarios"] if some else []), *names], rows)
+
+
+def seconds(run, where):
+    """Return the seconds of a run with a proof, otherwise its state."""
+    if run is None or run["seconds"] is None:
+        return shown(run)
+    return [Cell("runs", "seconds", "{mean:.2f}", where), "" if run["proven"] else f" ({shown(run)})"]
+
+
+def megabytes(run, where):
+    """Return the memory of a run."""
+    return Cell("runs", "MB", "{mean:.0f}", where) if run and run["tried"] and run["MB"] else ""
+
+
+def incumbents(page):
+    """Return the table of the runs without a proof."""
     rows = [
         [
             run["model"],
@@ -265,46 +245,8 @@ def page(log):
             "none" if run["above"] is None else f"{run['above']:.1%}",
             shown(run),
         ]
-        for run in open_runs
+        for run in page.records["runs"]
+        if run["tried"] and not run["proven"]
     ]
-    told.table(["model", "scenarios", "contender", "status", "above the best", "bound"], rows or [["none"] + [""] * 5])
-    there = [name for name in names if name != "mpi-sppy"]
-    told.section(
-        "Models of other fields",
-        "CPU seconds as above; the models are those of [foreign_models](foreign_models.md), seed 0.",
-    )
-    told.table(
-        ["model", *there],
-        [[m, *(entry(m, None, name, "seconds", "{mean:.2f}") for name in there)] for m in FOREIGN],
-    )
-    absent = [
-        name
-        for name in (*WHOLE, *OTHERS)
-        if any(r["contender"] == name and r["status"] == "not installed" for r in runs)
-    ]
-    told.section(
-        "Protocol",
-        f"Every run is a process of its own with {LIMIT:g} CPU seconds (`--full`: {MORE_LIMIT:g}, not run yet), a gap "
-        f"of {GAP:g} and one thread. Seconds are CPU seconds from the Pyomo model to the result, building of the model "
-        "included; each solver of this package has solved another model before. The rules of the instances and their "
-        "sources are in `benchmarks/solvers/two_stage_models.py`. The recourse of dcap and sslp is relaxed; *sslp, "
-        "integer* has binary recourse. Most runs of facility with 1,000 scenarios and those of "
-        "other fields are by later commits of this package than the others. An empty cell was not run yet.",
-        "- cutting-plane decomposes convex functions; a linear model is one mixed-integer program for it.\n"
-        "- mpi-sppy: its L-shaped method with Gurobi in the master and in the subproblems, in one process. Its master "
-        "with one cut for each scenario and iteration is limited by the licence, too. It was "
-        "not run for integer recourse, for which it returns the optimum of the relaxation.\n"
-        "- MindtPy is for the models with curved costs. All its strategies need the Ipopt program, which was not on "
-        "this machine. GDPopt was not "
-        "run: it takes models with disjunctions, and these models have none.",
-        *([f"Not installed for this run: {', '.join(absent)}."] if absent else []),
-    )
-    told.write({})
-
-
-def main():
-    if sys.argv[1:2] == ["--one"]:
-        print(json.dumps(one(**json.loads(sys.argv[2]))))
-    else:
-        packages = ("fsmodels", "pyomo", "highspy", "pyscipopt", "gurobipy", "mpi-sppy", "pounce-solver")
-        script(NAME, __doc__, tasks, work, page, *packages, gap=GAP, **{"CPU limit (s)": LIMIT})
+    header = ["model", "scenarios", "contender", "status", "above the best", "bound"]
+    return page.table(header, rows or [["none"] + [""] * 5])

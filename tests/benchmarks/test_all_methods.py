@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import fsmodels as fs
-from benchmarks.comparisons.all_methods import all_methods, tasks
-from benchmarks.comparisons.all_methods import page as all_methods_page
+from benchmarks.comparisons.all_methods import page, page_at_k, page_of_rules, tasks
 from benchmarks.harness.log import Log
+from benchmarks.harness.run import finish
 from benchmarks.methods import catalogue as fits
 from fsmodels.selection.catalogue import MODELS
 
@@ -37,18 +37,12 @@ def tiny(monkeypatch):
     tasks.parts.cache_clear()
 
 
-def run(splits):
-    """Return the log's entries of all tasks by key."""
-    known = {}
-    for spec in all_methods.planned(splits, known):
-        entry = tasks.one_task(spec)
-        known[all_methods.key_of(entry)] = entry
-    return known
-
-
-def test_every_method_answers_and_the_pages_follow(tiny, tmp_path):
-    known = run(splits=1)
-    compared = [entry for key, entry in known.items() if key[1] == "methods"]
+def test_every_method_answers_and_the_pages_follow(tiny, tmp_path, monkeypatch):
+    log = Log("all_methods", tmp_path)
+    monkeypatch.setattr(tasks, "Log", lambda name: log)
+    finish(log, tasks.tasks(full=False), tasks.work)
+    known = {(entry["part"], entry["method"]): entry for entry in log.entries()}
+    compared = [entry for key, entry in known.items() if key[0] == "methods"]
     assert [entry["method"] for entry in compared] == list(fits.METHODS)
     for entry in compared:
         assert entry["answer"], (entry["method"], entry["reason"])
@@ -56,18 +50,17 @@ def test_every_method_answers_and_the_pages_follow(tiny, tmp_path):
         assert 0 <= entry["error"] <= 1
         assert entry["features"] == len(entry["selected"])
     assert next(e for e in compared if e["method"] == "SVM")["error"] <= 0.3
-    for entry in (entry for key, entry in known.items() if key[1] == "rules"):
+    for entry in (entry for key, entry in known.items() if key[0] == "rules"):
         assert entry["honoured"] or entry["refused"], (entry["method"], entry["reason"])
-    for entry in (entry for key, entry in known.items() if key[1] == "k"):
+    for entry in (entry for key, entry in known.items() if key[0] == "k"):
         assert not entry["reason"], entry["method"]
         assert all(point["features"] <= point["k"] for point in entry["curve"])
-    log = Log("all_methods", tmp_path)
-    for entry in known.values():
-        log.add(entry)
-    all_methods_page.write(log, tmp_path)
+    for each in (page, page_at_k, page_of_rules):
+        each.page(log).write(log, folder=tmp_path)
     for name in ("all_methods", "all_methods_k", "all_methods_rules"):
         assert len((tmp_path / f"{name}.md").read_text().splitlines()) <= 150
-    assert not [*all_methods.planned(1, known)]  # nothing is computed twice
+    finish(log, tasks.tasks(full=False), tasks.work)  # nothing is computed twice
+    assert len(log.entries()) == len(known)
 
 
 def test_what_does_not_end_is_interrupted():

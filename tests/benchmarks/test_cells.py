@@ -2,11 +2,12 @@
 
 import json
 
+import jinja2
 import pytest
 
 from benchmarks.harness import provenance
 from benchmarks.harness.log import Log
-from benchmarks.harness.page import Cell, Page
+from benchmarks.harness.page import Cell, Page, markdown_table
 
 FITS = [
     {"method": "FSV", "split": 0, "test": {"error": 0.25}},
@@ -36,12 +37,10 @@ def test_differences_are_of_pairs_that_both_have():
 
 
 def test_a_page_says_first_what_is_missing_and_then_its_answer(tmp_path):
-    page = Page("tried", "Title", fits=FITS)
-    page.answer("One. Two.")
-    page.part("table 1", 2, 3, "make tables")
-    page.section("Table 1", "Errors.")
-    page.table(["method", "error"], [["FSV", Cell("fits", "test.error", "{mean:.2f}", {"method": "FSV"})]])
-    page.write({"seed": 0}, tmp_path)
+    table = '{{ grid(["method"], [(["FSV"], {"method": "FSV"})], [("error", "test.error", "{mean:.2f}")]) }}'
+    page = page_of(tmp_path, f"## Table 1\n\nErrors.\n\n{table}", done=2, of=3)
+    page.facts = {"seed": 0}
+    page.write(folder=tmp_path)
     lines = (tmp_path / page.name).with_suffix(".md").read_text().splitlines()
     assert lines[2] == "Not finished: table 1 has 2 of 3; continue with `make tables`."
     assert lines[4] == "One. Two."
@@ -78,12 +77,17 @@ def test_pair_and_minus_go_together():
             Cell("fits", "test.error", "{mean}", **half)
 
 
-def page_of(cell, done=1):
-    page = Page("tried", "Title", fits=FITS)
-    page.answer("One. Two.")
-    page.part("table 1", done, 1, "make tables")
-    page.table(["error"], [[cell]])
-    return page
+def page_of(folder, body, done=1, of=1, **values):
+    """Return a page with a template of its own."""
+    (folder / "tried.md.j2").write_text(f"# Title\n\nOne.\nTwo.\n\n{body}\n")
+    page = Page("tried", {"__file__": str(folder / "tried.py")}, fits=FITS)
+    page.part("table 1", done, of, "make tables")
+    return page.values(**values)
+
+
+def page_of_cell(folder, cell, done=1):
+    """Return a page with one table of one cell."""
+    return page_of(folder, '{{ table(["error"], [[cell]]) }}', done, cell=cell)
 
 
 @pytest.mark.parametrize(
@@ -94,20 +98,20 @@ def page_of(cell, done=1):
     ],
 )
 def test_a_finished_page_has_no_cell_that_nothing_could_fill(cell, why, tmp_path):
-    page_of(cell, done=0).write({}, tmp_path)
+    page_of_cell(tmp_path, cell, done=0).write(folder=tmp_path)
     with pytest.raises(ValueError, match=why):
-        page_of(cell).write({}, tmp_path)
+        page_of_cell(tmp_path, cell).write(folder=tmp_path)
 
 
 def test_a_record_that_is_there_twice_is_an_error():
-    page = Page("tried", "Title", fits=[*FITS, FITS[0]])
+    page = Page("tried", {"__file__": "tried.py"}, fits=[*FITS, FITS[0]])
     with pytest.raises(ValueError, match="twice by method, split"):
         page.key("fits", "method", "split")
 
 
 def test_several_cells_of_one_entry_are_each_found_again(tmp_path):
     cells = [Cell("fits", "test.error", "{mean:.0%}", {"method": name}) for name in ("FSV", "SVM")]
-    page_of([cells[0], " / ", cells[1], " |w|"]).write({}, tmp_path)
+    page_of_cell(tmp_path, [cells[0], " / ", cells[1], " |w|"]).write(folder=tmp_path)
     shown = (tmp_path / "tried").with_suffix(".md").read_text().splitlines()[6]
     assert shown == r"| 50% / 50% \|w\| |"
     places = [(cell["start"], cell["text"]) for cell in json.loads((tmp_path / "tried.json").read_text())["cells"]]
@@ -121,7 +125,9 @@ def test_a_page_of_runs_on_two_machines_names_both(tmp_path):
         log.add({"split": day})
         log.pack()
         log.forget()  # as another process does
-    page_of(Cell("fits", "test.error", "{mean}", {"method": "FSV"})).write(provenance.about(), tmp_path)
+    page = page_of_cell(tmp_path, Cell("fits", "test.error", "{mean}", {"method": "FSV"}))
+    page.facts = provenance.about()
+    page.write(log, folder=tmp_path)
     facts = (tmp_path / "tried").with_suffix(".md").read_text().split("## The run")[1]
     for line in ("- runs: 2 tasks of 2 runs", "- date: 2026-11-20 to 2026-11-21", "- machine: slow or fast"):
         assert line in facts
@@ -139,6 +145,19 @@ def test_where_may_name_a_tuple_that_the_log_has_as_a_list():
 
 
 def test_words_of_a_table_are_to_the_left_and_numbers_to_the_right():
-    assert provenance.table(["set", "error", "share"], [["a", "1.0", "–"], ["", "10.0", "5%"]]) == (
+    assert markdown_table(["set", "error", "share"], [["a", "1.0", "–"], ["", "10.0", "5%"]]) == (
         "| set | error | share |\n|-----|------:|------:|\n| a   |   1.0 |     – |\n|     |  10.0 |    5% |"
     )
+
+
+def test_lines_of_a_template_may_end_anywhere(tmp_path):
+    item = "- An item\n  with {{ number('split', '{most:.0f}') }}\n- two"
+    body = f"One paragraph\non two lines, 4 of\n5. They are joined.\n\n{item}"
+    page_of(tmp_path, body).write(folder=tmp_path)
+    told = (tmp_path / "tried.md").read_text()
+    assert "One paragraph on two lines, 4 of 5. They are joined.\n\n- An item with 2\n- two\n" in told
+
+
+def test_a_name_that_a_template_lacks_is_an_error(tmp_path):
+    with pytest.raises(jinja2.UndefinedError, match="unknown"):
+        page_of(tmp_path, "{{ unknown }}").write(folder=tmp_path)

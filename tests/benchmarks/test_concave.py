@@ -1,12 +1,10 @@
 """The script of Bradley, Mangasarian and Street's tables still runs, and its page takes what a run writes."""
 
-import argparse
-
 import pytest
 
 from benchmarks.comparisons import concave_optimum
 from benchmarks.harness.log import Log
-from benchmarks.papers.bradley import concave_tables
+from benchmarks.harness.run import finish
 from benchmarks.papers.bradley import page as concave_page
 from benchmarks.papers.bradley import records as concave_records
 from benchmarks.papers.bradley import tasks as concave_tasks
@@ -32,18 +30,18 @@ def test_a_run_writes_what_the_page_needs_and_is_not_repeated(quick, tmp_path):
         ("division", "paper"),
         ("division", "below"),
     ]
-    log, options = Log("concave", tmp_path), argparse.Namespace(minutes=None, jobs=1)
-    concave_tables.run(log, wanted, options)
+    log = Log("concave", tmp_path)
+    finish(log, wanted, concave_tasks.work)
     known, again = concave_records.read(log.entries())
     assert len(known) == len(wanted)
     assert again == []
     (best,) = concave_records.reductions([e for e in known if e["kind"] == "division"], ("paper", "below"))
     assert best["features"] >= 0 <= best["error"]
-    concave_page.write(log.entries(), tmp_path)
+    concave_page.page(log).write(log, folder=tmp_path)
     page = (tmp_path / "concave_tables.md").read_text()
     assert "table 1 has 1 of 50" in page
     assert (tmp_path / "concave_tables.png").exists()
-    concave_tables.run(log, wanted, options)
+    finish(log, wanted, concave_tasks.work)
     assert len(log.entries()) == len(wanted)
 
 
@@ -64,9 +62,9 @@ def test_the_page_of_optima_takes_what_a_task_returns(monkeypatch, tmp_path):
     for name, value in (("FEATURES", 4), ("SAMPLES", 20), ("STARTS", 1), ("PENALTIES", (0.1,))):
         monkeypatch.setattr(concave_optimum, name, value)
     log = Log(concave_optimum.NAME, tmp_path)
-    log.add(concave_optimum.one_task(concave_optimum.tasks(full=False)[0]))
+    finish(log, concave_optimum.tasks(full=False)[:1], concave_optimum.work)
     found = concave_optimum.shares(log.entries())
     assert {record["reached"] for record in found} <= {0.0, 1.0}
     assert all((record["excess"] < 1e-6) == bool(record["reached"]) for record in found)
-    concave_optimum.write(log, tmp_path)
+    concave_optimum.page(log).write(log, folder=tmp_path)
     assert "in 1 of 1 cases" in (tmp_path / "concave_optimum.md").read_text()

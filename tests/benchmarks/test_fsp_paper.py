@@ -9,10 +9,12 @@ import pytest
 
 import fsmodels as fs
 from benchmarks.harness.cpu_limit import cpu_limit
+from benchmarks.harness.log import Log
+from benchmarks.harness.run import finish
 from benchmarks.methods import elimination
 from benchmarks.methods import fsp as fsp_methods
-from benchmarks.papers.aytug import fsp_paper
-from benchmarks.papers.aytug import synthetic_page as fsp_page
+from benchmarks.papers.aytug import synthetic_page, uci_page
+from benchmarks.papers.aytug import tasks as fsp_tasks
 from fsmodels import baselines, synthetic
 from fsmodels.models.fsp.oracle import SvmOracle
 from solvers import StopReason
@@ -28,13 +30,13 @@ def drawn():
 def test_a_task_returns_what_the_pages_need(tmp_path):
     one = {"set": "one", "n": 20, "l": 500, "k": 0, "instance": "aytug1-n20-l500-0"}
     uci = {"set": "uci", "name": "bupa", "k": 0, "instance": "bupa-0"}
-    entries = [
-        entry | {"chosen": fsp_paper.chosen(entry["runs"])}
-        for task in (one, uci)
-        for method in ("GBD-M", "FSP-M, proven", "RFE")
-        for entry in [fsp_paper.run({**task, "method": method})]
-    ]
-    fsp_page.write(entries, fsp_paper.tasks(True, fsp_paper.SETS), tmp_path)
+    entries = []
+    for task, page in ((one, synthetic_page.page), (uci, uci_page.page)):
+        log = Log(f"fsp_{task['set']}", tmp_path)
+        methods = ("GBD-M", "FSP-M, proven", "RFE")
+        finish(log, [{"protocol": 1, **task, "method": method} for method in methods], fsp_tasks.work)
+        entries += fsp_tasks.entries_of(log)
+        page(log).write(log, folder=tmp_path)
     page = [" ".join(line.split()) for line in (tmp_path / "fsp_paper.md").read_text().splitlines()]
     gbd, proven = (entry["chosen"] for entry in entries[:2])
     less = gbd["test_error"] - proven["test_error"]
@@ -48,9 +50,9 @@ def test_a_task_returns_what_the_pages_need(tmp_path):
 
 def test_no_task_is_there_twice_and_the_small_ones_are_among_all():
     def keys(full):
-        return [tuple(task[name] for name in ("set", "instance", "method")) for task in fsp_paper.tasks(full, SETS)]
+        return [tuple(task[name] for name in ("set", "instance", "method")) for task in fsp_tasks.tasks(full, SETS)]
 
-    SETS = fsp_paper.SETS
+    SETS = fsp_tasks.SETS
     assert len(keys(True)) == len(set(keys(True)))
     assert set(keys(False)) < set(keys(True))
 
@@ -142,7 +144,7 @@ def test_going_on_from_the_price_before_proves_the_optimum_of_each(drawn):
 
 
 def test_a_solve_ends_at_its_cpu_seconds_with_what_it_has():
-    fsp_paper.warm()
+    fsp_tasks.warm()
     hard = synthetic.aytug(n_features=50, n_samples=300, n_relevant=25, seed=1)
     model = fs.fsp.fsp_m(hard.train, max_features=25, C=8.0)
     with cpu_limit(0.5) as limit:

@@ -6,9 +6,11 @@ from sklearn.feature_selection import RFE
 from sklearn.svm import SVC
 
 import fsmodels as fs
+from benchmarks.harness.log import Log
+from benchmarks.harness.run import finish
 from benchmarks.methods import gmeb as gmeb_methods
-from benchmarks.papers.peleg_meir import gmeb_tables
 from benchmarks.papers.peleg_meir import page as gmeb_page
+from benchmarks.papers.peleg_meir import tasks as gmeb_tasks
 from fsmodels import synthetic
 
 
@@ -19,21 +21,21 @@ def pair():
 
 
 def test_a_task_returns_what_the_page_needs(tmp_path):
-    spec = {"kind": "type 1", "set": 10, "scaling": "none, variance 20", "rep": 0, "protocol": gmeb_tables.PROTOCOL}
-    entries = [gmeb_tables.one_task(spec | {"method": method}, None) for method in ("SVM", "GMEB")]
-    (tmp_path / "logs").mkdir()
-    gmeb_page.write(entries, gmeb_tables.tasks_of(full=True), tmp_path)
+    spec = {"kind": "type 1", "set": 10, "scaling": "none, variance 20", "rep": 0, "protocol": gmeb_tasks.PROTOCOL}
+    log = Log("gmeb_tables", tmp_path)
+    finish(log, [spec | {"method": method} for method in ("SVM", "GMEB")], gmeb_tasks.work)
+    gmeb_page.page(log).write(log, folder=tmp_path)
     lines = (tmp_path / "gmeb_tables.md").read_text().splitlines()
     row = next(line for line in lines if " as they are | 1 |" in " ".join(line.split()))
-    svm, ours = entries
+    svm, ours = log.entries()
     assert f"{100 * svm['error']:.1f} ± ? [?] ({svm['features']:.1f} [?]; {svm['relevant']:.1f})" in row
     assert f"{100 * (ours['error'] - svm['error']):+.1f} ± ?" in row
 
 
 def test_no_task_is_there_twice():
-    tasks = [tuple(task.get(name) for name in gmeb_tables.KEY) for task in gmeb_tables.tasks_of(full=True)]
+    tasks = [tuple(task.get(name) for name in gmeb_tasks.KEY) for task in gmeb_tasks.tasks_of(full=True)]
     assert len(tasks) == len(set(tasks))
-    small = {tuple(task.get(name) for name in gmeb_tables.KEY) for task in gmeb_tables.tasks_of(full=False)}
+    small = {tuple(task.get(name) for name in gmeb_tasks.KEY) for task in gmeb_tasks.tasks_of(full=False)}
     assert small < set(tasks)
 
 

@@ -9,7 +9,7 @@ from benchmarks.papers.tayal import choice as kernel_choice
 from benchmarks.papers.tayal import rankings_page as kernel_rankings_page
 from benchmarks.papers.tayal import records as kernel_records
 from benchmarks.papers.tayal.plan import KEYS, grid_tasks, tasks_of
-from benchmarks.papers.tayal.tasks import EFS, FULL, NDCC, QUASI, SVM, TRUST, one_task, protocol, rows
+from benchmarks.papers.tayal.tasks import EFS, FULL, NDCC, QUASI, SVM, TRUST, protocol, rows, work
 
 
 def spec(**more):
@@ -20,7 +20,7 @@ def spec(**more):
 @pytest.mark.parametrize("more", [{}, {"method": FULL, "way": QUASI}, {"method": SVM, "way": ""}])
 def test_a_row_has_what_the_page_asks_for(more):
     task = spec(C=-5, mus=[8, 4], **more)
-    entry = json.loads(json.dumps(task | one_task(**task)))
+    entry = json.loads(json.dumps(task | work(**task)))
     assert [point["mu"] for point in entry["points"]] == [8, 4]
     for point in entry["points"]:
         assert 0 <= point["held"] <= entry["held_out"] == 200
@@ -36,14 +36,14 @@ def test_a_row_has_what_the_page_asks_for(more):
 
 def test_a_row_by_folds_counts_every_held_out_sample_once():
     task = spec(data="Sonar", folds=3, C=-5, mus=[8], method=FULL, way=QUASI)
-    entry = one_task(**task)
+    entry = work(**task)
     assert (entry["held_out"], entry["tested"]) == (139, 69)
     assert entry["points"][0]["fits"] == 4
 
 
 def test_a_ranking_is_tested_at_each_number_of_features():
     task = {"protocol": 1, "part": "ranking", "data": NDCC, "split": 0, "grid": "coarse", "folds": 0}
-    entry = one_task(**task, method=FULL, order=[3, 1, 2])
+    entry = work(**task, method=FULL, order=[3, 1, 2])
     assert [k for k, _ in entry["curve"]] == [1, 2, 3]
 
 
@@ -98,7 +98,7 @@ def test_figure_five_is_done_with_the_papers_one_set_and_said_in_pairs(tmp_path)
     book.add(ranking(NDCC, 0, "paper", EFS, {1: 0.5, 120: 0.5}))
     book.add(ranking(NDCC, 1, "paper", EFS, {1: 0.5, 120: 0.5}))
     book.add(ranking("Sonar", 0, "coarse", EFS, {1: 0.3, 60: 0.2}))
-    kernel_rankings_page.write(book, tmp_path)
+    kernel_rankings_page.page(book).write(book, folder=tmp_path)
     told = json.loads((tmp_path / "kernel_rankings.json").read_text())
     done = [(part["done"], part["of"]) for part in told["parts"].values()]
     assert done == [(30, 36), (1, 24), (0, 216), (1, 216)]
@@ -112,5 +112,5 @@ def test_figure_five_is_done_with_the_papers_one_set_and_said_in_pairs(tmp_path)
 
 
 def test_a_page_without_curves_is_a_page(tmp_path):
-    kernel_rankings_page.write(log.Log("kernel_tables", tmp_path / "logs"), tmp_path)
+    kernel_rankings_page.page(log.Log("kernel_tables", tmp_path / "logs")).write(folder=tmp_path)
     assert "figure 5 has 0 of 36" in (tmp_path / "kernel_rankings.md").read_text()

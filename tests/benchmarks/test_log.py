@@ -1,13 +1,15 @@
 """The log of a benchmark loses nothing that was finished, whenever the run is stopped."""
 
 import json
-import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 
 from benchmarks.harness import log as logs
-from benchmarks.harness.log import Log, finish, script, told, until
+from benchmarks.harness import run
+from benchmarks.harness.log import Log, facts_of_runs
+from benchmarks.harness.run import finish, until
 
 
 def test_packed_and_plain_entries_are_one_log(tmp_path):
@@ -56,18 +58,18 @@ def test_a_run_tells_of_itself_once_and_is_no_entry(tmp_path):
     log.add({"split": 0})
     Log("runs", tmp_path).add({"split": 1})
     assert [list(line) for line in log.lines()] == [["run"], ["split"], ["split"]]
-    assert told(log)["runs"] == "2 tasks of 1 run"
+    assert facts_of_runs(log)["runs"] == "2 tasks of 1 run"
 
 
 def test_tasks_from_before_runs_were_noted_are_counted(tmp_path):
     log = Log("runs", tmp_path)
     log.plain.write_text('{"split": 0}\n')
-    assert told(log) == {}
+    assert facts_of_runs(log) == {}
     log.begin({"load average": 0.5, "versions": {"numpy": "2.0"}})
     log.forget()
     log.begin({"load average": 1.5, "versions": {"numpy": "2.1", "scipy": "1.0"}})
     log.add({"split": 1})
-    assert told(log) == {
+    assert facts_of_runs(log) == {
         "runs": "1 tasks of 2 runs, and 1 of runs without a record of machine and date",
         "load average": "0.5 to 1.5",
         "versions": {"numpy": "2.0 or 2.1", "scipy": "1.0"},
@@ -100,19 +102,28 @@ def test_what_is_logged_is_not_done_again(tmp_path):
 
 
 def test_a_command_does_what_is_left_and_then_draws_the_page(tmp_path, monkeypatch):
-    monkeypatch.setattr(logs, "Log", lambda name: Log(name, tmp_path))
+    monkeypatch.setattr(run, "Log", lambda name, folder=None: Log(name, tmp_path))
     worked, drawn = [], []
 
+    class Drawn:
+        def __init__(self, log):
+            self.count = len(log.entries())
+
+        def write(self, *logs, folder):
+            drawn.append(self.count)
+
+    benchmark = SimpleNamespace(
+        __doc__="Doc.",
+        NAME="runs",
+        PACKAGES=("numpy",),
+        FACTS={"gap": 1e-4},
+        tasks=lambda full: [{"split": k} for k in range(3 if full else 2)],
+        work=lambda split: worked.append(split) or ({"error": 0.5} if split else None),
+        page=Drawn,
+    )
+
     def command(*options):
-        monkeypatch.setattr(sys, "argv", ["first_page.py", "--jobs", "1", *options])
-        script(
-            "runs",
-            "Doc.",
-            lambda full: [{"split": k} for k in range(3 if full else 2)],
-            lambda split: worked.append(split) or ({"error": 0.5} if split else None),
-            lambda log: drawn.append(len(log.entries())),
-            gap=1e-4,
-        )
+        run.main(benchmark, ["--jobs", "1", *options])
 
     command("--page")
     assert (worked, drawn) == ([], [0])
@@ -120,7 +131,7 @@ def test_a_command_does_what_is_left_and_then_draws_the_page(tmp_path, monkeypat
     assert (worked, drawn) == ([0, 1], [0, 1])
     command("--full")
     assert (worked, drawn) == ([0, 1, 0, 2], [0, 1, 2])
-    assert told(Log("runs", tmp_path))["gap"] == 1e-4
+    assert facts_of_runs(Log("runs", tmp_path))["gap"] == 1e-4
     command("--fresh", "--minutes", "0")
     assert drawn[-1] == 0
 

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from benchmarks.harness.log import Log, finish
+from benchmarks.harness.log import Log
+from benchmarks.harness.run import finish
 from benchmarks.papers.mao import data as multivariate_data
 from benchmarks.papers.mao import page as multivariate_page
 from benchmarks.papers.mao import records as multivariate_records
@@ -49,7 +50,7 @@ def test_a_run_writes_what_the_page_needs_and_is_not_repeated(few, tmp_path):
     assert 0 < rival["features"] <= ours["features"]
     (contest,) = found.contests
     assert contest["difference"] == pytest.approx(ours["test"]["f1"] - rival["test"]["f1"], abs=1e-3)
-    multivariate_page.write(few, tmp_path)
+    multivariate_page.page(few).write(few, folder=tmp_path)
     parts = json.loads((tmp_path / "multivariate_tables.json").read_text())["parts"]
     assert (parts["table 2"]["done"], parts["figure 7"]["done"]) == (1, 1)
     finish(few, wanted, multivariate_tasks.work)

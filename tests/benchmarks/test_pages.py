@@ -1,16 +1,21 @@
 """Every page of results says first what came out, is short, and its numbers follow from its records."""
 
+import importlib
 import json
 import math
 import random
 import re
+import shutil
 
 import numpy as np
 import pytest
 
+from benchmarks.__main__ import commands
 from benchmarks.harness import index
-from benchmarks.harness.log import RESULTS
+from benchmarks.harness.log import LOGS, RESULTS
+from benchmarks.harness.run import write_pages
 
+WITHOUT_PAGE = ("index", "readme_picture", "soak", "soak_convex")
 PAGES = [path.stem for path in sorted(RESULTS.glob("*.json")) if "parts" in json.loads(path.read_text())]
 NUMBER = r"([-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?%?|\?)"
 
@@ -99,6 +104,26 @@ def test_cells_at_random_follow_from_the_records(name):
             number = float(said.rstrip("%").replace(",", "")) / (100 if said.endswith("%") else 1)
             true = float(NUMPY[statistic](values))
             assert number == pytest.approx(true, rel=1e-9, abs=0.51 * last_place(form or ".0f", true))
+
+
+def pages_of(command):
+    """Return the module of a benchmark, and the names of its logs."""
+    module = importlib.import_module(commands()[command])
+    pages = getattr(module, "PAGES", None) or ((module.page, (module.NAME,)),)
+    return module, {name for _, names in pages for name in names}
+
+
+@pytest.mark.parametrize("command", [name for name in commands() if name not in WITHOUT_PAGE])
+def test_pages_are_what_their_logs_give(command, tmp_path):
+    module, logs = pages_of(command)
+    (tmp_path / "logs").mkdir()
+    for name in logs:
+        shutil.copy(LOGS / f"{name}.jsonl.xz", tmp_path / "logs")
+    write_pages(module, tmp_path)
+    written = [path.name for path in tmp_path.iterdir() if path.suffix in (".md", ".json")]
+    assert written
+    for name in written:
+        assert (tmp_path / name).read_text("utf-8") == (RESULTS / name).read_text("utf-8"), name
 
 
 @pytest.mark.parametrize("name", PAGES)

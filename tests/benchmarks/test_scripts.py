@@ -2,15 +2,12 @@
 
 import importlib
 import json
-import shutil
 
 import numpy as np
 import pytest
 
 from benchmarks.__main__ import commands
 from benchmarks.comparisons.fsp_exact import page as exact_page
-from benchmarks.harness.log import LOGS, RESULTS, Log
-from benchmarks.harness.page import Page
 
 TASKS = {
     "first_page": {"set": "cleveland", "M": 2, "fold": 0, "contender": "fsp-m"},
@@ -90,18 +87,6 @@ def test_a_fit_of_the_wide_set(method, tmp_path):
     record = wide.job(spec | {"loss": "f1", "c": 10.0, "gap asked": 0.1, "most": 20})
     assert record["features"] > 0
     assert np.isfinite([*record["test"].values()]).all()
-
-
-@pytest.mark.parametrize(
-    "name", [name for name in (*TASKS, "fsp_exact", "multivariate_scale") if (LOGS / f"{name}.jsonl.xz").exists()]
-)
-def test_a_page_is_what_its_log_draws(name, tmp_path, monkeypatch):
-    (tmp_path / "logs").mkdir()
-    shutil.copy(LOGS / f"{name}.jsonl.xz", tmp_path / "logs")
-    monkeypatch.setattr(Page.write, "__defaults__", (tmp_path, ()))
-    module = script(name)
-    (getattr(module, "write", None) or module.page)(Log(name, tmp_path / "logs"))
-    assert (tmp_path / f"{name}.md").read_text() == (RESULTS / f"{name}.md").read_text()
 
 
 def test_the_spread_of_f1_over_rows_has_its_mean_and_the_bootstraps_error():

@@ -1,18 +1,16 @@
 """The page ``all_methods``, drawn from the log: answer, picture, five questions, tables."""
 
 import statistics
-from pathlib import Path
 
 import numpy as np
 
 import fsmodels as fs
-from benchmarks.comparisons.all_methods import further_pages as more
 from benchmarks.comparisons.all_methods import questions, tasks
 from benchmarks.harness import ranks
-from benchmarks.harness.log import RESULTS
 from benchmarks.harness.page import NOTHING, Cell, Page
 from benchmarks.methods.catalogue import LAST, METHODS, TRIAL
 
+NAME = "all_methods"
 COMMAND = "python -m benchmarks all_methods --full --minutes 20"
 KEPT = (
     "set", "split", "method", "point", "error", "balanced_error", "f1", "features", "d", "cpu", "last_cpu", "gap",
@@ -158,7 +156,7 @@ def main_table(page):
                 Cell("by_set", "trials_late", "{mean:.0f}", at, times=100),
             ]
         )
-    page.table(
+    return page.table(
         [
             "method", "rank", "error %", "minus SVM", "balanced %", "F1", "features", "share %", "stability",
             "CPU s", "proven %", "gap %", "at limit %", "trials at limit %",
@@ -173,7 +171,7 @@ def set_table(page, known):
         [name, *(Cell("fits", "error", "{mean:.1f}", {"method": name, "set": at}, times=100) for at in known)]
         for name in METHODS
     ]
-    page.table(["method", *known], rows)
+    return page.table(["method", *known], rows)
 
 
 def made_table(page, known):
@@ -188,7 +186,7 @@ def made_table(page, known):
             row += [Cell("fits", what, "{mean:.1f}", where) for what in ("right", "wrong")]
         rows.append(row)
     header = [f"{at} {what}" for at in known for what in (f"right of {len(tasks.loaded(at)[2])}", "wrong")]
-    page.table(["method", *header], rows)
+    return page.table(["method", *header], rows)
 
 
 def failures(fits):
@@ -203,28 +201,6 @@ def failures(fits):
             )
             lines.append(f"- {name}, {len(lost)} last fits and {trials} trials: {'; '.join([*reasons][:3])}.")
     return lines or ["Every method had a result in every fit."]
-
-
-PROTOCOL = f"""\
-- Sets: the ten sets with the fewest cells among the eleven flat sets of the package (mfeat has too many), by this rule
-  alone, and one instance of each of the generators of Aytug, of Weston (type 1 of Peleg and Meir) and of NDCC (Tayal,
-  Coleman, Li), seed 0. The patients of wpbc24 are also in wpbc.
-- Splits: two thirds for training, stratified, seeds 0 to 4, the same for all methods. Errors are measured on the other
-  third; for generated data on the test part of the generator. Every fit standardises by its training samples.
-- Choice: each method has up to six points of its own parameter, or six pairs. The point with the smallest error on a
-  stratified third of the training part is chosen. Ties are decided by the fewest features, then by the stronger
-  regularisation. The method is fitted again on the whole training part. Methods with a parameter k have
-  k = 1, 2, 4, 8, 16, 32 and C = 1; the points are in `methods/catalogue.py`.
-- Limits: {TRIAL:g} CPU s for a trial, {LAST:g} CPU s for the last fit. One ranking is used for six trials and has their
-  time. A method that stops at the limit is evaluated with its result so far ("at limit"). Without a result it gets the
-  label of the majority.
-- "CPU s" is the time of the whole task, including the choice. "proven" and "gap" refer to the last fit and to the
-  objective of each method; 1-norm SVM and GMEB are convex. "stability" is Nogueira's index over the splits of a set; it
-  is not defined if all splits select all or no features.
-- Each method is evaluated with its own classifier; FSV, FSS and FSB with the robust LP on their selection, as in the
-  paper. FSmulti has an offset, which counts as one of the k of "strict". F1 and strict optimise F1, not the error.
-- Ranks and tests use a set as one observation, whose value is the mean over the splits that all methods have. The
-  questions were written before the results were seen, except the test that is marked as added afterwards."""
 
 
 def draw(by, apart, path):
@@ -282,58 +258,28 @@ def meet(one, other):
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
-def main_page(log, facts, folder):
-    """Write the page of the comparison."""
+def page(log):
+    """Return the page of the comparison."""
     found = entries(log, "methods")
-    complete = whole(found, METHODS)
-    fits = fits_of(complete)
-    records = by_set(complete, fits)
+    fits = fits_of(whole(found, METHODS))
+    records = by_set(whole(found, METHODS), fits)
     by = nested(records)
     pairs = {(row["set"], row["split"]) for row in fits}
     known = [at for at in tasks.sets() if any(pair[0] == at for pair in pairs)]
-    page = Page("all_methods", "The methods of all five papers on the same data", fits=fits, by_set=records)
+    page = Page(NAME, globals(), fits=fits, by_set=records)
     page.part("the comparison", len(found), len(tasks.sets()) * tasks.SPLITS * len(METHODS), COMMAND)
-    page.answer(answer(by))
+    page.facts = facts()
     apart = ranks.ranked([[by[m][at]["error"] for m in by] for at in known], by).critical()
-    draw(by, apart, Path(folder) / "all_methods.png")
-    page.picture("all_methods.png", "Mean rank of the error against the share of features, one point for each method")
-    told = [f"{k}. {asked} {said}" for k, (asked, said) in enumerate((ask(by) for ask in questions.ASKED), 1)]
-    page.section("Five questions", "\n".join(told))
-    if also := [f"[{said}](all_methods_{part}.md)" for part, said in OTHERS.items() if entries(log, part)]:
-        page.text(f"Further pages have the same data {' and '.join(also)}.")
+    page.picture(f"{NAME}.png", draw, by, apart)
+    asked = [f"{k}. {asked} {said}" for k, (asked, said) in enumerate((ask(by) for ask in questions.ASKED), 1)]
+    also = [f"[{said}](all_methods_{part}.md)" for part, said in OTHERS.items() if entries(log, part)]
     count = ", ".join(f"{at} {sum(pair[0] == at for pair in pairs)}" for at in known)
-    page.section(
-        "All sets",
-        "Aytug: FSP-M, FSP-lambda; Bradley, Mangasarian, Street: FSV, FSS, FSB, OBD; Peleg, Meir: GMEB; Mao, Tsang: "
-        "FSmulti for errors, for F1, and for F1 with at most k features (strict); Tayal, Coleman, Li: FULL-FS, "
-        "AO-margin, AO-EFS, and GMKL, with which they compare.",
-        "*rank* is the rank of the error; 1 is best. By Nemenyi's test two methods differ at 5% if their mean ranks "
-        f"are {apart:.1f} apart. *minus SVM* has the standard error over sets. *F1* is that of class +1. *stability* "
-        "is given if the index is defined. *proven*, *gap* (median) and *at limit* refer to the last fit. "
-        f"All are means over {len(known)} sets, each the mean over the splits that all methods have ({count}).",
-    )
-    main_table(page)
-    page.section("Error on each set, %")
-    set_table(page, known)
-    made = [at for at in known if at in tasks.MADE]
-    if made:
-        page.section("Features found on generated data", "Mean numbers of right and wrong features.")
-        made_table(page, made)
-    page.section("Without a result", "\n".join(failures(fits)))
-    page.section("Protocol", PROTOCOL)
-    total = sum(entry["cpu"] for entry in found) / 3600
-    page.section(
-        "Speed", f"{total:.2f} CPU hours for {len(found)} tasks; see the column CPU s, means over sets and splits."
-    )
-    page.write(facts, folder)
+    page.values(answer=answer(by), questions="\n".join(asked), also=" and ".join(also), apart=f"{apart:.1f}")
+    page.values(known=known, count=count, made=[at for at in known if at in tasks.MADE], trial=f"{TRIAL:g}")
+    hours = f"{sum(entry['cpu'] for entry in found) / 3600:.2f}"
+    return page.values(failures="\n".join(failures(fits)), hours=hours, tasks_done=len(found), last=f"{LAST:g}")
 
 
-def write(log, folder=RESULTS):
-    """Write the three pages."""
-    facts = {"trial": f"{TRIAL:g} CPU s", "last": f"{LAST:g} CPU s", "protocol": tasks.PROTOCOL}
-    main_page(log, facts, folder)
-    if found := entries(log, "k"):
-        more.k_page(found, facts, folder, whole)
-    if found := entries(log, "rules"):
-        more.rules_page(found, entries(log, "methods"), facts, folder, whole)
-    log.pack()
+def facts():
+    """Return the facts of all three pages."""
+    return {"trial": f"{TRIAL:g} CPU s", "last": f"{LAST:g} CPU s", "protocol": tasks.PROTOCOL}

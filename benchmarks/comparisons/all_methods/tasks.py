@@ -6,14 +6,16 @@ import warnings
 
 import numpy as np
 from sklearn.metrics import balanced_accuracy_score, f1_score
-from threadpoolctl import threadpool_limits
 
 import fsmodels as fs
+from benchmarks.harness.log import Log
 from benchmarks.methods import catalogue as fits
 from benchmarks.methods.catalogue import LAST, METHODS, TRIAL, NoAnswer, select
 from fsmodels.selection.catalogue import MODELS
 
-PROTOCOL = 1
+NAME, PROTOCOL = "all_methods", 1
+KEY = ("part", "set", "split", "method")
+DEAR = 2  # sets that take as long as all others together
 SPLITS, SHIPPED = 5, 10
 KS = range(1, 11)
 MADE = {  # name: the instance, and the paper it is of; seed 0
@@ -255,15 +257,37 @@ def ruled(spec):
 TASKS = {"methods": compared, "k": by_number, "rules": ruled}
 
 
-def one_task(spec):
-    """Run a task on one thread; return its key and its result."""
-    with threadpool_limits(1), fits.cpu_clock(), warnings.catch_warnings():
+def tasks(full):
+    """Return the tasks split by split, the two dear sets last, so that a stopped run is balanced."""
+    found = []
+    for split in range(SPLITS if full else 1):
+        for names in (sets()[:-DEAR], sets()[-DEAR:]):
+            found += [("methods", name, split, method) for name in names for method in METHODS]
+            for name in names:
+                found += [("rules", name, split, method) for method in METHODS]
+                found += [("k", name, split, method) for method in AT_K if name in wide()]
+    return [{"protocol": PROTOCOL} | dict(zip(KEY, task, strict=True)) for task in found]
+
+
+def work(**task):
+    """Run a task; None for "rules" before the same task of "methods", which chooses its point."""
+    with fits.cpu_clock(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # constant columns, limits of libsvm
         fits.ranked.cache_clear()  # no task is faster for what another has done
         warm()
-        found = TASKS[spec["part"]](spec)
-    shown = {name: value for name, value in spec.items() if name != "point"}
-    return {"protocol": PROTOCOL, **shown, **found}
+        if task["part"] != "rules":
+            return TASKS[task["part"]](task)
+        point = chosen_point(task)
+        return None if point is None else ruled(task | {"point": point})
+
+
+def chosen_point(task):
+    """Return the point that the task of "methods" has chosen, from the log."""
+    before = task | {"part": "methods"}
+    for entry in Log(NAME).entries():
+        if all(entry[name] == value for name, value in before.items()):
+            return entry["point"]
+    return None
 
 
 @functools.cache

@@ -8,12 +8,7 @@ Each contender runs in a process of its own on one thread, is killed when it out
 took; an incumbent is evaluated from the data by the same code for all. The instances: fsp_exact_page.
 """
 
-import json
 import math
-import os
-import resource
-import subprocess
-import sys
 import tempfile
 import time
 import warnings
@@ -32,18 +27,19 @@ from benchmarks.comparisons.fsp_exact.page import (
     OURS,
     RFE,
     SEEDS,
+    page,
     task,
-    write,
 )
-from benchmarks.harness import provenance
-from benchmarks.harness.log import script
+from benchmarks.harness import child_process, provenance
 from fsmodels import baselines, synthetic
 from fsmodels.models.fsp.oracle import SvmOracle
 
 GRACE = 90.0  # seconds for loading, building and evaluating, besides a quarter of the limit
 MEMORY_LIMIT = 12_000  # MB: a process beyond is killed
 SMALL = [i for i in INSTANCES if (i.group, i.samples) in ((1, 500), (2, 500))]
+__all__ = ["NAME", "page", "tasks", "work"]
 PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "scikit-learn", "highspy", "pyscipopt", "gurobipy")
+FACTS = {"gap": GAP, "heuristics' limit (s)": HEURISTIC_LIMIT, "memory limit (MB)": MEMORY_LIMIT}
 
 
 # ---- one contender, in its own process
@@ -136,9 +132,9 @@ def contend(spec):
         X, y = file["X"], file["y"]
     data = fs.Dataset(X, y, tuple(f"x{j + 1}" for j in range(X.shape[1])))
     run(synthetic.aytug(5, 40, 2, seed=0).train, spec | {"M": 2, "C": 1.0, "limit": 10})  # imports, solvers' libraries
-    before = memory("self")
+    before = child_process.peak_memory()
     record, support, w, b = run(data, spec)
-    record |= {"peak_mb": memory("self"), "peak_mb_before": before}
+    record |= {"peak_mb": child_process.peak_memory(), "peak_mb_before": before}
     if support is not None:
         value, refit = evaluate(data, spec["C"], support, w, b)
         record |= {"value": value, "refit": refit, "features": len(support), "support": support}
@@ -150,52 +146,6 @@ def draw(spec):
     part = synthetic.aytug(spec["n"], spec["samples"], spec["M"], seed=spec["seed"]).train
     np.savez(spec["data"], X=part.X, y=part.y)
     return {}
-
-
-def memory(process):
-    """Return the peak resident memory of a process in MB, None if it cannot be read."""
-    try:  # ru_maxrss of a new process starts at what its parent had
-        lines = Path(f"/proc/{process}/status").read_text().splitlines()
-        return next((int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith("VmHWM")), None)
-    except OSError:  # ended, or not Linux
-        unit = 1 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6 if process == "self" else None
-
-
-def in_process(spec, limit):
-    """Run ``draw`` or ``contend`` in a new process, which is killed at the limits; return its record."""
-    with tempfile.TemporaryDirectory() as folder:
-        out, errors = Path(folder) / "out.json", Path(folder) / "errors.txt"
-        command = [sys.executable, "-m", "benchmarks", "fsp_exact", "--child", json.dumps(spec | {"out": str(out)})]
-        environment = os.environ | dict.fromkeys(provenance.THREAD_VARIABLES, "1")
-        start, peak, ended = time.perf_counter(), 0.0, "finished"
-        with errors.open("w") as file:
-            child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=file)
-            try:
-                while child.poll() is None:
-                    peak = max(peak, memory(child.pid) or 0.0)
-                    if time.perf_counter() - start > limit:
-                        ended = "killed: time"
-                    elif peak > MEMORY_LIMIT:
-                        ended = "killed: memory"
-                    if ended != "finished":
-                        break
-                    time.sleep(0.05)
-            finally:
-                child.kill()
-                child.wait()
-        record = {"outcome": ended, "peak_mb": peak or None, "wall_seconds": time.perf_counter() - start}
-        if ended != "finished":
-            return record
-        if out.exists():
-            return record | json.loads(out.read_text())
-        last = errors.read_text().strip().splitlines()[-1:] or [f"ended with code {child.returncode}"]
-        return record | {"outcome": "error", "message": last[0][:400]}
-
-
-def child(spec):
-    record = draw(spec) if "contender" not in spec else contend(spec)
-    Path(spec["out"]).write_text(json.dumps(record))
 
 
 # ---- all runs
@@ -215,19 +165,13 @@ def tasks(full):
 
 def work(**spec):
     """Draw the instance and run the method; None if it cannot run."""
+    load = provenance.load()
     with tempfile.TemporaryDirectory() as folder:
         file = {"data": str(Path(folder) / "instance.npz")}
-        made = in_process({name: spec[name] for name in ("n", "samples", "M", "seed")} | file, HEURISTIC_LIMIT)
-        if made["outcome"] != "finished":
+        drawn = {name: spec[name] for name in ("n", "samples", "M", "seed")} | file
+        _, made = child_process.call(draw, seconds=HEURISTIC_LIMIT, spec=drawn)
+        if made["outcome"] != child_process.FINISHED:
             raise SystemExit(f"The instance {spec} could not be drawn: {made}")
         limit = 1.25 * spec["limit"] if spec["contender"] in EXACT else HEURISTIC_LIMIT
-        record = in_process(spec | file, limit + GRACE)
-    return {"load": provenance.load()} | record if record["outcome"] != "error" else print(record["message"])
-
-
-def main():
-    if sys.argv[1:2] == ["--child"]:
-        child(json.loads(sys.argv[2]))
-    else:
-        limits = {"gap": GAP, "heuristics' limit (s)": HEURISTIC_LIMIT, "memory limit (MB)": MEMORY_LIMIT}
-        script(NAME, __doc__, tasks, work, write, *PACKAGES, **limits)
+        record, ended = child_process.call(contend, seconds=limit + GRACE, megabytes=MEMORY_LIMIT, spec=spec | file)
+    return {"load": load} | ended | (record or {}) if ended["outcome"] != "error" else print(ended["message"])

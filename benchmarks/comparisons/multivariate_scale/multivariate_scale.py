@@ -10,9 +10,6 @@ tells the largest memory that it has had, all of this included (``resource``). W
 
 import itertools
 import json
-import os
-import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -34,13 +31,15 @@ from benchmarks.comparisons.multivariate_scale.page import (
     PROTOCOL,
     SMALL,
     TASK,
-    write,
+    page,
 )
-from benchmarks.harness import provenance
-from benchmarks.harness.log import Log, arguments, until
+from benchmarks.harness import child_process, provenance
+from benchmarks.harness.log import Log
+from benchmarks.harness.run import arguments, until, write_pages
 from fsmodels.models.multivariate.measures import loss as loss_of
 from solvers.drivers.two_layer.driver import TwoLayer
 
+__all__ = ["NAME", "main", "page"]
 PACKAGES = ("pyomo", "numpy", "scipy", "scikit-learn", "clarabel")
 SEED, DROP, TEST = 0, 0.1, 0.25
 TRUE, RANKS, NOISE, RARE = 200, (20, 5000), 0.3, 0.1
@@ -247,7 +246,7 @@ def job(spec):
         made = generate(*spec["shape"], seed=spec["seed"], folder=Path(spec["folder"]))
         return made | {"seconds": time.perf_counter() - start}
     X, y, X_test, y_test = read(spec)
-    before, load = memory(), provenance.load()
+    before, load = child_process.peak_memory(), provenance.load()
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         w, b, found = METHODS[spec["method"]](spec, X, y)
@@ -262,7 +261,7 @@ def job(spec):
         "said rows": packed(scores > 0),
         "ties at 0": int((scores == 0).sum()),
         "positive share": float(np.mean(y > 0)),
-        "memory": memory(),
+        "memory": child_process.peak_memory(),
         "memory with the arrays read": before,
         "load": load,
         "remarks": remarks,
@@ -274,20 +273,15 @@ def packed(truths):
     return np.packbits(truths).tobytes().hex()
 
 
-def memory():
-    """Return the largest memory that this process has had, MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e3 if sys.platform == "linux" else 1e6)
-
-
 # ---- all runs
 
 
 def run(spec):
     """Run a task in a new process."""
-    command = [sys.executable, "-m", "benchmarks", "multivariate_scale", "--job", json.dumps(spec)]
-    threads = dict.fromkeys(provenance.THREAD_VARIABLES, "1")
-    answer = subprocess.run(command, env=os.environ | threads, stdout=subprocess.PIPE, text=True, check=True)
-    return {name: v for name, v in spec.items() if name != "folder"} | json.loads(answer.stdout.splitlines()[-1])
+    found, ended = child_process.call(job, spec=spec)
+    if found is None:
+        raise SystemExit(f"{spec}: {ended['message']}")
+    return {name: v for name, v in spec.items() if name != "folder"} | found
 
 
 def run_all(shape, log, minutes):
@@ -327,19 +321,11 @@ def key(record):
 
 
 def main():
-    parser = arguments(__doc__)
-    parser.add_argument(
-        "--job", type=json.loads, help="one task, in a process of its own: what the command itself uses"
-    )
-    asked, log = parser.parse_args(), Log(NAME)
-    if asked.job:
-        print(json.dumps(job(asked.job)))
-        return
-    if asked.jobs != parser.get_default("jobs"):
-        parser.error("--jobs: one fit at a time, as memory and seconds are measured")
-    if asked.fresh:
+    """Run the tasks that are not in the log one at a time, and write the page."""
+    options, log = arguments(__doc__).parse_args(), Log(NAME)
+    if options.fresh:
         log.clear()
-    if not asked.page:
-        run_all(FULL if asked.full else SMALL, log, asked.minutes)
+    if not options.page:
+        run_all(FULL if options.full else SMALL, log, options.minutes)
     log.pack()
-    write(log)
+    write_pages(sys.modules[__name__])

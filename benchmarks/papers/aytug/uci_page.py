@@ -4,11 +4,12 @@ import statistics
 
 from scipy import stats
 
-from benchmarks.harness.page import NOTHING, Cell, Page, summary
+from benchmarks.harness.page import NOTHING, Cell, Page
 from benchmarks.methods.fsp import ITERATIONS, SECONDS
+from benchmarks.papers.aytug.records import GBD, TREE, difference, gap_cell, records_of
+from benchmarks.papers.aytug.tasks import entries_of, tasks
 
 JUDGED = ("better", "worse", "equal")
-GBD, TREE = "GBD-M", "FSP-M, branch-and-cut"
 METHODS = [TREE, "GBD-lambda", "RFE", "FSV", "ONSVM"]
 WINS = {"RFE": "7 / 1", "FSV": "17 / 1", "ONSVM": "11 / 2"}  # the paper's, of 25 sets
 
@@ -26,22 +27,21 @@ def sets_of(kept):
     return found
 
 
-def write_uci(kept, runs, tasks, facts, folder):
-    """Write the page."""
+def page(log):
+    """Return the page."""
+    kept, runs = records_of(entries_of(log))
     sets = sets_of(kept)
-    page = Page("fsp_uci", "Aytug 2015, UCI sets", kept=kept, runs=runs, sets=sets)
-    command = "python -m benchmarks fsp_paper --full --sets uci"
-    page.part("UCI", len(kept), sum(task["set"] == "uci" for task in tasks), command)
-    page.answer(answer(sets, runs))
-    names = sorted({(r["n"] * r["l"], r["name"]) for r in kept})
-    names = list(dict.fromkeys(name for _, name in names))
-    page.section(
-        "Table 4: test errors",
-        "Values are in per cent, mean over divisions ± standard error (? for one division). The columns after GBD-M "
-        "have TE_GBD - TE_x in pairs; a negative value favours GBD-M. M is the number of features of the 1-norm SVM, "
-        "for each division. The paper has one division of 25 sets. Our copy does not contain the cells of its table, "
-        "nor the names of its sets except Gina, Sylva and Leukemia.",
-    )
+    page = Page("fsp_uci", globals(), kept=kept, runs=runs, sets=sets)
+    page.part("UCI", len(kept), len(tasks(True, ["uci"])), "python -m benchmarks fsp_paper --full --sets uci")
+    page.facts = {"GBD-M": f"{ITERATIONS} iterations, {SECONDS:g} CPU s for each C", "seed": 0}
+    names = list(dict.fromkeys(name for _, name in sorted({(r["n"] * r["l"], r["name"]) for r in kept})))
+    page.values(names=names, seconds=f"{SECONDS:g}", iterations=ITERATIONS)
+    page.values(gbd_at_limit=at_limit(runs, GBD), tree_at_limit=at_limit(runs, TREE))
+    return page.values(**answer(sets, runs))
+
+
+def table_four(page, names):
+    """Return table 4."""
     rows = [
         [name, *(cell(f, "{mean:.0f}", name, GBD) for f in ("M", "n", "l")), cell("less", "{n}", name, GBD),
          cell("test_error", "{mean:.1f} ± {se:.1f}", name, GBD, 100),
@@ -49,26 +49,22 @@ def write_uci(kept, runs, tasks, facts, folder):
          cell("features", "{mean:.0f}", name, "GBD-lambda")]
         for name in names
     ]  # fmt: skip
-    page.table(["set", "M", "n", "l", "divisions", "GBD-M TE", *METHODS, "features of GBD-lambda"], rows)
-    page.text("Sets on which the mean test error of GBD-M is lower / higher / the same; the paper has 25 sets.")
+    header = ["set", "M", "n", "l", "divisions", "GBD-M TE", *METHODS, "features of GBD-lambda"]
+    return page.table(header, rows)
+
+
+def wins(page):
+    """Return the numbers of sets on which GBD-M is better and worse."""
     rows = [
-        [
-            m,
-            WINS.get(m, NOTHING),
-            *(Cell("sets", field, "{total:.0f}", {"method": m}) for field in JUDGED),
-        ]
+        [m, WINS.get(m, NOTHING), *(Cell("sets", field, "{total:.0f}", {"method": m}) for field in JUDGED)]
         for m in METHODS
     ]
-    page.table(["GBD-M against", "paper", "better", "worse", "equal"], rows)
-    page.section(
-        "Table 5: run-times",
-        "The table has CPU seconds for all eight C, mean over divisions, the share of the runs closed to a relative "
-        "gap of 1e-4 within the limit, and the median gap of the others. The seconds of GBD-M, branch-and-cut and "
-        f"GBD-lambda are censored: their runs stop after {SECONDS:g} CPU seconds for each C (GBD-M in "
-        f"{at_limit(runs, GBD)} of its runs, never at the {ITERATIONS} iterations of the paper; branch-and-cut in "
-        f"{at_limit(runs, TREE)}). Our copy does not contain the seconds of the paper.",
-    )
-    timed = [GBD, TREE, "GBD-lambda", "RFE", "ONSVM"]
+    return page.table(["GBD-M against", "paper", "better", "worse", "equal"], rows)
+
+
+def table_five(page, names):
+    """Return table 5."""
+    timed, runs = [GBD, TREE, "GBD-lambda", "RFE", "ONSVM"], page.records["runs"]
     rows = []
     for name in names:
         row = [name, *(cell("cpu", "{mean:.1f}", name, m) for m in timed)]
@@ -76,30 +72,12 @@ def write_uci(kept, runs, tasks, facts, folder):
             closed = Cell("runs", "closed", "{mean:.0%}", {"name": name, "method": m})
             row += [closed, gap_cell(runs, "{median:.1%}", name=name, method=m)]
         rows.append(row)
-    page.table(["set", *timed, "GBD-M: closed", "gap", "branch-and-cut: proven", "its gap"], rows)
-    page.section(
-        "Protocol",
-        """- Divisions are 60 / 20 / 20, stratified, standardised by the training part. C, limits and the choice are as
-  on [data sets one and two](fsp_paper.md#protocol). M is the number of features of the 1-norm SVM whose C is chosen by
-  validation.
-- GBD-lambda uses lambda from the plain SVM at each C (`fs.baselines.svm_penalty`); the paper tries values by hand.
-- Gina (agnostic track) is not available, and of Sylva only the training part. australian, pima, leukemia and sylva are
-  not part of this project: `--shared DIR` reads them.""",
-    )
-    page.section("Speed", "The CPU seconds are those of Table 5, with one thread.")
-    page.write(facts, folder)
+    return page.table(["set", *timed, "GBD-M: closed", "gap", "branch-and-cut: proven", "its gap"], rows)
 
 
 def at_limit(runs, method):
     """Return the share of the runs of a method that the limit of CPU seconds stopped."""
     return f"{statistics.fmean([r['at_limit'] for r in runs if r['method'] == method] or [0]):.0%}"
-
-
-def gap_cell(runs, form, **where):
-    """Return a cell over the gaps of the runs that are not closed, if there are any."""
-    mine = (run for run in runs if all(run[name] == value for name, value in where.items()))
-    known = any(run["open_gap"] is not None for run in mine)
-    return Cell("runs", "open_gap", form, where) if known else NOTHING
 
 
 def cell(field, form, name, method, times=1.0):
@@ -108,9 +86,7 @@ def cell(field, form, name, method, times=1.0):
 
 
 def answer(sets, runs):
-    """Return two sentences."""
-    if not sets:
-        return "Nothing is known yet. The run has not begun."
+    """Return the values of the answer."""
     wins = {
         m: [sum(r[f] for r in sets if r["method"] == m) for f in ("better", "worse")] for m in ("RFE", "ONSVM", "FSV")
     }
@@ -121,18 +97,12 @@ def answer(sets, runs):
     every = {r["name"]: r["less"] for r in sets if r["method"] == TREE}
     sure = [n for n in every if all(r["closed"] for r in runs if r["name"] == n and r["method"] == TREE)]
     over_all, over_sure = (difference([every[n] for n in names]) for names in (every, sure))
-    return (
-        f"On {len({r['name'] for r in sets})} sets, by mean test error, the wins and losses of GBD-M are: {told}. "
-        f"Compared with branch-and-cut on the same model its error is {over_all} over all sets, and {over_sure} over "
-        f"the {len(sure)} sets for which every optimum of the model is proven. Of the runs, one for each division and "
-        f"C, branch-and-cut proves {means[TREE]} and GBD-M closes {means[GBD]} in the same CPU seconds."
-    )
-
-
-def difference(less, decimals=1):
-    """Return the mean of differences in points, in words, with its standard error."""
-    if not less:
-        return NOTHING
-    found = summary([100 * x for x in less])
-    size, error = (f"{x:.{decimals}f}" for x in (abs(found["mean"]), found["se"]))
-    return f"{size} ± {error} points {'more' if found['mean'] > 0 else 'less'}"
+    return {
+        "number": len({r["name"] for r in sets}),
+        "told": told,
+        "over_all": over_all,
+        "over_sure": over_sure,
+        "sure": len(sure),
+        "proven": means[TREE],
+        "closed": means[GBD],
+    }

@@ -3,7 +3,6 @@
 import itertools
 
 from benchmarks.harness.differences import power_of, verdicts
-from benchmarks.harness.log import RESULTS
 from benchmarks.harness.page import NOTHING, Cell, Page
 from benchmarks.papers.bradley.picture import draw
 from benchmarks.papers.bradley.records import apart, known, outcome, read, reductions, references
@@ -27,33 +26,6 @@ from benchmarks.papers.bradley.tasks import (
 NAME = "concave_tables"
 COMMAND = "python -m benchmarks concave_tables --full"
 
-ABOUT_REDUCTIONS = (
-    "Values are in per cent, mean and standard error over five divisions of the data. The largest reduction relative "
-    "to lambda = 0 is taken over the grid of the paper, among lambdas that leave a feature in every fold. As in the "
-    "paper this is optimistic, because it is the best of twenty. *Balanced* is the mean of the shares of correct "
-    "labels of both classes at this lambda. The paper has one division, so that the difference between ours and it has "
-    "the standard error sd sqrt(1 + 1/5), which is shown. The results differ if the difference is beyond 95% of t with "
-    "four degrees of freedom, without an adjustment for the number of tests, which would hide differences. If the "
-    'standard error is large, "no" has little meaning.'
-)
-ABOUT_SECONDS = (
-    "All samples are used, with five starts. The table has CPU seconds of one thread for building the model, solving "
-    "and refitting, the minimum of three. The number of linear programs is the median; it is typically three for FSV "
-    "in the paper, and two for every OBD; those of FSB are not counted. The paper uses GAMS with OSL, for FSS with "
-    "MINOS, on a SparcStation 20."
-)
-ABOUT_CLAIMS = (
-    "Values are in per cent or seconds, means and standard errors over divisions or starts. Two methods are compared "
-    'in pairs with the same seed. "yes" means beyond 95% of t, adjusted for the number of tests in the table (Holm). '
-    "Divisions share samples: the tests have the variance s^2 (1/5 + 1/9) instead of s^2 / 5 (Nadeau and Bengio 2003), "
-    'which the standard errors shown do not include. "Reduces the error" is evaluated at the lambda that is best on '
-    "the other four divisions, because the best of twenty lambdas is never worse than lambda = 0."
-)
-ABOUT_RANDOM = (
-    f"The table has the number of folds (of {FOLDS}) that keep any of the six random features at lambda (nu of OBD) = "
-    f"{TYPICAL}, and the smallest lambda of the grid from which on no fold keeps one; 1 if there is none. On raw WPBC "
-    "the weights of columns of size 1000 are so small that 1 - exp(-alpha v) is nearly 0 for them."
-)
 HOLDS = {1: "yes", 0: "open", -1: "no, the opposite", None: "open"}
 
 
@@ -86,11 +58,11 @@ def table_reductions(page, name):
                 Cell("best", "balanced", "{mean:.1f} ± {se:.1f}", these),
             ]
         )
-    page.table(header, rows)
+    return page.table(header, rows)
 
 
 def differs(signs, *which):
-    """Say in what we differ from the paper by more than the divisions explain."""
+    """Return in what we differ from the paper by more than the divisions explain."""
     found = [signs.get((*which, what)) for what in ("error", "features")]
     if None in found:
         return "few divisions"
@@ -132,26 +104,34 @@ def table_seconds(page):
                 programs = Cell("typical", "linear_programs", "{median:g}", these)
                 row.append({OBD: "2", ONE["FSB"]: NOTHING}.get(method, programs))
         rows.append(row)
-    page.table(header, rows)
+    return page.table(header, rows)
 
 
-def table_claims(page):
-    """Add the table of the claims of the paper and our results; return a sentence on the detectable differences."""
-    header = ["claim of the paper", "problem", "paper", "ours, raw", "holds?", "ours, standardised", "holds?"]
-    told = list(claims())
-    tests = {
-        (i, k): outcome(cell, page.records) for i, (*_, cells, _) in enumerate(told) for k, cell in enumerate(cells)
+def claim_tests(page):
+    """Return (number of the claim, number of the scaling) -> test."""
+    return {
+        (i, k): outcome(cell, page.records) for i, (*_, cells, _) in enumerate(claims()) for k, cell in enumerate(cells)
     }
+
+
+def power_of_reductions(tests):
+    """Return a sentence on the reductions of the error that the tests would detect."""
+    reductions = len(PAPERS) * len(DATA)
+    errors = {key: test for key, test in tests.items() if key[0] < reductions}
+    return power_of(errors, 'the tests of "reduces the error"')
+
+
+def table_claims(page, tests):
+    """Return the table of the claims of the paper and our results."""
+    header = ["claim of the paper", "problem", "paper", "ours, raw", "holds?", "ours, standardised", "holds?"]
     signs, rows = verdicts(tests), []
-    for i, (said, name, paper, cells, sign) in enumerate(told):
+    for i, (said, name, paper, cells, sign) in enumerate(claims()):
         row = [said, name, paper]
         for k, cell in enumerate(cells):
             found = signs.get((i, k))
             row += [cell if known(cell, page.records) else NOTHING, HOLDS[found and sign * found]]
         rows.append(row)
-    page.table(header, rows)
-    errors = {key: test for key, test in tests.items() if told[key[0]][3][0].value == "elsewhere"}
-    return power_of(errors, 'the tests of "reduces the error"')
+    return page.table(header, rows)
 
 
 def claims():
@@ -196,7 +176,7 @@ def claims():
 
 
 def table_random(page):
-    """Say what becomes of the random features."""
+    """Return what becomes of the random features."""
     groups = list(itertools.product(DATA, SCALINGS))
     header = ["method"]
     for name, scaling in groups:
@@ -209,11 +189,11 @@ def table_random(page):
             row += [Cell("best", "random_typical", "{mean:.1f}", these)]
             row += [Cell("best", "random_gone", "{mean:.2f} ± {se:.2f}", these)]
         rows.append(row)
-    page.table(header, rows)
+    return page.table(header, rows)
 
 
 def gone(page):
-    """Say where FSS, FSV and FSB have all dropped the random features."""
+    """Return where FSS, FSV and FSB have all dropped the random features."""
     told = []
     for name, scaling in itertools.product(DATA, SCALINGS):
         cells = [Cell("best", "random_gone", "{mean:.2f}", where(name, scaling, method)) for method in ONE.values()]
@@ -223,7 +203,7 @@ def gone(page):
 
 
 def table_below(page):
-    """Say what our smaller values of lambda change."""
+    """Return what our smaller values of lambda change."""
     header = ["problem", "method", "paper: error less by %"]
     for scaling in SCALINGS:
         header += [f"{SHOWN[scaling]}: error less by %", "with ours", "gain", "features less by %", "differs?"]
@@ -237,7 +217,7 @@ def table_below(page):
             row += [Cell("below", "features", "{mean:.1f} ± {se:.1f}", these)]
             row.append(differs(signs, name, scaling, method))
         rows.append(row)
-    page.table(header, rows)
+    return page.table(header, rows)
 
 
 def table_references(page):
@@ -249,19 +229,19 @@ def table_references(page):
         these = {"data": name, "scaling": "none"}
         names = ("plain", "plain_balanced", "majority", "majority_balanced", "reduction")
         rows.append([name, *(Cell("references", what, "{mean:.1f} ± {se:.1f}", these) for what in names)])
-    page.table(header, rows)
+    return page.table(header, rows)
 
 
 # ---- the page
 
 
-def write(entries, folder=RESULTS):
-    """Write page, picture and records."""
-    done, again = read(entries)
+def page(log):
+    """Return the page."""
+    done, again = read(log.entries())
     divisions = [entry for entry in done if entry["kind"] == "division"]
     page = Page(
         NAME,
-        "Feature selection by concave minimisation (Bradley, Mangasarian, Street 1998), tables and figures",
+        globals(),
         best=reductions(divisions, ("paper",)),
         below=reductions(divisions, tuple(GRIDS)),
         typical=[entry for entry in done if entry["kind"] == "typical"],
@@ -273,51 +253,11 @@ def write(entries, folder=RESULTS):
         page.key(records, *known_by, *fields)
     page.key("references", "data", "scaling", "seed")
     count(page, done)
-    page.answer(answer(page))
-    for number, name in enumerate(DATA, 1):
-        page.section(f"Table {number}: {name}, largest reduction of cross-validation error")
-        table_reductions(page, name)
-        if number == 1:
-            page.text(f"{ABOUT_REDUCTIONS} {complementary(divisions)}")
-    page.section(f"Table 3: seconds at lambda = {TYPICAL}")
-    table_seconds(page)
-    page.text(ABOUT_SECONDS)
-    page.section("Figures 1-8")
-    picture = f"{NAME}.png"
-    draw(divisions, folder / picture)
-    page.text(
-        "The figure shows the share of correct labels in tenfold cross-validation against the number of features. The "
-        "points of the curves are in the JSON file (``divisions``)."
-    )
-    page.picture(picture, "Tenfold correctness against number of features")
-    page.text(
-        "The next table has the two ends of the curves on raw data: no selection (lambda = 0), and no feature at all "
-        "(lambda = 1)."
-    )
-    table_references(page)
-    page.section("Tests of the claims of the paper")
-    power = table_claims(page)
-    page.text(
-        f"{ABOUT_CLAIMS} {power} The next table has the random features, which all algorithms of the paper remove at "
-        "very small lambda:"
-    )
-    table_random(page)
-    page.text(f"{ABOUT_RANDOM} {gone(page)}")
-    page.section("Smaller lambdas, which the paper does not have")
-    page.text(
-        "The table has the largest reduction over the grid of the paper, as above, and with the additional lambdas "
-        f"{', '.join(map(str, GRIDS['below']))}. The gain is computed in pairs. With our lambdas "
-        + " and ".join(
-            f"{differing(page.records, 'below', scaling)} instead of {differing(page.records, 'best', scaling)} "
-            f"({SHOWN[scaling]})"
-            for scaling in SCALINGS
-        )
-        + " of 16 reductions differ from those of the paper."
-    )
-    table_below(page)
-    page.section("Protocol", *protocol())
-    page.section("Speed", speed(done, again))
-    page.write({}, folder)
+    measured = [entry["cpu_seconds"] for entry in done if entry.get("cpu_seconds") is not None]
+    page.values(days=days(done), again=again, done=len(done), measured=len(measured), minutes=sum(measured) / 60)
+    page.picture(f"{NAME}.png", draw, divisions)
+    page.values(typical=TYPICAL, folds=FOLDS)
+    return page.values(divisions=divisions, tests=claim_tests(page), **answer(page))
 
 
 def count(page, entries):
@@ -343,7 +283,7 @@ def count(page, entries):
 
 
 def answer(page):
-    """Say in two sentences what came out, of one start and OBD."""
+    """Return in two sentences what came out, of one start and OBD."""
     data, signs = page.records, apart(page.records, "best")
     shown = []
     for name in DATA:
@@ -363,13 +303,7 @@ def answer(page):
     left = Cell("best", "left", "{mean:.1f} ± {se:.1f}", where("WPBC", "standard", ONE["FSV"])).text(data)
     either = f"{kept[0]} (raw), {kept[1]} (standardised)" if kept[0] != kept[1] else kept[0]
     nothing = Cell("references", "reduction", "{mean:.0f} ± {se:.0f}", {"data": "WPBC", "scaling": "none"}).text(data)
-    return (
-        f"On raw data, at the best of twenty lambdas, FSV reduces the error {' and '.join(shown)}; a classifier "
-        f"without features reduces that of WPBC by {nothing}%. At a lambda chosen on other divisions the error "
-        f"decreases significantly for {either}. Of 16 reductions of errors and features by FSS, FSV, FSB and OBD, "
-        f"{differ[0]} differ significantly from those of the paper, and {differ[1]} on standardised data, for which "
-        f"FSV keeps {left} features of WPBC (paper: 4)."
-    )
+    return {"shown": " and ".join(shown), "nothing": nothing, "either": either, "differ": differ, "left": left}
 
 
 def differing(data, records, scaling):
@@ -381,50 +315,6 @@ def differing(data, records, scaling):
 def listed(words):
     """Return words as a list in a sentence."""
     return ", ".join(words[:-1]) + " and " + words[-1] if len(words) > 1 else words[0] if words else "no method"
-
-
-def protocol():
-    """Yield what was done, and where the paper does otherwise or does not say."""
-    yield (
-        "The protocol is tenfold cross-validation, stratified by us, with five seeds of the folds, and lambda = 0, "
-        "0.05, ..., 0.95 as in section 3 (a remark in 2.3 extends this to 1). OBD has delta_1 = 0.01 and delta_2 = nu "
-        "times the largest derivative, with nu over the same grid. After the selection the robust LP (5) is solved "
-        "again on the selected features. At lambda = 1 nothing is selected."
-    )
-    yield "\n".join(
-        [
-            "- WPBC: 28 patients with recurrence within 24 months against 127 that were followed for longer without "
-            "recurrence; the paper has 28/119 and does not state which are omitted. Random features: floor(3500 U) + "
-            "1. Ionosphere: 225/126, random features uniform on [-1, 1]. Both are as in the paper, with our draws.",
-            "- The data are raw, as the paper seems to have them, and standardised on the training part of each fold.",
-            '- "One start" is one random start with v in [0, 1], a different one for every fold; the interval [-1, 1] '
-            "of the paper is infeasible below 0. The LP start is the solution of (5). The default starts are this one "
-            "and random ones; the smallest objective is used. alpha = 5; the paper does not state its value.",
-            "- FSS is solved by successive linearisation (the paper: MINOS), which its concavity on v >= 0 allows.",
-            "- FSB uses the smallest mu of 0.05, 0.15, ..., 0.95 whose point is complementary, otherwise the point of "
-            "mu = 0.95. Below table 1 is the share of the runs that have a complementary point.",
-            "- The lambdas that leave some fold without a feature are omitted. Such a fold predicts the majority "
-            "class, which alone reduces the error of WPBC more than any method of the paper, and contains no "
-            "information on a selection.",
-            "- Standard errors are over divisions of the same samples. They measure the effect of the division, not "
-            "the error on other patients.",
-        ]
-    )
-
-
-def speed(done, again):
-    """Say what it cost, and what was taken over."""
-    measured = [entry for entry in done if entry.get("cpu_seconds") is not None]
-    total = sum(entry["cpu_seconds"] for entry in measured)
-    text = f"{total / 60:.0f} CPU minutes for {len(measured)} of {len(done)} tasks, one thread each, without a limit."
-    taken = len(done) - len(measured)
-    if taken:
-        text += (
-            f" {taken} divisions are from a run of {days(done)}, whose times by division were not stored. "
-            f"{len(again)} of them, drawn at random, were computed again for this page: {sum(again)} are equal in "
-            "every number."
-        )
-    return text
 
 
 def days(done):

@@ -3,24 +3,12 @@
     python -m benchmarks multivariate_tables           # three sets of bags, four of text, six classes: some minutes
     python -m benchmarks multivariate_tables --full    # all tables and figures: about an hour
 
-What the log has already is not computed again; ``multivariate_tasks`` is the protocol, ``multivariate_data`` says where
-the data must be, ``multivariate_page`` draws the page.
+Finished tasks are not computed again; ``tasks`` is the protocol, ``data`` tells where the data must be, ``page`` is the
+page.
 """
 
-from benchmarks.harness.log import script
-from benchmarks.papers.mao import page as multivariate_page
-from benchmarks.papers.mao import tasks as multivariate_tasks
+from benchmarks.papers.mao.page import page
+from benchmarks.papers.mao.tasks import NAME, tasks, work
 
-PACKAGES = ("pyomo", "numpy", "scipy", "scikit-learn", "clarabel")
-
-
-def main():
-    script(
-        multivariate_tasks.NAME,
-        __doc__,
-        multivariate_tasks.tasks,
-        multivariate_tasks.work,
-        multivariate_page.write,
-        *PACKAGES,
-        seeds="0; bags 0 to 2",
-    )
+__all__ = ["FACTS", "NAME", "PACKAGES", "page", "tasks", "work"]
+PACKAGES, FACTS = ("pyomo", "numpy", "scipy", "scikit-learn", "clarabel"), {"seeds": "0; bags 0 to 2"}

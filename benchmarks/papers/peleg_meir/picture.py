@@ -34,7 +34,7 @@ def draw(entries, path):
             if points:
                 ax.plot(*zip(*points.values(), strict=True), "o", color=colour, label=method)
             for name, point in points.items():
-                ax.annotate(paper.NUMBERS[name], point, xytext=(4, 3), textcoords="offset points", fontsize=9)
+                ax.annotate(paper.PLACES[name], point, xytext=(4, 3), textcoords="offset points", fontsize=9)
         words = {"paper": "paper", "none": "here, columns as they are", "standard": "here, standardised"}[source]
         ax.set(title=f"Figure 2: {words}", xlabel="features selected, %", ylabel="test error, %")
         ax.set(xlim=(-3, 105), ylim=(-1, 40))

@@ -8,43 +8,35 @@ What is in the log is not computed again; a coarse grid is part of the paper's. 
 first, division by division.
 """
 
-import os
-from pathlib import Path
+import sys
 
-from benchmarks.harness import log, provenance
-from benchmarks.papers.tayal import page as kernel_page
-from benchmarks.papers.tayal import rankings_page as kernel_rankings_page
+from benchmarks.harness import provenance
+from benchmarks.harness.log import Log
+from benchmarks.harness.run import arguments, finish, write_pages
+from benchmarks.papers.tayal import page, rankings_page
 from benchmarks.papers.tayal.plan import tasks_of
-from benchmarks.papers.tayal.tasks import SETS, found, one_task
+from benchmarks.papers.tayal.tasks import SETS, found, work
 
-PARTS = ("ndcc", "uci", "rankings")
+NAME, PARTS = page.NAME, ("ndcc", "uci", "rankings")
+PACKAGES = ("pyomo", "numpy", "scipy", "scikit-learn", "skrebate", "joblib")
+PAGES = ((page.page, (NAME,)), (rankings_page.page, (NAME,)))
 
 
-def read_options():
-    """Return the options."""
-    parser = log.arguments(__doc__)
+def main(words=None):
+    """Run the parts one after the other, as the rankings need the others, and write the pages."""
+    parser = arguments(__doc__)
     parser.add_argument("--parts", default=",".join(PARTS), help="of ndcc, uci, rankings (which needs the others)")
-    parser.add_argument("--sets", help="sets beside NDCC, separated by semicolons")
-    parser.add_argument("--shared", type=Path, default=log.SHARED, help="folder with data/ and data-extra/")
-    options = parser.parse_args()
-    options.parts = options.parts.split(",")
-    options.sets = options.sets.split(";") if options.sets else SETS
-    for given, known in ((options.parts, PARTS), (options.sets, SETS)):
+    parser.add_argument("--sets", default=";".join(SETS), help="sets beside NDCC, separated by semicolons")
+    options, log = parser.parse_args(words), Log(NAME)
+    parts, sets = options.parts.split(","), options.sets.split(";")
+    for given, known in ((parts, PARTS), (sets, SETS)):
         if unknown := set(given) - set(known):
             parser.error(f"unknown: {', '.join(sorted(unknown))}; choose among {', '.join(known)}")
-    return options
-
-
-def main():
-    """Run the parts, write the pages of all that the log holds."""
-    options, book = read_options(), log.Log("kernel_tables")
     if options.fresh:
-        book.clear()
-    os.environ["FSMODELS_SHARED"] = str(options.shared)  # the workers inherit it
-    sets = [name for name in options.sets if found(name)]
-    for part in [] if options.page else options.parts:
-        tasks = tasks_of(part, options.full, sets, book.entries() if part == "rankings" else ())
-        log.finish(book, tasks, one_task, options.minutes, options.jobs, provenance.about(*kernel_page.PACKAGES))
-    book.pack()
-    kernel_page.write(book)
-    kernel_rankings_page.write(book)
+        log.clear()
+    sets = [name for name in sets if found(name)]
+    for part in [] if options.page else parts:
+        tasks = tasks_of(part, options.full, sets, log.entries() if part == "rankings" else ())
+        finish(log, tasks, work, options.minutes, options.jobs, provenance.about(*PACKAGES))
+    log.pack()
+    write_pages(sys.modules[__name__])

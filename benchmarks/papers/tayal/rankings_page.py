@@ -1,6 +1,5 @@
 """The page ``kernel_rankings``: figures 5 and 7 to 14 of Tayal, Coleman and Li, from the log of ``kernel_tables``."""
 
-from benchmarks.harness import log
 from benchmarks.harness.differences import difference, verdicts
 from benchmarks.harness.page import Cell, Page
 from benchmarks.papers.tayal import records as kernel_records
@@ -17,35 +16,19 @@ LONG, SHORT = (1, 2, 4, 8, 15, 20, 30, 60), (1, 2, 3, 4, 6, 8, 11, 15, 20, 30)
 AT = (15, 20)  # where figure 5 is read for the answer: all sets have weights up to 15, 20 features are informative
 
 
-def write(book, folder=log.RESULTS):
-    """Write page and picture from the log."""
-    records = kernel_records.rankings(book.entries())
-    page = Page(NAME, "Features ranked by weights inside an RBF kernel: Tayal, Coleman and Li", **records)
+def page(log):
+    """Return the page."""
+    records = kernel_records.rankings(log.entries())
+    page = Page(NAME, globals(), **records)
     page.key("curves", "data", "split", "method", "grid", "k")
     page.key("costs", "data", "split", "method", "grid")
     counted(page)
-    page.answer(answer(page))
-    if picture := draw(records["curves"], FIGURES, folder / f"{NAME}.png"):
-        page.picture(picture, "Figures 5 and 7 to 14: test error by features")
-    clusters(page)
-    real(page)
-    page.section(
-        "Protocol",
-        "The protocol is that of the paper. An SVM with an RBF kernel is fitted on the k best features of a ranking. "
-        "Its C and width are chosen for each k by held-out samples (NDCC: the validation part; otherwise folds of the "
-        "training part), on the grid of the paper with 231 points or a coarse one with 30. GMKL, FULL-FS and AO-EFS "
-        "rank by the weights at the (C, mu) that [the tables](kernel_tables.md) choose on the same grid, by the trust "
-        "region from z = 1. They rank only features whose weights are not 0, so that n decreases with k; if one set of "
-        "several is left, its error is not a mean of all. Kernel RFE, mutual information (by nearest neighbours, not "
-        "bins) and Relief rank all features. Relief is ReliefF's difference of distances to ten hits and ten misses; "
-        "the paper has their ratio for the nearest ones. Test samples are not used for any choice.",
-    )
-    speed(page)
-    page.write({}, folder, logs=["kernel_tables"])
+    page.picture(f"{NAME}.png", draw, records["curves"], FIGURES)
+    return page.values(comparisons=answer(page))
 
 
 def counted(page):
-    """Say how many curves there are: of figure 5 the paper has one set."""
+    """Count the curves: of figure 5 the paper has one set."""
     there = {(r["grid"], r["data"], r["split"], r["method"]) for r in page.records["curves"]}
     every = len(FILTERS) + len(RANKERS)
     ndcc = [(grid, split) for grid, data, split, _ in there if data == NDCC]
@@ -59,7 +42,7 @@ def counted(page):
 
 
 def answer(page):
-    """Return two sentences: AO-EFS beside the others in figure 5, and the paper's order."""
+    """Return the comparison of AO-EFS with the others in figure 5."""
 
     def at(method, k):
         return {"data": NDCC, "grid": "coarse", "method": method, "k": k}
@@ -78,11 +61,7 @@ def answer(page):
         own = page.say("curves", "error", "{mean:.1f} ± {se:.1f} ({n})", at(EFS, k), 100)
         word = f"significant for {' and '.join(sure)}" if sure else "none significant"
         told.append(f"k = {k}: AO-EFS {own}, {', '.join(steps)}, {word}")
-    return (
-        "Test error in per cent of an SVM on the k best of 120 features, 20 of which are informative (figure 5; mean ± "
-        f"standard error (n sets), differences on the same sets): {'; '.join(told)}. The order of the paper over "
-        "figures 5 to 14 is AO-EFS, FULL-FS, GMKL, then the others."
-    )
+    return "; ".join(told)
 
 
 def mean(page, where):
@@ -105,41 +84,28 @@ def rows_of(page, names, grid, counts):
 
 
 def speed(page):
-    """Say what a curve took."""
-    page.section(
-        "Speed", "CPU seconds of a curve with one thread, including its SVMs at each k; means over sets or divisions."
-    )
+    """Return the CPU seconds of a curve."""
     rows = [
         [data, grid, *(Cell("costs", "cpu", "{mean:.1f}", {"data": data, "grid": grid, "method": m}) for m in METHODS)]
         for data, grid in dict.fromkeys((r["data"], r["grid"]) for r in page.records["costs"])
     ]
-    page.table(["set", "grid", *METHODS], rows)
+    return page.table(["set", "grid", *METHODS], rows)
 
 
 def clusters(page):
-    """Figure 5."""
-    page.section(
-        "Figure 5: NDCC",
-        "Test error in per cent, mean ± standard error, n sets: five on the coarse grids; on the grid of the paper set "
-        "0 (the paper has one set) and those of the others that are finished. The paper has a picture without numbers.",
-    )
+    """Return the table of figure 5."""
     rows = [row for grid in ("coarse", "paper") for row in rows_of(page, {NDCC: f"{grid} grid"}, grid, LONG)]
-    page.table(["", "ranking", *(f"k = {k}" for k in LONG), "all"], rows)
+    return page.table(["", "ranking", *(f"k = {k}" for k in LONG), "all"], rows)
 
 
 def real(page):
-    """Figures 7 to 14."""
-    page.section(
-        "Figures 7-14: UCI",
-        "Test error in per cent, mean ± standard error, n divisions, with the coarse grids and threefold validation "
-        "until --full has run. Missing sets are not finished.",
-    )
+    """Return the tables of figures 7 to 14: a set on the grid of the paper if it is there, else on coarse grids."""
     there = {(r["data"], r["grid"]) for r in page.records["curves"]}
+    tables = []
     for grid in ("paper", "coarse"):
         names = {d: f"{n}: {d}" for d, n in FIGURES.items() if (d, grid) in there}
         names = {d: n for d, n in names.items() if grid == "paper" or (d, "paper") not in there}
         if names:
-            page.table(
-                [f"figure, {grid} grid", "ranking", *(f"k = {k}" for k in SHORT), "all"],
-                rows_of(page, names, grid, SHORT),
-            )
+            header = [f"figure, {grid} grid", "ranking", *(f"k = {k}" for k in SHORT), "all"]
+            tables.append(page.table(header, rows_of(page, names, grid, SHORT)))
+    return "\n\n".join(tables)

@@ -2,14 +2,11 @@
 
 import collections
 import functools
-import os
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 from sklearn.svm import SVC
-from threadpoolctl import threadpool_limits
 
 import fsmodels as fs
 from benchmarks.harness.log import SHARED
@@ -88,15 +85,10 @@ def clusters(seed):
     return train, train.apply_scale_to(drawn.validation), train.apply_scale_to(drawn.test), drawn.relevant
 
 
-def shared():
-    """Return the folder with data/ and data-extra/."""
-    return Path(os.environ.get("FSMODELS_SHARED", SHARED))
-
-
 def found(name):
     """Return True if the file of a set is there."""
     file = "data/mfeat.csv.gz" if name == DIGITS else FILES[name]
-    return "/" not in file or (shared() / file).exists()
+    return "/" not in file or (SHARED / file).exists()
 
 
 @functools.lru_cache(maxsize=2)
@@ -104,15 +96,15 @@ def real(name):
     """Return a data set."""
     if name == DIGITS:
         return digits()
-    return fs.load_dataset(FILES[name]) if "/" not in FILES[name] else fs.Dataset.from_csv(shared() / FILES[name])
+    return fs.load_dataset(FILES[name]) if "/" not in FILES[name] else fs.Dataset.from_csv(SHARED / FILES[name])
 
 
 def digits():
     """Return the 240 pixels of the first hundred threes and eights: 200 images, as many as of the faces."""
     import pandas as pd
 
-    pixels = pd.read_csv(shared() / "data/mfeat.csv.gz").filter(regex=r"^pix\d+$")
-    digit = pd.read_csv(shared() / "data/mfeat_digits.csv")["digit"]
+    pixels = pd.read_csv(SHARED / "data/mfeat.csv.gz").filter(regex=r"^pix\d+$")
+    digit = pd.read_csv(SHARED / "data/mfeat_digits.csv")["digit"]
     kept = np.concatenate([np.flatnonzero(digit == d)[:100] for d in (3, 8)])
     X = pixels.iloc[kept].to_numpy(dtype=float)
     kept_columns = np.flatnonzero(X.std(axis=0) > 0)
@@ -131,7 +123,7 @@ def parts_of(name, split, folds):
     train, _, test = data.split(share, 0.0, 1 - share, seed=split)
     if name == "Madelon":  # the third left out chooses, the challenge's validation part tests
         train, chooses = scaled(train, test)
-        return [(train, chooses)], (train, train.apply_scale_to(fs.Dataset.from_csv(shared() / MADELON_TEST)))
+        return [(train, chooses)], (train, train.apply_scale_to(fs.Dataset.from_csv(SHARED / MADELON_TEST)))
     return [scaled(fold.train, fold.held_out) for fold in train.folds(folds, seed=0)], scaled(train, test)
 
 
@@ -284,9 +276,9 @@ def filtered(method, train, pairs, spec):
     return list(rankings.kernel_rfe(train, C=C, width=sigma).index)
 
 
-def one_task(**spec):
-    """Run a task on one thread; return its result and its times."""
-    with threadpool_limits(1), warnings.catch_warnings():
+def work(**spec):
+    """Run a task; return its result and its times."""
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # constant columns, libsvm's limit
         begin = time.process_time()
         result = one_row(spec) if spec["part"] == "grid" else one_ranking(spec)

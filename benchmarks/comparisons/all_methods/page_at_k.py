@@ -1,0 +1,87 @@
+"""The page ``all_methods_k``: selections of one to ten features, from the log of ``all_methods``."""
+
+import statistics
+
+from benchmarks.comparisons.all_methods import tasks
+from benchmarks.comparisons.all_methods.page import COMMAND, entries, facts, whole
+from benchmarks.harness import ranks
+from benchmarks.harness.page import Cell, Page
+from benchmarks.methods.catalogue import TRIAL
+
+SHOWN = 5  # k of the test, decided beforehand
+LEVEL = 0.05
+OURS = "FSP-M"
+
+
+def page(log):
+    """Return the page of the table at k = 1 ... 10."""
+    found = entries(log, "k")
+    records = [
+        {"method": e["method"], "set": e["set"], "split": e["split"], "late": None, **point}
+        for e in whole(found, tasks.AT_K)
+        for point in e["curve"]
+    ]
+    for record in records:
+        record["late"] = None if record["late"] is None else float(record["late"])
+        record["proven"] = None if record.get("status") is None else float(record["status"] == "optimal")
+    by = {}
+    for record in records:
+        if record["k"] == SHOWN:
+            by.setdefault((record["method"], record["set"]), []).append(record["error"])
+    at_five = [{"method": m, "set": at, "error": statistics.fmean(of)} for (m, at), of in by.items()]
+    page = Page("all_methods_k", globals(), points=records, at_five=at_five)
+    page.part("the table at k", len(found), len(tasks.wide()) * tasks.SPLITS * len(tasks.AT_K), COMMAND)
+    page.facts = facts()
+    sets = [at for at in tasks.sets() if any(r["set"] == at for r in records)]
+    lost = sorted({f"- {e['method']} on {e['set']}: {e['reason']}" for e in found if e["reason"]})
+    page.values(sets=sets, splits=len({(r["set"], r["split"]) for r in records}), lost="\n".join(lost) or "None.")
+    page.values(answer=answer(records), hours=f"{sum(e['cpu'] for e in found) / 3600:.2f}", tasks_done=len(found))
+    return page.values(trial=f"{TRIAL:g}", ranking=f"{6 * TRIAL:g}", methods=tasks.AT_K)
+
+
+def by_k(page, value, form, times, methods):
+    """Return the table of a value at each k."""
+    rows = [([method], {"method": method}) for method in methods]
+    return page.grid(["method"], rows, [(str(k), value, form, {"k": k}, times) for k in tasks.KS])
+
+
+def at_five(page, sets):
+    """Return the table of the errors at the predefined k."""
+    rows, less = [], "{mean:+.1f} ± {se:.1f}"
+    for m in tasks.AT_K:
+        apart = Cell("at_five", "error", less, {"method": m}, 100, {"method": OURS}, ("set",))
+        errors = (Cell("points", "error", "{mean:.1f}", {"method": m, "k": SHOWN, "set": at}, times=100) for at in sets)
+        rows.append([m, "" if m == OURS else apart, *errors])
+    return page.table(["method", f"minus {OURS}", *sets], rows)
+
+
+def answer(records):
+    """Compare with FSP-M at the predefined k, and name the best method over all k."""
+    at = [r for r in records if r["k"] == SHOWN]
+    sets = list(dict.fromkeys(r["set"] for r in at))
+    if len(sets) < 2:
+        return "Not enough data sets yet. The table grows with the log."
+    values = [
+        [statistics.fmean(r["error"] for r in at if r["set"] == s and r["method"] == m) for m in tasks.AT_K]
+        for s in sets
+    ]
+    found = ranks.ranked(values, tasks.AT_K)
+    away = {m: (apart, p) for m, (apart, p) in found.against("FSP-M").items() if p < LEVEL}
+    first = min(found.mean, key=found.mean.get)
+    beside = "" if first == "FSP-M" else f", and FSP-M {found.mean['FSP-M']:.1f}"
+    said = (
+        f"At k = {SHOWN} {first} has the smallest mean rank of the error, {found.mean[first]:.1f} of "
+        f"{len(tasks.AT_K)} methods on {len(sets)} sets{beside} (Friedman p = {found.p:.2g})"
+    )
+    held = {m: statistics.fmean(r["features"] for r in at if r["method"] == m) for m in away}
+    parts = []
+    for word, sign in (("larger", 1), ("smaller", -1)):
+        names = [f"{m} (p = {p:.2g}, {held[m]:.1f} features)" for m, (apart, p) in away.items() if sign * apart > 0]
+        parts += [f"the error is {word} than that of FSP-M for {', '.join(names)}"] if names else []
+    said += f"; {'; '.join(parts)}. " if parts else "; no method differs from FSP-M after Holm. "
+    means = {m: statistics.fmean(r["error"] for r in records if r["method"] == m) for m in tasks.AT_K}
+    least, most = min(means, key=means.get), max(means, key=means.get)
+    return said + (
+        f"Over all k the mean error is between {means[least]:.1%} ({least}) and {means[most]:.1%} ({most})"
+        f"{'' if OURS in (least, most) else f', and is {means[OURS]:.1%} for {OURS}'}."
+    )

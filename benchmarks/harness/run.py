@@ -1,0 +1,92 @@
+"""Run a benchmark: do the tasks that are not in its log, then write its pages from the log.
+
+A benchmark is a module with
+
+- ``NAME`` of the log, and ``PACKAGES`` whose versions the log records, with ``FACTS`` of the run;
+- ``tasks(full)``: dictionaries that differ from each other, with the field "protocol", increased when results change;
+- ``work(**task)``: the result of a task, a dictionary; None if it cannot be computed here, for want of a package;
+- ``page(log)``: the ``Page``, a pure function of the log. ``PAGES`` are several: pairs of a function and its logs.
+"""
+
+import argparse
+import json
+import time
+from functools import partial
+
+from joblib import Parallel, delayed
+
+from benchmarks.harness import provenance
+from benchmarks.harness.log import RESULTS, Log
+
+
+def main(module, words=None):
+    """Run the command of a benchmark."""
+    options, log = arguments(module.__doc__).parse_args(words), Log(module.NAME)
+    if options.fresh:
+        log.clear()
+    if not options.page:
+        facts = provenance.about(*module.PACKAGES, **getattr(module, "FACTS", {}))
+        finish(log, module.tasks(options.full), module.work, options.minutes, options.jobs, facts)
+    log.pack()
+    write_pages(module)
+
+
+def write_pages(module, folder=RESULTS):
+    """Write the pages of a benchmark from the logs in ``folder/logs``."""
+    for page, names in getattr(module, "PAGES", None) or ((module.page, (module.NAME,)),):
+        logs = [Log(name, folder / "logs") for name in names]
+        page(*logs).write(*logs, folder=folder)
+
+
+def finish(log, tasks, work, minutes=None, jobs=1, facts=None):
+    """Do the tasks that are not in the log, and log each with the result of ``work(**task)`` when it ends.
+
+    A task is a dictionary that tells it from all others, its "protocol" among them; ``facts`` are of this run. What
+    cannot be done here, for want of a package, returns None and stays to be done.
+    """
+    done, entries = {}, log.entries()
+
+    def known(task):
+        fields = tuple(task)
+        done.setdefault(fields, {json.dumps([entry.get(field) for field in fields]) for entry in entries})
+        return json.dumps([task[field] for field in fields]) in done[fields]
+
+    todo = [task for task in tasks if not known(task)]
+    for task, found in ended(todo, partial(_both, work), minutes, jobs):
+        if found is not None:
+            log.begin(facts or provenance.about(*provenance.PACKAGES))
+            log.add(task | found)
+        print(*task.values(), found, flush=True)
+
+
+def _both(work, task):
+    return task, work(**task)
+
+
+def arguments(description):
+    """Return a parser with the options that every benchmark of tables has."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--full", action="store_true", help="everything of the paper, instead of the small default")
+    parser.add_argument("--minutes", type=float, help="stop after so many minutes; the same command goes on later")
+    parser.add_argument("--jobs", type=int, default=2, help="tasks at a time, each on one thread (default: 2)")
+    parser.add_argument("--fresh", action="store_true", help="forget the log and begin anew")
+    parser.add_argument("--page", action="store_true", help="only write the page from the log")
+    return parser
+
+
+def until(minutes, tasks):
+    """Yield tasks until the time limit in minutes (None: no limit); started tasks are finished.
+
+    For ``joblib.Parallel`` with ``pre_dispatch=n_jobs``: it takes tasks from here only as workers come free.
+    """
+    end = time.monotonic() + 60 * minutes if minutes is not None else float("inf")
+    for task in tasks:
+        if time.monotonic() > end:
+            return
+        yield task
+
+
+def ended(tasks, work, minutes=None, jobs=1):
+    """Yield the results of ``work(task)`` when tasks end; none starts after the limit in minutes."""
+    parallel = Parallel(n_jobs=jobs, pre_dispatch=jobs, batch_size=1, return_as="generator_unordered")
+    return parallel(delayed(work)(task) for task in until(minutes, tasks))

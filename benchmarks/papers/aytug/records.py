@@ -1,0 +1,63 @@
+"""Records of the pages of Aytug 2015: the classifier kept on each instance, and each run of a tree."""
+
+from benchmarks.harness.page import NOTHING, Cell, summary
+from benchmarks.methods.fsp import CPU_LIMIT
+
+GBD, TREE = "GBD-M", "FSP-M, branch-and-cut"
+CALLED = {"FSP-M, proven": TREE}  # in the log
+BINS = 5  # of M / n
+
+
+def records_of(entries):
+    """Return a record for each instance and method, with the excess test error of GBD-M, and one for each tree."""
+    base = {entry["instance"]: entry["chosen"]["test_error"] for entry in entries if entry["method"] == GBD}
+    kept, runs = [], []
+    for entry in entries:
+        size = {name: entry.get(name) for name in ("set", "name", "instance", "k", "n", "l", "M")}
+        size["method"] = CALLED.get(entry["method"], entry["method"])
+        best, gbd = entry["chosen"], base.get(entry["instance"])
+        less = None if gbd is None else round(gbd - best["test_error"], 10)
+        record = size | {name: best.get(name) for name in ("test_error", "features", "overlap", "inner")}
+        record |= {"cpu": entry["cpu"], "less": less, "percent": 100 * less / gbd if gbd and less is not None else None}
+        record |= {"bin": max(1, -(-BINS * entry["M"] // entry["n"])), "C": best["value"]}
+        record |= {"exact": None if best.get("overlap") is None else int(best["overlap"] == entry["n"])}
+        proven = [run["proven"] for run in entry["runs"] if "proven" in run]
+        record["all_proven"] = int(all(proven)) if proven else None
+        if less is not None:
+            record |= {"better": int(less < 0), "worse": int(less > 0), "equal": int(less == 0)}
+        kept.append(record)
+        for run in entry["runs"]:
+            if "stop" not in run:
+                break
+            closed = run["proven"] if "proven" in run else run["stop"] == "converged"
+            told = {"C": run["value"], "closed": int(closed), "open_gap": None if closed else run["gap"]}
+            told |= {
+                "at_limit": int(run["stop"] == CPU_LIMIT),
+                "at_iterations": int(run["stop"] == "iteration_limit"),
+            }
+            runs.append(
+                size | told | {"iterations": run.get("iterations"), "nodes": run.get("nodes"), "cpu": run["cpu"]}
+            )
+    return kept, runs
+
+
+def values(records, field, **where):
+    """Return the values of a field of the records that match."""
+    found = (r[field] for r in records if all(r[name] == value for name, value in where.items()))
+    return [value for value in found if value is not None]
+
+
+def gap_cell(runs, form, **where):
+    """Return a cell over the gaps of the runs that are not closed, if there are any."""
+    mine = (run for run in runs if all(run[name] == value for name, value in where.items()))
+    known = any(run["open_gap"] is not None for run in mine)
+    return Cell("runs", "open_gap", form, where) if known else NOTHING
+
+
+def difference(less, decimals=1):
+    """Return the mean of differences in points, in words, with its standard error."""
+    if not less:
+        return NOTHING
+    found = summary([100 * x for x in less])
+    size, error = (f"{x:.{decimals}f}" for x in (abs(found["mean"]), found["se"]))
+    return f"{size} ± {error} points {'more' if found['mean'] > 0 else 'less'}"

@@ -1,0 +1,127 @@
+"""Data and tasks of ``fsp_paper``: each method on each instance of data sets one and two, and on UCI sets."""
+
+import warnings
+from functools import cache
+
+import numpy as np
+
+import fsmodels as fs
+from benchmarks.harness.log import SHARED
+from benchmarks.methods.fsp import grid
+from fsmodels import synthetic
+from fsmodels.models.fsp.oracle import SvmOracle
+
+SETS = ("one", "two", "uci")
+PROTOCOL = 1  # another number: earlier entries of the log do not count
+SEED = 0
+FEATURES, SAMPLES, RELEVANT = (20, 50, 100), (500, 1000, 5000), (20, 100, 200, 400, 600)
+TOLD = ("GBD-M", "FSP-M, proven", "RFE", "FSV", "ONSVM", "InfoGain")
+TWO = ("ONSVM", "GBD-M", "FSP-M, proven", "RFE")  # the paper's, cheapest first
+UCI_METHODS = ("ONSVM", "GBD-M", "FSP-M, proven", "GBD-lambda", "RFE", "FSV")
+SHIPPED = ("bupa", "cleveland", "wpbc", "ionosphere", "sonar", "wdbc", "german_numeric", "musk1", "spambase", "mfeat")
+FILES = {
+    "australian": "data-extra/australian.csv",
+    "pima": "data/pima.csv",
+    "leukemia": "data-extra/leukemia.csv.gz",
+    "sylva": "data/sylva.csv.gz",
+}
+DIVISIONS = 5
+FIELDS = ("protocol", "set", "instance", "method")
+
+
+def tasks(full, sets):
+    """Return all tasks, the first instance of every size first.
+
+    At the end: FSV's linear programs on 5000 samples, and RFE from 7129 features.
+    """
+    found = []
+    if "one" in sets:
+        rounds, sizes = (10, SAMPLES) if full else (2, SAMPLES[:2])
+        for k in range(rounds):
+            cells = [(size, n) for size in sizes for n in (FEATURES if full else FEATURES[:2])]
+            found += [
+                (
+                    k + (10 if m == "FSV" and size == SAMPLES[-1] else 0),
+                    cost,
+                    {"set": "one", "n": n, "l": size, "k": k, "instance": f"aytug1-n{n}-l{size}-{k}", "method": m},
+                )
+                for cost, (size, n) in enumerate(sorted(cells, key=lambda cell: cell[0] * cell[1]))
+                for m in TOLD
+            ]
+    if "two" in sets and full:
+        for k in range(5):
+            found += [
+                (k, 100 + cost, {"set": "two", "M": M, "k": k, "instance": f"aytug2-M{M}-{k}", "method": m})
+                for cost, m in enumerate(TWO)
+                for M in RELEVANT
+            ]
+    if "uci" in sets and full:
+        for k in range(DIVISIONS):
+            found += [
+                (
+                    k + 10 * ((name, m) == ("leukemia", "RFE")),
+                    50 + cost,
+                    {"set": "uci", "name": name, "k": k, "instance": f"{name}-{k}", "method": m},
+                )
+                for cost, name in enumerate([*SHIPPED, *FILES])
+                for m in UCI_METHODS
+            ]
+    return [{"protocol": PROTOCOL} | task for _, _, task in sorted(found, key=lambda entry: entry[:2])]
+
+
+def triplet(task):
+    """Return the triplet of a task on data set one or two."""
+    k = task["k"]
+    if task["set"] == "one":
+        drawn = synthetic.data_set_one(SEED, [task["n"]], [task["l"]], k + 1)
+    else:
+        drawn = synthetic.data_set_two(SEED, [task["M"]], k + 1)
+    return list(drawn)[-1]
+
+
+def divided(task):
+    """Return the parts of a UCI set, standardised by the first: 60, 20 and 20 per cent of each class."""
+    name = task["name"]
+    data = fs.load_dataset(name) if name in SHIPPED else fs.Dataset.from_csv(SHARED / FILES[name], target="target")
+    train, validation, test = data.split(seed=task["k"])  # 60, 20 and 20 per cent, stratified
+    train = train.scaled("standard")
+    return train, train.apply_scale_to(validation), train.apply_scale_to(test)
+
+
+def work(**task):
+    """Run one method on one instance; None without its data."""
+    warnings.simplefilter("ignore")
+    if task["set"] == "uci":
+        if task["name"] in FILES and not (SHARED / FILES[task["name"]]).exists():
+            return None
+        parts, w_true = divided(task), None
+        l1, _ = grid("ONSVM", parts, None, SEED)
+        M = max(1, chosen(l1)["features"])
+    else:
+        drawn = triplet(task)
+        parts, w_true, M = (drawn.train, drawn.validation, drawn.test), drawn.w_true, drawn.n_relevant
+    warm()
+    records, seconds = grid(task["method"], parts, M, SEED, w_true)
+    return {"n": parts[0].n_features, "l": len(parts[0]), "M": M, "cpu": seconds, "runs": records}
+
+
+@cache
+def warm():
+    """Import the packages of the methods before their time is measured and Ctrl-C can interrupt them."""
+    data = fs.load_dataset("wdbc").scaled("standard")
+    oracle, sigma = SvmOracle(data.X, data.y, 1.0), np.arange(data.n_features) < 5
+    oracle.solve(sigma.astype(float))
+    fs.solve(fs.fsp.fsp_m(data, max_features=5), "branch-and-cut", threads=1)
+    fs.solve(fs.fsp.fsp_m(data, max_features=1), "benders", threads=1)
+    fs.select(data, "fsv", penalty=0.1, starts=1)
+
+
+def chosen(runs):
+    """Return the record of least validation error; of equals that of the least parameter."""
+    return min(runs, key=lambda run: (run["validation_error"], run["value"]))
+
+
+def entries_of(*logs):
+    """Return the entries of this protocol, with the classifier that validation chooses."""
+    entries = [entry for log in logs for entry in log.entries() if entry["protocol"] == PROTOCOL]
+    return [{**entry, "chosen": chosen(entry["runs"])} for entry in entries]
