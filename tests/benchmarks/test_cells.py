@@ -79,8 +79,8 @@ def test_pair_and_minus_go_together():
 
 def page_of(folder, body, done=1, of=1, **values):
     """Return a page with a template of its own."""
-    (folder / "tried.md.j2").write_text(f"# Title\n\nOne.\nTwo.\n\n{body}\n")
-    page = Page("tried", {"__file__": str(folder / "tried.py")}, fits=FITS)
+    (folder / "tried").with_suffix(".md.j2").write_text(f"# Title\n\nOne.\nTwo.\n\n{body}\n")
+    page = Page("tried", {"__file__": str(folder / "tried").with_suffix(".py")}, fits=FITS)
     page.part("table 1", done, of, "make tables")
     return page.values(**values)
 
@@ -104,7 +104,7 @@ def test_a_finished_page_has_no_cell_that_nothing_could_fill(cell, why, tmp_path
 
 
 def test_a_record_that_is_there_twice_is_an_error():
-    page = Page("tried", {"__file__": "tried.py"}, fits=[*FITS, FITS[0]])
+    page = Page("tried", {"__file__": "module"}, fits=[*FITS, FITS[0]])
     with pytest.raises(ValueError, match="twice by method, split"):
         page.key("fits", "method", "split")
 
@@ -154,7 +154,7 @@ def test_lines_of_a_template_may_end_anywhere(tmp_path):
     item = "- An item\n  with {{ number('split', '{most:.0f}') }}\n- two"
     body = f"One paragraph\non two lines, 4 of\n5. They are joined.\n\n{item}"
     page_of(tmp_path, body).write(folder=tmp_path)
-    told = (tmp_path / "tried.md").read_text()
+    told = (tmp_path / "tried").with_suffix(".md").read_text()
     assert "One paragraph on two lines, 4 of 5. They are joined.\n\n- An item with 2\n- two\n" in told
 
 
