@@ -290,7 +290,7 @@ def test_the_solver_is_found_by_name_and_by_its_object(recipe):
 
 
 def test_the_benchmark_goes_on_from_its_log_and_draws_its_page(recipe, tmp_path):
-    names = recipe("benchmark") | {"__file__": str(tmp_path / "tried").with_suffix(".py")}
+    names = recipe("benchmark") | {"__file__": str(tmp_path / "module")}
     names["page"].__globals__["__file__"] = names["__file__"]
     (template,) = re.findall(r"```jinja\n(.*?)```", TEXT, re.DOTALL)
     (tmp_path / "tried").with_suffix(".md.j2").write_text(template)

@@ -80,7 +80,7 @@ def test_pair_and_minus_go_together():
 def page_of(folder, body, done=1, of=1, **values):
     """Return a page with a template of its own."""
     (folder / "tried").with_suffix(".md.j2").write_text(f"# Title\n\nOne.\nTwo.\n\n{body}\n")
-    page = Page("tried", {"__file__": str(folder / "tried").with_suffix(".py")}, fits=FITS)
+    page = Page("tried", {"__file__": str(folder / "module")}, fits=FITS)
     page.part("table 1", done, of, "make tables")
     return page.values(**values)
 
