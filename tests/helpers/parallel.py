@@ -40,13 +40,17 @@ class Job:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a run returned, and how far the values on its model are from the rows; ``error``: what it raised."""
+    """What a run returned, and how far the values on its model are from the rows; ``error``: what it raised.
+
+    ``message``: not compared, but shown when a test fails.
+    """
 
     status: str = ""
     objective: float | None = None
     selected: tuple[str, ...] | None = None
     missed: float = 0.0
     error: str = ""
+    message: str = ""
 
     def agrees(self, other: Answer) -> bool:
         """Return True if status, selection and objective equal those of a serial run, where both runs have them."""
@@ -129,7 +133,7 @@ def run(job: Job) -> Answer:
         return Answer(error=f"unexpected {type(error).__name__}: {error}")
     missed = violation(model) if result.has_solution else 0.0
     selected = None if result.selected is None else tuple(result.selected)
-    return Answer(result.status.value, result.objective, selected, missed)
+    return Answer(result.status.value, result.objective, selected, missed, message=result.message)
 
 
 def answers(mode: str, asked: Sequence[Job]) -> list[Answer]:
