@@ -57,9 +57,18 @@ def pounce() -> Any:
     """Construct POUNCE; the import of its package registers it in Pyomo."""
     import pyomo_pounce  # noqa: F401
 
-    # Pyomo parses the log of POUNCE as that of Ipopt, and warns at each solve.
-    _drop_log_records("pyomo.contrib.solver.solvers.ipopt", "iteration records parsed")
-    return SolverFactoryV2("pounce")
+    return _without_log_parser(SolverFactoryV2("pounce"))
+
+
+def ipopt() -> Any:
+    """Construct the interface to an Ipopt executable."""
+    return _without_log_parser(SolverFactoryV2("ipopt"))
+
+
+def _without_log_parser(solver: Any) -> Any:
+    """Switch off Pyomo's parser of the log of Ipopt: it fails, or warns, if standard error cuts a line of the log."""
+    solver._parse_ipopt_output = lambda log: {}
+    return solver
 
 
 def cyipopt() -> Any:

@@ -42,7 +42,7 @@ _IPOPT = SolverSpec(
     "ipopt",
     _LOCAL,
     f"an ipopt executable on the PATH (conda install -c conda-forge ipopt), or cyipopt: {_CYIPOPT}",
-    adapters.modern("ipopt"),
+    adapters.ipopt,
     installation.executable("ipopt", "-v", r"Ipopt (\S+)"),
     common_options={"iteration_limit": "max_iter"},
     warm_start_options={"mu_init": 1e-4},

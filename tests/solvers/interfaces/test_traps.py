@@ -737,6 +737,19 @@ def test_a_point_on_large_bounds_satisfies_its_rows(name, need):
     assert told.options["constr_viol_tol"] == 1e-5
 
 
+def test_a_log_with_a_line_cut_by_standard_error_is_no_failure(need, tmp_path):
+    """POUNCE writes to standard error at its end; under load, Pyomo's parser of the log raised IndexError."""
+    solver = find(need("pounce")).make()
+    program = tmp_path / "pounce"
+    program.write_text(f'#!/bin/sh\n{solver.config.executable.path()} "$@" && echo "  69  9.4 pounce:"\n')
+    program.chmod(0o755)
+    solver.config.executable = str(program)
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(1, 2), initialize=1.5)
+    m.cost = pyo.Objective(expr=m.x**2)
+    assert solvers.solve(m, solver).objective == pytest.approx(1)
+
+
 def test_a_process_that_solves_prints_nothing():
     """highspy 1.16 says who it is as soon as it is made, before any option can be set."""
     code = (
