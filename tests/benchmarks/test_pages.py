@@ -162,7 +162,7 @@ def test_the_pictures_of_a_page_are_there(name):
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_in_the_index(name):
     listed = {row.page for row in index.ROWS} | {page for _, page in index.QUESTIONS}
-    assert name in listed, "enter it in ROWS or QUESTIONS of benchmarks/harness/index.py"
+    assert name in listed, "enter it in benchmarks/harness/index.json"
 
 
 def test_the_index_is_what_the_pages_say():
