@@ -13,8 +13,8 @@ import warnings
 import numpy as np
 
 import fsmodels as fs
-from benchmarks.comparisons.fsp_real import compiled
 from benchmarks.harness.page import Page
+from benchmarks.methods import heuristics
 from fsmodels.datasets.synthetic import aytug, bertsimas, bertsimas_price
 from fsmodels.models.fsp.oracle import SvmOracle
 
@@ -48,19 +48,16 @@ def drawn(data, n, p, C, M):
 
 def abess(data, C, M):
     """Return the objective of abess's selection, and its CPU seconds."""
-    from abess import LogisticRegression
-
-    varies = np.flatnonzero(data.X.std(axis=0) > 0)  # abess refuses constant columns
     start = time.process_time()
-    found = LogisticRegression(support_size=M).fit(data.X[:, varies], data.y > 0)
-    used, support = time.process_time() - start, varies[np.flatnonzero(found.coef_)]
+    support = heuristics.abess(data.X, data.y, M)
+    used = time.process_time() - start
     return SvmOracle(data.X[:, support], data.y, C).solve(np.ones(len(support)), tolerance=1e-6).value, used
 
 
 def work(data, n, p, C, M, limit, protocol):
     """Solve one cell, and record the incumbents by CPU seconds."""
     warnings.simplefilter("ignore")
-    compiled()
+    heuristics.warm_up()
     data, C = drawn(data, n, p, C, M)
     try:
         theirs, seconds = abess(data, C, M)

@@ -5,7 +5,6 @@ python -m benchmarks first_page --full     # all flat sets that are shipped, 5 f
 python -m benchmarks first_page --page     # only the page, from the log
 """
 
-import functools
 import time
 import warnings
 
@@ -13,12 +12,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import RFE, SequentialFeatureSelector
 from sklearn.model_selection import RepeatedStratifiedKFold
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC
 
 import fsmodels as fs
 from benchmarks.harness import differences
 from benchmarks.harness.differences import source
 from benchmarks.harness.page import Cell, Page
+from benchmarks.methods import heuristics
 
 NAME, OURS, PROTOCOL = "first_page", "fsp-m", 1
 SETS = ["bupa", "cleveland", "german_numeric", "ionosphere", "sonar", "wdbc", "wpbc", "wpbc24"]
@@ -47,24 +47,12 @@ def forward(train, M):
 
 
 def l1(train, M):
-    low, high, best = -5.0, 3.0, np.zeros(train.n_features, dtype=bool)  # powers of ten
-    for _ in range(25):
-        power = 0.5 * (low + high)
-        svm = LinearSVC(penalty="l1", dual=False, C=10.0**power, random_state=SEED).fit(train.X, train.y)
-        used = np.abs(svm.coef_[0]) > 1e-6
-        low, high = (low, power) if used.sum() > M else (power, high)
-        if best.sum() < used.sum() <= M:
-            best = used
-        if best.sum() == M:
-            break
-    return named(train, best)
+    fits = heuristics.l1_bisection(train.X, train.y, M, (-5.0, 3.0), seed=SEED)
+    return named(train, heuristics.largest((used for *_, used in fits), M))
 
 
 def abess(train, M):
-    from abess import LogisticRegression
-
-    found = LogisticRegression(support_size=M).fit(train.X, (train.y > 0).astype(int), is_normal=False)
-    return named(train, np.asarray(found.coef_).ravel() != 0)
+    return named(train, heuristics.abess(train.X, train.y, M, fit={"is_normal": False}))
 
 
 def named(train, take):
@@ -94,12 +82,6 @@ def tasks(full):
     ]
 
 
-@functools.cache
-def compiled():
-    """Compile, or read from disk, before the clock runs."""
-    exact(fs.load_dataset("wdbc").scaled("standard"), 5)
-
-
 def work(set, M, fold, contender, protocol):
     """Run one method on one fold; return its selection and errors."""
     warnings.simplefilter("ignore", ConvergenceWarning)  # of l1: its support is what counts
@@ -110,7 +92,7 @@ def work(set, M, fold, contender, protocol):
     train = data.take(learn).scaled("standard")
     test = train.apply_scale_to(data.take(held))
     if contender == OURS:
-        compiled()
+        heuristics.warm_up()
     start = time.process_time()
     selected, told = CONTENDERS[contender](train, M)
     told |= {"cpu": time.process_time() - start, "selected": list(selected)}

@@ -5,7 +5,6 @@ python -m benchmarks fsp_benders --full     # more limits on the cost: half an h
 python -m benchmarks fsp_benders --page     # only the page, from the log
 """
 
-import functools
 import statistics
 import time
 import warnings
@@ -15,6 +14,7 @@ import numpy as np
 import fsmodels as fs
 from benchmarks.harness.cpu_limit import cpu_limit
 from benchmarks.harness.page import Page
+from benchmarks.methods.heuristics import warm_up
 
 NAME, PROTOCOL = "fsp_benders", 1
 GAP, LIMIT, REPEATS = 1e-4, 120.0, 5
@@ -47,17 +47,11 @@ def model_of(data, M, budget, seed, form):
     return model
 
 
-@functools.cache
-def first():
-    """Load what the first solve loads, before the clock runs."""
-    for contender in (TREE, BENDERS):
-        fs.solve(model_of("cleveland", 2, None, 0, "perspective"), contender)
-
-
 def work(data, M, budget, seed, form, contender, protocol):
     """Solve one model; short runs are repeated."""
     warnings.simplefilter("ignore")
-    first()
+    warm_up(TREE)
+    warm_up(BENDERS)
     seconds = []
     while len(seconds) < REPEATS and sum(seconds) < 2.0:
         model = model_of(data, M, budget, seed, form)

@@ -15,6 +15,7 @@ import numpy as np
 
 import fsmodels as fs
 from benchmarks.harness.page import Page
+from benchmarks.methods.heuristics import warm_up
 from fsmodels.models.fsp.oracle import SvmOracle
 
 NAME, PROTOCOL = "fsp_real", 1
@@ -83,16 +84,10 @@ def tasks(full):
     ]
 
 
-@functools.cache
-def compiled():
-    """Compile, or read from disk, before the clock runs."""
-    fs.solve(fs.fsp.fsp_m(fs.load_dataset("wdbc").scaled("standard"), max_features=5, C=1.0), time_limit=100)
-
-
 def work(data, C, M, contender, limit, protocol):
     """Let one contender solve one cell."""
     warnings.simplefilter("ignore")
-    compiled()
+    warm_up()
     return CONTENDERS[contender](fs.load_dataset(data).scaled("standard"), C, M)
 
 

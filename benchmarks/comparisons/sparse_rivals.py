@@ -17,6 +17,7 @@ import numpy as np
 import fsmodels as fs
 from benchmarks.comparisons.fsp_real import judged
 from benchmarks.harness.page import Cell, Page
+from benchmarks.methods import heuristics
 from fsmodels.datasets.synthetic import bertsimas
 from fsmodels.models.fsp.oracle import SvmOracle
 
@@ -95,10 +96,9 @@ def scip(data, k, price, limit):
 
 
 def abess(data, k, price, limit):
-    from abess import LogisticRegression
-
-    cpu, wall, found = clocked(lambda: LogisticRegression(support_size=k, fit_intercept=False).fit(data.X, data.y > 0))
-    return proposed(data, np.flatnonzero(found.coef_), price, cpu, wall)
+    select = functools.partial(heuristics.abess, data.X, data.y, k, fit_intercept=False)
+    cpu, wall, support = clocked(select)
+    return proposed(data, support, price, cpu, wall)
 
 
 def l1(data, k, price, limit):

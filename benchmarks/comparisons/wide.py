@@ -18,6 +18,7 @@ from benchmarks.comparisons import sparse_rivals
 from benchmarks.comparisons.fsp_real import judged
 from benchmarks.harness.cpu_limit import cpu_limit
 from benchmarks.harness.page import Page
+from benchmarks.methods.heuristics import warm_up
 from fsmodels.datasets.synthetic import bertsimas
 
 NAME, PROTOCOL = "wide", 1
@@ -72,9 +73,7 @@ def work(data, n, p, M, C, contender, limit, protocol):
         except ImportError as error:
             return print(error)
         return {name: found[name] for name in ("cpu", "objective", "bound", "status")} | {"memory": peak()}
-    fs.solve(
-        fs.fsp.fsp_m(fs.load_dataset("wdbc").scaled("standard"), max_features=2, form="rmp")
-    )  # loads what is needed
+    warm_up(form="rmp")
     before = time.process_time()
     model = fs.fsp.fsp_m(train, max_features=M, C=C, intercept=False, form="rmp")
     built = time.process_time() - before

@@ -5,8 +5,6 @@ Every method has up to six points, the strongest regularisation first. Of those 
 """
 
 import functools
-import os
-import signal
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 import fsmodels as fs
+from benchmarks.harness.cpu_limit import cpu_limit
 from fsmodels.selection.catalogue import find
 
 SIZES = (1, 2, 4, 8, 16, 32)
@@ -70,25 +69,13 @@ def cpu_clock():
 @contextmanager
 def within(seconds):
     """Interrupt a block after some CPU seconds, as Ctrl-C does. Raises NoAnswer if it has no result."""
-    fired = []
-
-    def press(*_):
-        fired.append(True)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    before = signal.signal(signal.SIGPROF, press)
-    heard = signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job would ignore
-    signal.setitimer(signal.ITIMER_PROF, seconds, max(5.0, seconds))
-    try:
-        yield fired
-    except KeyboardInterrupt:
-        if not fired:
-            raise
-        raise NoAnswer(f"nothing within {seconds:g} CPU s") from None
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0.0)
-        signal.signal(signal.SIGINT, heard)
-        signal.signal(signal.SIGPROF, before)
+    with cpu_limit(seconds) as limit:
+        try:
+            yield limit
+        except KeyboardInterrupt:
+            if not limit.reached:
+                raise
+            raise NoAnswer(f"nothing within {seconds:g} CPU s") from None
 
 
 # ---- what scikit-learn fits
@@ -198,9 +185,9 @@ def select(model, words, **always):
             given["budget"] = [own["budget"], rules["budget"]]
         if model not in AT_ONCE:
             given["time_limit"] = limit
-        with within(limit if model in AT_ONCE else (1 + GRACE) * limit) as fired:
+        with within(limit if model in AT_ONCE else (1 + GRACE) * limit) as interrupt:
             found = fs.select(train, model, **given)
-        if found.stop_reason.value == "interrupted" and not fired:
+        if found.stop_reason.value == "interrupted" and not interrupt.reached:
             raise KeyboardInterrupt
         if not found.has_solution:
             raise NoAnswer(found.message or found.status.value)

@@ -31,6 +31,7 @@ from benchmarks.comparisons.fsp_exact.page import (
     task,
 )
 from benchmarks.harness import child_process, provenance
+from benchmarks.methods import heuristics
 from fsmodels import baselines, synthetic
 from fsmodels.models.fsp.oracle import SvmOracle
 
@@ -83,23 +84,13 @@ def by_rfe(data, spec):
 
 
 def by_l1(data, spec):
-    from sklearn.svm import LinearSVC
-
-    start = time.perf_counter()
-    low, high, best = -6.0, 6.0, np.zeros(0, dtype=int)  # powers of ten
-    steps = 0
-    while steps < 25 and len(best) < spec["M"] and time.perf_counter() - start < HEURISTIC_LIMIT / 2:
-        power, steps = 0.5 * (low + high), steps + 1
-        svm = LinearSVC(penalty="l1", dual=False, C=10.0**power, random_state=spec["seed"]).fit(data.X, data.y)
-        size = np.abs(svm.coef_[0])
-        used = np.flatnonzero(size > 1e-6 * size.max())
-        if len(used) > spec["M"]:
-            high = power
-            continue
-        low = power
-        if len(used) > len(best):
-            best = used
-    return {"seconds": time.perf_counter() - start, "rows": steps}, best.tolist(), None, None
+    start, found = time.perf_counter(), []
+    for *_, used in heuristics.l1_bisection(data.X, data.y, spec["M"], (-6.0, 6.0), seed=spec["seed"]):
+        found.append(used)
+        if time.perf_counter() - start > HEURISTIC_LIMIT / 2:
+            break
+    record = {"seconds": time.perf_counter() - start, "rows": len(found)}
+    return record, heuristics.largest(found, spec["M"]).tolist(), None, None
 
 
 RUN = {

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 from scipy import sparse
-from sklearn.svm import LinearSVC
 
 import fsmodels as fs
 from benchmarks.comparisons.multivariate_scale.page import (
@@ -36,6 +35,7 @@ from benchmarks.comparisons.multivariate_scale.page import (
 from benchmarks.harness import child_process, provenance
 from benchmarks.harness.log import Log
 from benchmarks.harness.run import arguments, until, write_pages
+from benchmarks.methods import heuristics
 from fsmodels.models.multivariate.measures import loss as loss_of
 from solvers.drivers.two_layer.driver import TwoLayer
 
@@ -196,39 +196,24 @@ def fsmulti(spec, X, y):
 
 def l1(spec, X, y):
     """Bisect on C for the largest number of features that is at most the requested one."""
-    low, high, kept, fits, cpu = 1e-2, 1e2, None, [], time.process_time()
-    for _ in range(10):
-        C = float(np.sqrt(low * high))
+    kept, fits, cpu, start = None, [], time.process_time(), time.perf_counter()
+    for C, svm, used in heuristics.l1_bisection(X, y, spec["most"], (-2.0, 2.0), steps=10):
+        fits.append({"C": C, "features": len(used), "seconds": time.perf_counter() - start})
+        if len(used) <= spec["most"] and (kept is None or len(used) >= kept[2]["features"]):
+            kept = svm.coef_.ravel(), float(svm.intercept_[0]), fits[-1]
         start = time.perf_counter()
-        svm = LinearSVC(penalty="l1", dual=False, C=C, random_state=0).fit(X, y)
-        count = int(np.count_nonzero(svm.coef_))
-        fits.append({"C": C, "features": count, "seconds": time.perf_counter() - start})
-        if count > spec["most"]:
-            high = C
-        else:
-            low = C
-            if kept is None or count >= kept[2]["features"]:
-                kept = svm.coef_.ravel(), float(svm.intercept_[0]), fits[-1]
-        if count == spec["most"]:
-            break
     w, b, fit = kept
     total = sum(f["seconds"] for f in fits)
     return w, b, fit | {"all seconds": total, "cpu": time.process_time() - cpu, "fits": fits}
 
 
 def rfe(spec, X, y):
-    """w_j|.|Remove the tenth of the remaining features with the smallest |w_j| at each step.|w_j|."""
+    """Remove the tenth of the remaining features with the smallest weights at each step."""
     start, cpu = time.perf_counter(), time.process_time()
     X = sparse.csc_array(X)
-    left = np.flatnonzero(np.diff(X.indptr))
-    fits = 0
-    while True:
-        svm = LinearSVC(C=1.0, random_state=0).fit(sparse.csr_array(X[:, left]), y)
+    used, fits = np.flatnonzero(np.diff(X.indptr)), 0
+    for left, svm in heuristics.elimination(X, y, 1.0, used, fewest=spec["most"], drop=DROP):
         fits += 1
-        if len(left) <= spec["most"]:
-            break
-        keep = max(spec["most"], min(len(left) - 1, int((1 - DROP) * len(left))))
-        left = left[np.sort(np.argsort(-np.abs(svm.coef_[0]), kind="stable")[:keep])]
     w = np.zeros(X.shape[1])
     w[left] = svm.coef_[0]
     spent = time.perf_counter() - start

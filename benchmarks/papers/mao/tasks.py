@@ -5,7 +5,6 @@ C = c n throughout. A task that needs a c which no task has chosen yet (``kind``
 
 import functools
 import itertools
-import math
 import statistics
 import time
 import warnings
@@ -16,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from benchmarks.harness.log import Log
+from benchmarks.methods.heuristics import elimination
 from benchmarks.papers.mao import data as source
 from benchmarks.papers.mao.data import BAGS, COLLECTIONS, TEXTS, fs
 
@@ -228,15 +228,12 @@ def by_rfe(spec, train, test):
     """Eliminate a tenth of the features at each step, with the best C of all features over three folds."""
     X = sparse.csc_array(train.X) if train.is_sparse else train.X
     C = best_svm(spec, train)
-    start, left = time.process_time(), np.arange(train.n_features)
-    while len(left):
-        svm = LinearSVC(C=C, random_state=0).fit(X[:, left], train.y)
+    start = time.process_time()
+    for left, svm in elimination(X, train.y, C, np.arange(train.n_features), drop=DROP):
         seconds = round(time.process_time() - start, 2)  # from all features on
         if len(left) <= 1000:
             scores = svm.decision_function(test.X[:, left])
             yield {"C": C, "features": len(left), "cpu": seconds} | measured(spec, test, scores)
-        keep = min(len(left) - 1, math.floor((1 - DROP) * len(left)))
-        left = left[np.sort(np.argsort(-np.abs(svm.coef_[0]), kind="stable")[:keep])]
 
 
 def best_svm(spec, train):
