@@ -212,7 +212,7 @@ def rfe(spec, X, y):
     start, cpu = time.perf_counter(), time.process_time()
     X = sparse.csc_array(X)
     used, fits = np.flatnonzero(np.diff(X.indptr)), 0
-    for left, svm in heuristics.elimination(X, y, 1.0, used, fewest=spec["most"], drop=DROP):
+    for left, svm in heuristics.elimination(X, y, 1.0, used, fewest=spec["most"], drop=DROP):  # noqa: B007, the last
         fits += 1
     w = np.zeros(X.shape[1])
     w[left] = svm.coef_[0]
