@@ -199,9 +199,12 @@ class Page:
         return markdown_table([_escaped(title) for title in header], shown)
 
     def grid(self, labels, rows, columns, records=None):
-        """Return a table of cells: rows are (texts, where), columns (title, value, form, further where, times)."""
+        """Return a table of cells: rows are (texts, where), columns (title, value, form, further where, times).
+
+        A column (title, {text: text}) has texts by the last text of ``texts`` instead.
+        """
         records = records or next(iter(self.records))
-        cells = [[*texts, *(_cell(records, where, *column) for column in columns)] for texts, where in rows]
+        cells = [[*texts, *(_cell(records, texts, where, *column) for column in columns)] for texts, where in rows]
         return self.table([*labels, *(title for title, *_ in columns)], cells)
 
     def picture(self, file, draw, *values):
@@ -274,7 +277,9 @@ def over(field, values, columns):
     ]
 
 
-def _cell(records, where, title, value, form, more=None, times=1.0):
+def _cell(records, texts, where, title, value, form="", more=None, times=1.0):
+    if isinstance(value, dict):
+        return value.get(texts[-1], NOTHING)
     return Cell(records, value, form, where | (more or {}), times)
 
 

@@ -132,61 +132,35 @@ def without_hardest(by, first):
 
 
 def main_table(page):
-    """Show a row a method, over all sets."""
-    rows = []
+    """Return the table with a row a method, over all sets."""
     stable = any(record["stability"] is not None for record in page.records["by_set"])  # none on one split
+    forms = {"balanced_error": ("{mean:.1f}", 100), "f1": ("{mean:.2f}", 1), "features": ("{mean:.1f}", 1)}
+    forms |= {"share": ("{mean:.0f}", 100), "stability": ("{mean:.2f}", 1), "cpu": ("{mean:.1f}", 1)}
+    forms |= {"proven": ("{mean:.0f}", 100), "gap": ("{median:.1f}", 100)}
+    forms |= {"late": ("{mean:.0f}", 100), "trials_late": ("{mean:.0f}", 100)}
+    rows = []
     for name in METHODS:
         at = {"method": name}
         less = Cell("by_set", "error", "{mean:+.1f} ± {se:.1f}", at, times=100, minus={"method": "SVM"}, pair=("set",))
-        rows.append(
-            [
-                name,
-                Cell("by_set", "rank", "{mean:.1f}", at),
-                Cell("by_set", "error", "{mean:.1f}", at, times=100),
-                "" if name == "SVM" else less,
-                Cell("by_set", "balanced_error", "{mean:.1f}", at, times=100),
-                Cell("by_set", "f1", "{mean:.2f}", at),
-                Cell("by_set", "features", "{mean:.1f}", at),
-                Cell("by_set", "share", "{mean:.0f}", at, times=100),
-                Cell("by_set", "stability", "{mean:.2f}", at) if stable else NOTHING,
-                Cell("by_set", "cpu", "{mean:.1f}", at),
-                Cell("by_set", "proven", "{mean:.0f}", at, times=100),
-                Cell("fits", "gap", "{median:.1f}", at, times=100),
-                Cell("by_set", "late", "{mean:.0f}", at, times=100),
-                Cell("by_set", "trials_late", "{mean:.0f}", at, times=100),
-            ]
-        )
-    return page.table(
-        [
-            "method", "rank", "error %", "minus SVM", "balanced %", "F1", "features", "share %", "stability",
-            "CPU s", "proven %", "gap %", "at limit %", "trials at limit %",
-        ],
-        rows,
-    )  # fmt: skip
-
-
-def set_table(page, known):
-    """Show a row a method, a column a set."""
-    rows = [
-        [name, *(Cell("fits", "error", "{mean:.1f}", {"method": name, "set": at}, times=100) for at in known)]
-        for name in METHODS
-    ]
-    return page.table(["method", *known], rows)
-
-
-def made_table(page, known):
-    """Show right and wrong features on made data."""
-    rows = []
-    for name, method in METHODS.items():
-        if method.family == "all":
-            continue
-        row = [name]
-        for at in known:
-            where = {"method": name, "set": at}
-            row += [Cell("fits", what, "{mean:.1f}", where) for what in ("right", "wrong")]
+        row = [name, Cell("by_set", "rank", "{mean:.1f}", at), Cell("by_set", "error", "{mean:.1f}", at, times=100)]
+        row.append("" if name == "SVM" else less)
+        for value, (form, times) in forms.items():
+            cell = Cell("fits" if value == "gap" else "by_set", value, form, at, times)
+            row.append(cell if stable or value != "stability" else NOTHING)
         rows.append(row)
-    header = [f"{at} {what}" for at in known for what in (f"right of {len(tasks.loaded(at)[2])}", "wrong")]
-    return page.table(["method", *header], rows)
+    header = ["method", "rank", "error %", "minus SVM", "balanced %", "F1", "features", "share %", "stability"]
+    return page.table([*header, "CPU s", "proven %", "gap %", "at limit %", "trials at limit %"], rows)
+
+
+def found_features(made):
+    """Return the columns of right and wrong features on generated sets."""
+    columns = []
+    for at in made:
+        right = f"{at} right of {len(tasks.loaded(at)[2])}"
+        columns += [
+            (title, what, "{mean:.1f}", {"set": at}) for title, what in ((right, "right"), (f"{at} wrong", "wrong"))
+        ]
+    return columns
 
 
 def failures(fits):
@@ -275,6 +249,8 @@ def page(log):
     also = [f"[{said}](all_methods_{part}.md)" for part, said in OTHERS.items() if entries(log, part)]
     count = ", ".join(f"{at} {sum(pair[0] == at for pair in pairs)}" for at in known)
     page.values(answer=answer(by), questions="\n".join(asked), also=" and ".join(also), apart=f"{apart:.1f}")
+    page.values(methods=[([name], {"method": name}) for name in METHODS])
+    page.values(selecting=[([name], {"method": name}) for name in METHODS if METHODS[name].family != "all"])
     page.values(known=known, count=count, made=[at for at in known if at in tasks.MADE], trial=f"{TRIAL:g}")
     hours = f"{sum(entry['cpu'] for entry in found) / 3600:.2f}"
     return page.values(failures="\n".join(failures(fits)), hours=hours, tasks_done=len(found), last=f"{LAST:g}")

@@ -35,6 +35,10 @@ def page(*logs):
         of = sum(task["set"] == which for task in planned)
         page.part(f"data set {which}", sum(r["set"] == which for r in kept), of, f"{COMMAND} {which}")
     page.facts = {"GBD-M": f"{ITERATIONS} iterations, {SECONDS:g} CPU s for each C", "seed": 0}
+    page.values(bins=[([f"{(k - 1) / BINS:g} to {k / BINS:g}"], {"set": "one", "bin": k}) for k in range(1, BINS + 1)])
+    page.values(sizes_two=[([M], {"set": "two", "M": M}) for (M,) in sizes(kept, "two", "M")])
+    page.values(features=[([n], {"set": "one", "n": n}) for (n,) in sizes(kept, "one", "n")])
+    page.values(peers=[([peer], {"set": "one", "method": peer}) for peer in PEERS], gbd=GBD, tree=TREE)
     page.values(seconds=f"{SECONDS:g}", iterations=ITERATIONS, lambdas=", ".join(map(str, LAMBDAS)))
     return page.values(kept=kept, runs=runs, **answer(kept, runs))
 
@@ -64,43 +68,23 @@ def answer(kept, runs):
     }
 
 
-def table_two(page, kept):
-    """Test errors by size."""
-    header = ["l", "n", "instances", "GBD-M TE"]
-    for peer in PEERS:
-        header += [f"{peer} Abs", *([] if peer == TREE else ["Prcnt"])]
-    rows = []
-
-    def add(*head, **where):
-        row = [*head, kept_cell("test_error", "{n}", method=GBD, **where)]
-        row.append(kept_cell("test_error", "{mean:.4f}", method=GBD, **where))
-        for peer in PEERS:
-            row.append(kept_cell("less", DIFFERENCE, method=peer, **where))
-            if peer != TREE:
-                row.append(kept_cell("percent", "{mean:+.0f}", method=peer, **where))
-        rows.append(row)
-
-    cells = sizes(kept, "one", "l", "n")
+def by_size(kept):
+    """Return the rows of table 2: each l and n, each l, all."""
+    rows, cells = [], sizes(kept, "one", "l", "n")
     for size in sorted({size for size, _ in cells}):
-        for n in [n for other, n in cells if other == size]:
-            add(size, n, set="one", l=size, n=n)
-        add(f"**{size}**", "**all**", set="one", l=size)
-    add("**Total**", "", set="one")
-    return page.table(header, rows)
+        rows += [([size, n], {"set": "one", "l": size, "n": n}) for other, n in cells if other == size]
+        rows.append(([f"**{size}**", "**all**"], {"set": "one", "l": size}))
+    return [*rows, (["**Total**", ""], {"set": "one"})]
 
 
-def wins(page):
-    """Return the table of wins and losses."""
-    form = "{total:.0f}"
-    rows = [
-        [
-            peer,
-            WINS.get(peer, NOTHING),
-            *(kept_cell(field, form, set="one", method=peer) for field in JUDGED),
-        ]
-        for peer in PEERS
-    ]
-    return page.table(["GBD-M against", "paper", "better", "worse", "equal"], rows)
+def beside_gbd():
+    """Return the columns of table 2: differences of GBD-M to each other method, in per cent too."""
+    columns = [("instances", "test_error", "{n}", {"method": GBD})]
+    columns += [("GBD-M TE", "test_error", "{mean:.4f}", {"method": GBD})]
+    for peer in PEERS:
+        columns.append((f"{peer} Abs", "less", DIFFERENCE, {"method": peer}))
+        columns += [("Prcnt", "percent", "{mean:+.0f}", {"method": peer})] if peer != TREE else []
+    return columns
 
 
 def table_three(page, kept):
@@ -123,28 +107,6 @@ def table_three(page, kept):
     return page.table(["n", "l", *methods], rows)
 
 
-def figure_one(page):
-    """Return figure 1 as a table."""
-    rows = [
-        [f"{(k - 1) / BINS:g} to {k / BINS:g}", kept_cell("test_error", "{n}", set="one", method=GBD, bin=k)]
-        + [kept_cell("less", DIFFERENCE, set="one", method=peer, bin=k) for peer in PEERS]
-        for k in range(1, BINS + 1)
-    ]
-    return page.table(["M/n", "instances", *PEERS], rows)
-
-
-def figure_two(page, kept):
-    """Return figure 2 as a table."""
-    peers = [TREE, "RFE", "ONSVM"]
-    rows = [
-        [M, kept_cell("test_error", "{n}", set="two", method=GBD, M=M),
-         kept_cell("test_error", "{mean:.4f}", set="two", method=GBD, M=M),
-         *(kept_cell("less", DIFFERENCE, set="two", method=peer, M=M) for peer in peers)]
-        for (M,) in sizes(kept, "two", "M")
-    ]  # fmt: skip
-    return page.table(["M", "instances", "GBD-M TE", *peers], rows)
-
-
 def figure_three(page, kept):
     """Return figure 3 as a table."""
     rows, peers = [], ["RFE", "ONSVM"]
@@ -155,15 +117,6 @@ def figure_three(page, kept):
             row.append(Cell("runs", "at_limit", "{mean:.0%}", where | {"method": m}))
         rows.append([*row, *(kept_cell("cpu", "{mean:.1f}", method=m, **where) for m in peers)])
     return page.table(["M", GBD, "censored", TREE, "censored", *peers], rows)
-
-
-def seconds_table(page, kept):
-    """Return the table of CPU seconds on data set one."""
-    rows = [
-        [n, *(kept_cell("cpu", "{mean:.1f}", set="one", n=n, method=m) for m in [GBD, *PEERS])]
-        for (n,) in sizes(kept, "one", "n")
-    ]
-    return page.table(["n", GBD, *PEERS], rows)
 
 
 def censored(runs):

@@ -35,31 +35,12 @@ def page(log):
     page.part("UCI", len(kept), len(tasks(True, ["uci"])), "python -m benchmarks fsp_paper --full --sets uci")
     page.facts = {"GBD-M": f"{ITERATIONS} iterations, {SECONDS:g} CPU s for each C", "seed": 0}
     names = list(dict.fromkeys(name for _, name in sorted({(r["n"] * r["l"], r["name"]) for r in kept})))
+    rows = [([name], {"name": name}) for name in names]
+    methods = [([method], {"method": method}) for method in METHODS]
+    page.values(gbd=GBD, rows=rows, methods=methods)
     page.values(names=names, seconds=f"{SECONDS:g}", iterations=ITERATIONS)
     page.values(gbd_at_limit=at_limit(runs, GBD), tree_at_limit=at_limit(runs, TREE))
     return page.values(**answer(sets, runs))
-
-
-def table_four(page, names):
-    """Return table 4."""
-    rows = [
-        [name, *(cell(f, "{mean:.0f}", name, GBD) for f in ("M", "n", "l")), cell("less", "{n}", name, GBD),
-         cell("test_error", "{mean:.1f} ± {se:.1f}", name, GBD, 100),
-         *(cell("less", "{mean:+.1f} ± {se:.1f}", name, m, 100) for m in METHODS),
-         cell("features", "{mean:.0f}", name, "GBD-lambda")]
-        for name in names
-    ]  # fmt: skip
-    header = ["set", "M", "n", "l", "divisions", "GBD-M TE", *METHODS, "features of GBD-lambda"]
-    return page.table(header, rows)
-
-
-def wins(page):
-    """Return the numbers of sets on which GBD-M is better and worse."""
-    rows = [
-        [m, WINS.get(m, NOTHING), *(Cell("sets", field, "{total:.0f}", {"method": m}) for field in JUDGED)]
-        for m in METHODS
-    ]
-    return page.table(["GBD-M against", "paper", "better", "worse", "equal"], rows)
 
 
 def table_five(page, names):
@@ -67,7 +48,7 @@ def table_five(page, names):
     timed, runs = [GBD, TREE, "GBD-lambda", "RFE", "ONSVM"], page.records["runs"]
     rows = []
     for name in names:
-        row = [name, *(cell("cpu", "{mean:.1f}", name, m) for m in timed)]
+        row = [name, *(Cell("kept", "cpu", "{mean:.1f}", {"name": name, "method": m}) for m in timed)]
         for m in (GBD, TREE):
             closed = Cell("runs", "closed", "{mean:.0%}", {"name": name, "method": m})
             row += [closed, gap_cell(runs, "{median:.1%}", name=name, method=m)]
@@ -78,11 +59,6 @@ def table_five(page, names):
 def at_limit(runs, method):
     """Return the share of the runs of a method that the limit of CPU seconds stopped."""
     return f"{statistics.fmean([r['at_limit'] for r in runs if r['method'] == method] or [0]):.0%}"
-
-
-def cell(field, form, name, method, times=1.0):
-    """Return a cell over the divisions of a set."""
-    return Cell("kept", field, form, {"name": name, "method": method}, times=times)
 
 
 def answer(sets, runs):

@@ -26,6 +26,7 @@ from benchmarks.papers.bradley.tasks import (
 NAME = "concave_tables"
 COMMAND = "python -m benchmarks concave_tables --full"
 
+SHARE = "{mean:.1f} ± {se:.1f}"
 HOLDS = {1: "yes", 0: "open", -1: "no, the opposite", None: "open"}
 
 
@@ -175,21 +176,14 @@ def claims():
         yield f"{method} is faster than {slower} (seconds)", name, f"{gap:+.1f}", cells, -1
 
 
-def table_random(page):
-    """Return what becomes of the random features."""
-    groups = list(itertools.product(DATA, SCALINGS))
-    header = ["method"]
-    for name, scaling in groups:
-        header += [f"{name}, {SHOWN[scaling]}: folds", "gone from"]
-    rows = []
-    for method in PAPERS:
-        row = [method]
-        for name, scaling in groups:
-            these = where(name, scaling, method)
-            row += [Cell("best", "random_typical", "{mean:.1f}", these)]
-            row += [Cell("best", "random_gone", "{mean:.2f} ± {se:.2f}", these)]
-        rows.append(row)
-    return page.table(header, rows)
+def random_columns():
+    """Return the columns on the random features."""
+    columns = []
+    for name, scaling in itertools.product(DATA, SCALINGS):
+        which = {"data": name, "scaling": scaling}
+        columns.append((f"{name}, {SHOWN[scaling]}: folds", "random_typical", "{mean:.1f}", which))
+        columns.append(("gone from", "random_gone", "{mean:.2f} ± {se:.2f}", which))
+    return columns
 
 
 def gone(page):
@@ -220,18 +214,6 @@ def table_below(page):
     return page.table(header, rows)
 
 
-def table_references(page):
-    """No selection and the majority class."""
-    header = ["problem", "all features: correct %", "balanced %", "majority class: correct %", "balanced %"]
-    header += ["error reduction by the majority class %"]
-    rows = []
-    for name in DATA:
-        these = {"data": name, "scaling": "none"}
-        names = ("plain", "plain_balanced", "majority", "majority_balanced", "reduction")
-        rows.append([name, *(Cell("references", what, "{mean:.1f} ± {se:.1f}", these) for what in names)])
-    return page.table(header, rows)
-
-
 # ---- the page
 
 
@@ -256,7 +238,8 @@ def page(log):
     measured = [entry["cpu_seconds"] for entry in done if entry.get("cpu_seconds") is not None]
     page.values(days=days(done), again=again, done=len(done), measured=len(measured), minutes=sum(measured) / 60)
     page.picture(f"{NAME}.png", draw, divisions)
-    page.values(typical=TYPICAL, folds=FOLDS)
+    page.values(typical=TYPICAL, folds=FOLDS, papers=[([method], {"method": method}) for method in PAPERS])
+    page.values(problems=[([name], {"data": name, "scaling": "none"}) for name in DATA])
     return page.values(divisions=divisions, tests=claim_tests(page), **answer(page))
 
 

@@ -55,6 +55,12 @@ def page(log):
         "paper_all": PAPER_ONE[SVM][1],
         "paper_relevant": PAPER_ONE[EFS][1],
     }
+    runs = dict.fromkeys((r["data"], r["method"], r["way"]) for r in page.records["ends"])
+    page.values(
+        splits=range(SPLITS),
+        by_set=[([m, shown(m, w)], of(NDCC, m, w)) for m, w in [*NDCC_RUNS, *NDCC_MORE]],
+        fits_by_set=[([data, m, shown(m, w)], {"data": data, "method": m, "way": w}) for data, m, w in runs],
+    )
     return page.values(**errors, **answer(page))
 
 
@@ -201,16 +207,6 @@ def pairs(page, tests):
     return page.table(["pair", "difference", "p"], rows)
 
 
-def by_set(page):
-    """Return the test errors of table 1 by set."""
-    rows = [([m, shown(m, w)], of(NDCC, m, w)) for m, w in [*NDCC_RUNS, *NDCC_MORE]]
-    return page.grid(
-        ["method", "solved by"],
-        rows,
-        [(f"set {split}", "error", "{mean:.1f}", {"split": split}, 100) for split in range(SPLITS)],
-    )
-
-
 def shown(method, way):
     """Return how a method goes and where it begins."""
     return way.replace("trust region", GRADIENT).replace("L-BFGS-B", GRADIENT) if method == GMKL else way
@@ -268,22 +264,3 @@ def table_three(page):
         if has_run(page, data):
             rows.append(["", "ours", *(ours(page, data, m, w) for m, w in [*PAPER_FOUR, (EFS, QUASI)])])
     return page.table(["set", "", *(m for m, _ in PAPER_FOUR), "AO-EFS by L-BFGS-B"], rows)
-
-
-def speed(page):
-    """Return the table of the CPU seconds of a fit."""
-    runs = dict.fromkeys((r["data"], r["method"], r["way"]) for r in page.records["ends"])
-    rows = []
-    for data, method, way in runs:
-        own = {"data": data, "method": method, "way": way}
-        rows.append(
-            [
-                data,
-                method,
-                shown(method, way),
-                *(Cell("ends", k, "{total:.0f}", own) for k in ("fits", "limit", "failed")),
-            ]
-        )
-        rows[-1] += [Cell("ends", "cpu_a_fit", "{mean:.2f}", own), Cell("ends", "slowest", "{most:.1f}", own)]
-    header = ["set", "method", "solved by", "fits", "at a limit", "failed", "s per fit, mean of divisions", "maximum"]
-    return page.table(header, rows)

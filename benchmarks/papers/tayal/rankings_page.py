@@ -24,6 +24,8 @@ def page(log):
     page.key("costs", "data", "split", "method", "grid")
     counted(page)
     page.picture(f"{NAME}.png", draw, records["curves"], FIGURES)
+    costs = dict.fromkeys((r["data"], r["grid"]) for r in records["costs"])
+    page.values(costs=[([data, grid], {"data": data, "grid": grid}) for data, grid in costs])
     return page.values(comparisons=answer(page))
 
 
@@ -81,15 +83,6 @@ def rows_of(page, names, grid, counts):
             cells = [Cell("curves", "error", ERROR, where | {"k": k}, times=100) for k in (*counts, every)]
             rows.append([title, method, *cells])
     return rows
-
-
-def speed(page):
-    """Return the CPU seconds of a curve."""
-    rows = [
-        [data, grid, *(Cell("costs", "cpu", "{mean:.1f}", {"data": data, "grid": grid, "method": m}) for m in METHODS)]
-        for data, grid in dict.fromkeys((r["data"], r["grid"]) for r in page.records["costs"])
-    ]
-    return page.table(["set", "grid", *METHODS], rows)
 
 
 def clusters(page):
