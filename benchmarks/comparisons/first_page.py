@@ -138,24 +138,10 @@ def page(log):
     tests = {name: differences.difference(difference(name).values(page.records["sources"])) for name in rivals}
     apart = [name for name, sign in differences.verdicts(tests).items() if sign]
     sets = list(dict.fromkeys(fit["set"] for fit in fits))
+    rows = [*(([name], {"set": name}) for name in sets), (["all"], {})]
     cells = [([f"{name}, M={M}"], {"set": name, "M": M}) for name in sets for M in SIZES]
     beside = ", ".join(f"{name} {difference(name).text(page.records)}" for name in rivals)
-    return page.values(beside=beside, shares=shares, tests=tests, apart=apart, sets=sets, cells=cells)
-
-
-def both(title, where):
-    """Return the row of a set: error and excess of each method, and the proofs."""
-    row = [title]
-    for name in CONTENDERS:
-        here = where | {"contender": name}
-        row.append([Cell("fits", "error", "{mean:.1%}", here), " / ", Cell("fits", "excess", "{mean:.1%}", here)])
-    return [*row, Cell("fits", "proven", "{total:.0f} of {n}", where | {"contender": OURS})]
-
-
-def by_set(page, sets):
-    """Return the table of all sets."""
-    rows = [*(both(name, {"set": name}) for name in sets), both("all", {})]
-    return page.table(["set", *CONTENDERS, "proven"], rows)
+    return page.values(beside=beside, shares=shares, tests=tests, apart=apart, rows=rows, cells=cells)
 
 
 def overall(page):

@@ -27,6 +27,7 @@ import statistics
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import jinja2
 
@@ -199,13 +200,10 @@ class Page:
         return markdown_table([_escaped(title) for title in header], shown)
 
     def grid(self, labels, rows, columns, records=None):
-        """Return a table of cells: rows are (texts, where), columns (title, value, form, further where, times).
-
-        A column (title, {text: text}) has texts by the last text of ``texts`` instead.
-        """
-        records = records or next(iter(self.records))
-        cells = [[*texts, *(_cell(records, texts, where, *column) for column in columns)] for texts, where in rows]
-        return self.table([*labels, *(title for title, *_ in columns)], cells)
+        """Return a table of cells: rows are (texts, where), columns are those of ``Column``."""
+        records, columns = records or next(iter(self.records)), [Column(*column) for column in columns]
+        cells = [[*texts, *(column.entry(records, texts, where) for column in columns)] for texts, where in rows]
+        return self.table([*labels, *(column.title for column in columns)], cells)
 
     def picture(self, file, draw, *values):
         """Have a picture drawn into the folder of the page by ``draw(*values, path)``."""
@@ -268,19 +266,38 @@ def _on_one_line(block):
     return "\n".join(items[1:])
 
 
+class Column(NamedTuple):
+    """Column of a grid: cells of ``value`` with ``form``, further ``where`` and ``times``.
+
+    ``value`` may also be a list of texts and (value, form, times), which are joined, or a dictionary of texts by the
+    last text of the row.
+    """
+
+    title: str
+    value: str | list | dict
+    form: str = ""
+    where: dict = {}  # noqa: RUF012, never changed
+    times: float = 1.0
+
+    def entry(self, records, texts, where):
+        """Return the entry of a row."""
+        if isinstance(self.value, dict):
+            return self.value.get(texts[-1], NOTHING)
+        if isinstance(self.value, str):
+            return Cell(records, self.value, self.form, where | self.where, self.times)
+        parts = [[part] if isinstance(part, str) else part for part in self.value]
+        return [
+            part[0] if len(part) == 1 else Cell(records, *part[:2], where | self.where, *part[2:]) for part in parts
+        ]
+
+
 def over(field, values, columns):
     """Return columns of a grid for each value of a field; a title may have {} for the value."""
     return [
-        (title.format(value), name, form, {field: value}, *times)
+        column._replace(title=column.title.format(value), where={field: value} | column.where)
         for value in values
-        for title, name, form, *times in columns
+        for column in (Column(*column) for column in columns)
     ]
-
-
-def _cell(records, texts, where, title, value, form="", more=None, times=1.0):
-    if isinstance(value, dict):
-        return value.get(texts[-1], NOTHING)
-    return Cell(records, value, form, where | (more or {}), times)
 
 
 def markdown_table(header, rows):

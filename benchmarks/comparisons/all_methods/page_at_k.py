@@ -36,13 +36,11 @@ def page(log):
     lost = sorted({f"- {e['method']} on {e['set']}: {e['reason']}" for e in found if e["reason"]})
     page.values(sets=sets, splits=len({(r["set"], r["split"]) for r in records}), lost="\n".join(lost) or "None.")
     page.values(answer=answer(records), hours=f"{sum(e['cpu'] for e in found) / 3600:.2f}", tasks_done=len(found))
-    return page.values(trial=f"{TRIAL:g}", ranking=f"{6 * TRIAL:g}", methods=tasks.AT_K)
-
-
-def by_k(page, value, form, times, methods):
-    """Return the table of a value at each k."""
-    rows = [([method], {"method": method}) for method in methods]
-    return page.grid(["method"], rows, [(str(k), value, form, {"k": k}, times) for k in tasks.KS])
+    page.values(methods=[([method], {"method": method}) for method in tasks.AT_K], sizes=tasks.KS)
+    page.values(
+        exact=[([method], {"method": method}) for method in ("FSP-M", "FSmulti strict") if method in tasks.AT_K]
+    )
+    return page.values(trial=f"{TRIAL:g}", ranking=f"{6 * TRIAL:g}")
 
 
 def at_five(page, sets):

@@ -33,6 +33,12 @@ def page(log):
     parts(page, found)
     page.picture(f"{NAME}.png", pictures.draw, found)
     page.values(found=found, protocol=protocol, B=WIDE, sensitive_set=TEXTS[protocol.SENSITIVE])
+    page.values(
+        costs_rows=[([f"{c:g} n"], {"c": c}) for c in GRID[OURS]],
+        budgets=[([f"B = {B} in {more}"], {"B": B}) for B, more in itertools.pairwise(B4)],
+        classes_rows=[([group, B], {"measure": "f1", "B": B, "group": group}) for group in MANY for B in B4],
+        texts=TEXTS,
+    )
     return page.values(**answer(page), **fits_of(page, found))
 
 
@@ -189,16 +195,6 @@ def counted(group, method):
     return [part for cell in cells for part in (" / ", cell)][1:]
 
 
-def figure_1(page):
-    """Return the table of figure 1."""
-    rows = []
-    for c in GRID[OURS]:
-        wheres = [{"loss": loss, "c": c, "B": B} for loss in ("hamming", "f1") for B in B4]
-        rows.append([f"{c:g} n", *(with_features("grid", f"test.{w['loss']}", w) for w in wheres)])
-    names = ("accuracy, loss of errors", "F1, loss of F1")
-    return page.table(["C", *(f"{name}: B = {B}" for name in names for B in B4)], rows)
-
-
 def with_features(records, value, where, form="{mean:.1f}"):
     """Return a cell with the mean number of features in brackets."""
     return [Cell(records, value, form, where), " (", Cell(records, "features", "{mean:.0f}", where), ")"]
@@ -213,6 +209,22 @@ def sensitive(found):
             if len(values) == len(GRID[OURS]):
                 said.append(f"{TITLES[loss]} by {max(values) - min(values):.1f} at B = {B}")
     return ", ".join(said)
+
+
+def text_columns():
+    """Return a column of figure 4 for each text."""
+    parts = [("kept", "{mean:.0%}"), " of ", ("features", "{mean:.0f}")]
+    return [(title, parts, "", {"task": task}) for task, title in TEXTS.items()]
+
+
+def measure_columns():
+    """Return the columns of figure 6: differences to FSmulti for errors, and to the structural SVM."""
+    columns = [("classes", "difference", "{n}", {"rival": ERRORS})]
+    for rival, title in ((ERRORS, "errors"), (ALL, "structural")):
+        for m in LOSSES:
+            where = {"rival": rival, "measure": m}
+            columns.append((f"{TITLES[m]}, {title}", "difference", "{mean:+.1f} ± {se:.1f}", where))
+    return columns
 
 
 def figure_2(page):
@@ -251,19 +263,6 @@ def shown_p(p):
     return f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
 
 
-def figure_4(page):
-    """Return the table of figure 4."""
-    rows = []
-    for B, more in itertools.pairwise(B4):
-        wheres = [{"task": task, "B": B} for task in TEXTS]
-        cells = [
-            [Cell("nested", "kept", "{mean:.0%}", w), " of ", Cell("nested", "features", "{mean:.0f}", w)]
-            for w in wheres
-        ]
-        rows.append([f"B = {B} in {more}", *cells])
-    return page.table(["", *TEXTS.values()], rows)
-
-
 BAG_RIVALS = (ERRORS, "l1 for F1 (B = 1)", L1, RFE)
 
 
@@ -286,18 +285,6 @@ def figure_5(page):
         row = [[cells[B, method], star(signs.get((B, method)))] for method in methods[1:]]
         rows.append([[f"difference, B = {B}, of ", count, " sources"], "", "", *row])
     return page.table(["set", "splits", *methods], rows)
-
-
-def figure_6(page):
-    """Return the table of figure 6."""
-    rows = []
-    for group in MANY:
-        for B in B4:
-            n = Cell("contests", "difference", "{n}", {"rival": ERRORS, "measure": "f1", "B": B, "group": group})
-            cells = [against(rival, m, group, B) for rival in (ERRORS, ALL) for m in LOSSES]
-            rows.append([group, B, n, *cells])
-    names = [f"{TITLES[m]}, {rival}" for rival in ("errors", "structural") for m in LOSSES]
-    return page.table(["set", "B", "classes", *names], rows)
 
 
 def figure_7_cells():

@@ -41,6 +41,7 @@ def page(log):
         for scaling, words in SCALING_ROWS.items()
     }
     page.picture(f"{NAME}.png", draw, entries)
+    page.values(surfaces=[([name, relevant], {"set": name}) for name, relevant in paper.FIGURE_ONE.items()])
     return page.values(power=" ".join(power.values()), **_answer(page))
 
 
@@ -122,20 +123,6 @@ def real_table(page):
     return page.table(["set", *HEADER], rows)
 
 
-def surfaces(page):
-    rows = []
-    for name, relevant in paper.FIGURE_ONE.items():
-        where = {"set": name}
-        cells = [("least", "{mean:.1f} ± {se:.1f}", 100), ("bayes", "{mean:.1f}", 100), ("most", "{mean:.1f}", 100)]
-        cells += [("R_plus", "{mean:.1f} ± {se:.1f}", 1), ("R_minus", "{mean:.1f} ± {se:.1f}", 1)]
-        cells += [("features", "{mean:.1f} ± {se:.1f}", 1)]
-        own = [Cell("surfaces", value, form, where, times) for value, form, times in cells]
-        least, most = (Cell("surfaces", value, "{mean:.1f}", where) for value in ("fewest", "features_most"))
-        rows.append([name, relevant, Cell("surfaces", "least", "{n}", where), *own, [least, " to ", most]])
-    header = ["set", "relevant", "n", "error at the star, %", "Bayes error, %", "worst pair, %", "R+ at the star"]
-    return page.table([*header, "R- at the star", "features at the star", "features over the grid"], rows)
-
-
 def shares(page):
     rows = []
     for name, numbers in paper.REAL.items():
@@ -156,6 +143,7 @@ def shares(page):
 
 
 def speed(page):
+    """Return the table of CPU seconds."""
     rows = []
     for name in ("WDBC", "Colon"):
         seconds = [Cell("choices", "cpu_seconds", "{mean:.1f}", _where("real", name, "none", m)) for m in METHODS]
