@@ -170,14 +170,12 @@ def by_group(page, names):
     for group in dict.fromkeys(group for group in MODELS if any(run["group"] == group for run in runs)):
         models = str(len({run["model"] for run in runs if run["group"] == group}))
         cells = [
-            ""
-            if value == "best" and group == "without a solution"
-            else Cell("runs", value, form, {"group": group} | of)
-            for _, value, form, of in columns
+            "" if column.value == "best" and group == "without a solution" else column.entry("runs", [], here)
+            for column in columns
         ]
         ratio = Cell("runs", "ratio", "{gmean:.2f} ({least:.2f} to {most:.2f})", {"group": group, "solver": CYIPOPT})
         rows.append([group, models, *cells, ratio])
-    return page.table(["group", "models", *(title for title, *_ in columns), "Ipopt / pounce"], rows)
+    return page.table(["group", "models", *(column.title for column in columns), "Ipopt / pounce"], rows)
 
 
 def _number(value):
