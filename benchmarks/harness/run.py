@@ -41,9 +41,17 @@ def write_pages(module, folder=RESULTS):
 def finish(log, tasks, work, minutes=None, jobs=1, facts=None):
     """Do the tasks that are not in the log, and log each with the result of ``work(**task)`` when it ends.
 
-    A task is a dictionary that tells it from all others, its "protocol" among them; ``facts`` are of this run. What
-    cannot be done here, for want of a package, returns None and stays to be done.
+    ``facts`` are those of this run. A task whose result is None stays unfinished.
     """
+    for task, found in ended(unfinished(log, tasks), partial(_both, work), minutes, jobs):
+        if found is not None:
+            log.begin(facts or provenance.about(*provenance.PACKAGES))
+            log.add(task | found)
+        print(*task.values(), found, flush=True)
+
+
+def unfinished(log, tasks):
+    """Return the tasks that are not in the log: no entry is equal to them in all their fields."""
     done, entries = {}, log.entries()
 
     def known(task):
@@ -51,12 +59,7 @@ def finish(log, tasks, work, minutes=None, jobs=1, facts=None):
         done.setdefault(fields, {json.dumps([entry.get(field) for field in fields]) for entry in entries})
         return json.dumps([task[field] for field in fields]) in done[fields]
 
-    todo = [task for task in tasks if not known(task)]
-    for task, found in ended(todo, partial(_both, work), minutes, jobs):
-        if found is not None:
-            log.begin(facts or provenance.about(*provenance.PACKAGES))
-            log.add(task | found)
-        print(*task.values(), found, flush=True)
+    return [task for task in tasks if not known(task)]
 
 
 def _both(work, task):

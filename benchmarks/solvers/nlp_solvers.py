@@ -170,7 +170,9 @@ def by_group(page, names):
     for group in dict.fromkeys(group for group in MODELS if any(run["group"] == group for run in runs)):
         models = str(len({run["model"] for run in runs if run["group"] == group}))
         cells = [
-            "" if column.value == "best" and group == "without a solution" else column.entry("runs", [], here)
+            ""
+            if column.value == "best" and group == "without a solution"
+            else column.entry("runs", [], {"group": group})
             for column in columns
         ]
         ratio = Cell("runs", "ratio", "{gmean:.2f} ({least:.2f} to {most:.2f})", {"group": group, "solver": CYIPOPT})

@@ -12,8 +12,8 @@ import pytest
 
 from benchmarks.__main__ import commands
 from benchmarks.harness import index
-from benchmarks.harness.log import LOGS, RESULTS
-from benchmarks.harness.run import write_pages
+from benchmarks.harness.log import LOGS, RESULTS, Log
+from benchmarks.harness.run import unfinished, write_pages
 
 WITHOUT_PAGE = ("index", "readme_picture", "soak", "soak_convex")
 PAGES = [path.stem for path in sorted(RESULTS.glob("*.json")) if "parts" in json.loads(path.read_text())]
@@ -124,6 +124,15 @@ def test_pages_are_what_their_logs_give(command, tmp_path):
     assert written
     for name in written:
         assert (tmp_path / name).read_text("utf-8") == (RESULTS / name).read_text("utf-8"), name
+
+
+DONE = ["all_methods", "concave_optimum", "concave_tables", "first_page", "gmeb_tables", "nlp_solvers", "wide"]
+
+
+@pytest.mark.parametrize("command", DONE)
+def test_a_finished_benchmark_does_nothing_again(command):
+    module = importlib.import_module(commands()[command])
+    assert unfinished(Log(command), module.tasks(False)) == []
 
 
 @pytest.mark.parametrize("name", PAGES)
