@@ -92,8 +92,8 @@ def work(protocol, instance):
                 fs.solve(models[method], driver, **options)
                 chosen = selected_in(models[method], data)
                 runs.append([method, start, values[frozenset(chosen)], len(chosen)])
-        told = {"penalty": penalty, "optimum": values[best], "features": len(best)}
-        rows.append(told | {"scip": scip.objective, "scip_status": scip.status.value, "runs": runs})
+        record = {"penalty": penalty, "optimum": values[best], "features": len(best)}
+        rows.append(record | {"scip": scip.objective, "scip_status": scip.status.value, "runs": runs})
     return {"rows": rows, "cpu_seconds": round(time.process_time() - begun, 2)}
 
 
@@ -114,13 +114,13 @@ def shares(entries):
             for method, start, value, _ in row["runs"]:
                 if value < row["optimum"] - REACHED:
                     raise RuntimeError(f"Instance {entry['instance']}: {method} is below the optimum.")
-                told = (value <= row["optimum"] + REACHED, value / row["optimum"] - 1)
+                record = (value <= row["optimum"] + REACHED, value / row["optimum"] - 1)
                 for penalty in (f"{row['penalty']:g}", "all"):
-                    groups.setdefault((method, start, penalty), []).append(told)
+                    groups.setdefault((method, start, penalty), []).append(record)
         for (method, start, penalty), runs in groups.items():
-            told = {"instance": entry["instance"], "method": method, "start": start, "lambda": penalty}
+            record = {"instance": entry["instance"], "method": method, "start": start, "lambda": penalty}
             reached, excess = (statistics.fmean(values) for values in zip(*runs, strict=True))
-            found.append(told | {"runs": len(runs), "reached": reached, "excess": excess})
+            found.append(record | {"runs": len(runs), "reached": reached, "excess": excess})
     return found
 
 

@@ -94,9 +94,9 @@ def work(set, M, fold, contender, protocol):
     if contender == OURS:
         heuristics.warm_up()
     start = time.process_time()
-    selected, told = CONTENDERS[contender](train, M)
-    told |= {"cpu": time.process_time() - start, "selected": list(selected)}
-    return told | dict(zip(("objective", "error"), judged(train, test, selected), strict=True))
+    selected, record = CONTENDERS[contender](train, M)
+    record |= {"cpu": time.process_time() - start, "selected": list(selected)}
+    return record | dict(zip(("objective", "error"), judged(train, test, selected), strict=True))
 
 
 def judged_all(entries):

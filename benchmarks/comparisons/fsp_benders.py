@@ -39,11 +39,11 @@ def tasks(full):
 
 def model_of(data, M, budget, seed, form):
     """Return FSP-M with C = 1 and at most M features, or any number of features within a budget."""
-    told = fs.load_dataset(data).scaled("standard")
-    model = fs.fsp.fsp_m(told, max_features=M or told.n_features, C=1.0, form=form)
+    record = fs.load_dataset(data).scaled("standard")
+    model = fs.fsp.fsp_m(record, max_features=M or record.n_features, C=1.0, form=form)
     if budget is not None:
-        costs = np.random.default_rng(seed).integers(1, 10, told.n_features).tolist()
-        model.budget = fs.side_constraints.budget(model, dict(zip(told.features, costs, strict=True)), budget)
+        costs = np.random.default_rng(seed).integers(1, 10, record.n_features).tolist()
+        model.budget = fs.side_constraints.budget(model, dict(zip(record.features, costs, strict=True)), budget)
     return model
 
 

@@ -59,17 +59,17 @@ def el0ps(data, price, limit):
     cpu, wall, found = clocked(lambda: solver.solve(datafit, penalty, A, price / C))
     x, used = found.x, np.flatnonzero(found.x)
     slacks = np.maximum(0.0, 1 - y * (A @ x))
-    said = float(slacks @ slacks + price / C * used.size + BETA * x @ x)
-    assert math.isclose(said, found.objective_value, rel_tol=1e-9), (said, found.objective_value)
+    text = float(slacks @ slacks + price / C * used.size + BETA * x @ x)
+    assert math.isclose(text, found.objective_value, rel_tol=1e-9), (text, found.objective_value)
     sigma = np.zeros(A.shape[1])
     sigma[used] = 1.0
     best = SvmOracle(A, y, C, "squared-hinge", free_b=False).solve(sigma, tolerance=1e-9).value + price * used.size
     # The same problem: on its support our optimum is its objective, as far as its accuracy of 1e-4 goes.
     closed = str(found.status) == "optimal"
-    assert best <= C * said * (1 + 1e-9), (best, C * said)
-    assert not closed or C * said <= best * (1 + 10 * GAP), (best, C * said)
+    assert best <= C * text * (1 + 1e-9), (best, C * text)
+    assert not closed or C * text <= best * (1 + 10 * GAP), (best, C * text)
     return {
-        "cpu": cpu, "wall": wall, "objective": C * said, "bound": None, "size": int(used.size),
+        "cpu": cpu, "wall": wall, "objective": C * text, "bound": None, "size": int(used.size),
         "status": "optimal" if closed else "feasible", "nodes": found.iter_count,
     }  # fmt: skip
 

@@ -119,7 +119,7 @@ def tasks(full):
 
 def work(samples, features, C, support, seed, contender, protocol):
     """Solve one instance by one contender."""
-    warnings.simplefilter("ignore", ConvergenceWarning)  # the accuracy tells
+    warnings.simplefilter("ignore", ConvergenceWarning)  # the accuracy is measured
     X, y, supports = planted(samples, features, seed)
     X = X[:, supports[support]]
     bound = SvmOracle(X, y, C).solve(np.ones(features), tolerance=1e-10).bound

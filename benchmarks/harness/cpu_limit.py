@@ -5,7 +5,7 @@
     limit.reached  # whether it ended the solve
 
 At the limit Ctrl-C is pressed, at which a solve returns its incumbent and bound. POSIX only; elsewhere, and outside the
-main thread, ValueError or AttributeError says so.
+main thread, it raises ValueError or AttributeError.
 """
 
 import signal

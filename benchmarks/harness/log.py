@@ -1,7 +1,7 @@
 """The log of finished tasks of a benchmark: plain lines during a run, packed in the repository at its end.
 
 A run that was stopped, here or on another machine, goes on where it was: what is in the log is not computed again.
-Before the first task of a process stands a line on its run: when, where, with which versions.
+The first task of a process follows a line with the facts of its run: date, machine, versions.
 """
 
 import contextlib

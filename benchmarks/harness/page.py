@@ -41,10 +41,10 @@ NOTHING = "–"  # no record: the run has not come there, or the method does not
 class Cell:
     """``form`` filled with statistics of ``value`` (dots lead inward: "test.f1") over the records that match ``where``.
 
-    ``form`` knows n, mean, sd, se (sd / sqrt(n)), new (sd sqrt(1 + 1/n), of the mean less one further value), gmean
+    ``form`` may have n, mean, sd, se (sd / sqrt(n)), new (sd sqrt(1 + 1/n), of the mean less one further value), gmean
     (geometric), median, least, most, total; what one value or none above 0 does not have is "?". With ``minus``,
     another ``where``, the values are differences of pairs of records that are equal in the fields ``pair``. True counts
-    as 1: "{total:.0f} of {n}" tells how many.
+    as 1: "{total:.0f} of {n}" is a count.
     """
 
     records: str
@@ -90,11 +90,11 @@ class Cell:
 
     def _matching(self, records, where):
         found = [record for record in records if all(_same(at(record, k), wanted) for k, wanted in where.items())]
-        asked = [name for name, wanted in where.items() if wanted is not None] + [
+        requested = [name for name, wanted in where.items() if wanted is not None] + [
             *self.pair,
             *[self.value] * bool(found),
         ]
-        for name in asked:
+        for name in requested:
             if records and all(at(record, name) is None for record in records):
                 raise ValueError(f'{self}: no record of {self.records} has "{name}"')
         return [(record, float(v)) for record in found if (v := at(record, self.value)) is not None]
@@ -212,11 +212,11 @@ class Page:
     def _entry(self, entry, i, j):
         shown = ""
         for part in entry if isinstance(entry, list) else [entry]:
-            said = _escaped(part.text(self.records) if isinstance(part, Cell) else part)
+            text = _escaped(part.text(self.records) if isinstance(part, Cell) else part)
             if isinstance(part, Cell):
                 place = {"table": self.tables, "row": i, "column": j, "start": len(shown)}
-                self.cells.append(place | {"text": said, "rule": part.rule()})
-            shown += said
+                self.cells.append(place | {"text": text, "rule": part.rule()})
+            shown += text
         return shown
 
     def write(self, *logs, folder=RESULTS):

@@ -1,6 +1,6 @@
 """The methods of ``all_methods``: their grids, and one fit at a point within a limit of CPU seconds.
 
-Every method has up to six points, the strongest regularisation first. Of those that are told k, k is 1, 2, 4, 8, 16,
+Every method has up to six points, the strongest regularisation first. Those with a given k have k = 1, 2, 4, 8, 16,
 32 (at most the number of features, each once) and C = 1.
 """
 
@@ -22,7 +22,7 @@ TRIAL, LAST = 1.0, 6.0  # CPU seconds of a fit by which a point is chosen, and o
 SVM_ITERATIONS = 2 * 10**5  # of libsvm
 FOLDS = 3  # by which forward selection judges a feature
 GRACE = 1.0  # of the limit: what has not looked at its clock by then is interrupted
-AT_ONCE = ("one-norm-svm", "obd", "rfe", "relief")  # no driver looks at a clock, and HiGHS's own tells wall time
+AT_ONCE = ("one-norm-svm", "obd", "rfe", "relief")  # no driver looks at a clock, and that of HiGHS has wall time
 ENDED = ("time_limit", "interrupted", "iteration_limit")
 
 
@@ -43,14 +43,14 @@ class Fit:
 class Method:
     """A row of the tables. ``fit(train, point, limit, rules)`` gives a Fit; ``points(n, d)`` a list.
 
-    ``family``: "all" (no selection), "heuristic", "linear" or "kernel". ``told``: whether a point is k itself.
+    ``family``: "all" (no selection), "heuristic", "linear" or "kernel". ``given_k``: whether a point is k itself.
     """
 
     name: str
     family: str
     points: object
     fit: object
-    told: bool = False
+    given_k: bool = False
 
 
 # ---- limits
@@ -112,7 +112,7 @@ def machine(train, names, limit, **words):
 def refuse(rules):
     """Raise ModelError if there are rules, which the method does not support."""
     if rules:
-        raise fs.ModelError("it cannot be told rules on features")
+        raise fs.ModelError("the method does not support rules on features")
 
 
 # ---- rankings, one for all k
@@ -192,7 +192,7 @@ def select(model, words, **always):
         if not found.has_solution:
             raise NoAnswer(found.message or found.status.value)
         decides = found if find(model).refit == "" else found.refit or refitted(found, find(model).refit, limit)
-        gap = None if found.gap is None or found.gap >= 1.0 else found.gap  # a bound of 0 says nothing
+        gap = None if found.gap is None or found.gap >= 1.0 else found.gap  # a bound of 0 has no information
         facts = {"status": found.status.value, "gap": gap, "late": found.stop_reason.value in ENDED}
         return Fit(lambda other: np.where(decides.decision(other) > 0, 1.0, -1.0), found.selected, facts)
 
@@ -286,10 +286,10 @@ METHODS = {
             per_sample(3.0, 10.0, 30.0, 100.0, 300.0, 1000.0),
             select("one-norm-svm", lambda train, point: {"C": point[0]}),
         ),
-        Method("RFE", "heuristic", sizes, best("rfe"), told=True),
-        Method("Relief", "heuristic", sizes, best("relief"), told=True),
-        Method("forward", "heuristic", sizes, best("forward"), told=True),
-        Method("FSP-M", "linear", sizes, select("fsp-m", by_k, C=1.0, threads=1), told=True),
+        Method("RFE", "heuristic", sizes, best("rfe"), given_k=True),
+        Method("Relief", "heuristic", sizes, best("relief"), given_k=True),
+        Method("forward", "heuristic", sizes, best("forward"), given_k=True),
+        Method("FSP-M", "linear", sizes, select("fsp-m", by_k, C=1.0, threads=1), given_k=True),
         Method(
             "FSP-lambda",
             "linear",

@@ -60,10 +60,10 @@ def by_set(found, fits):
     made = []
     for (method, at), rows in records.items():
         index = fs.stability_index(chosen[method, at])[0] if len(rows) > 1 else None  # None too where all or none are
-        told = {name: statistics.fmean(row[name] for row in rows) for name in MEANS}
-        told["proven"] = None if rows[0]["proven"] is None else statistics.fmean(row["proven"] or 0.0 for row in rows)
-        told |= {"stability": index, "instability": None if index is None else -index, "splits": len(rows)}
-        made.append({"method": method, "set": at, **told})
+        fields = {name: statistics.fmean(row[name] for row in rows) for name in MEANS}
+        fields["proven"] = None if rows[0]["proven"] is None else statistics.fmean(row["proven"] or 0.0 for row in rows)
+        fields |= {"stability": index, "instability": None if index is None else -index, "splits": len(rows)}
+        made.append({"method": method, "set": at, **fields})
     for at in dict.fromkeys(record["set"] for record in made):
         those = [record for record in made if record["set"] == at]
         for record, rank in zip(those, ranks.ranked([[r["error"] for r in those]], those).ranks[0], strict=True):
@@ -94,26 +94,26 @@ def answer(by):
     few = min(chosen, key=mean.get) if chosen else None
     every = ranks.ranked([[by[m][at]["error"] for m in by] for at in by["SVM"]], by)
     away = [m for m, p in every.apart_from(first).items() if p < questions.LEVEL]
-    told = (
+    record = (
         f"worse at 5% by Nemenyi's test of all pairs are {', '.join(away)}"
         if away
         else "no method differs from it at 5%"
     )
-    said = (
+    text = (
         f"Of {len(by)} methods {first} has the smallest mean rank of the error over {number} sets, {mean[first]:.1f}; "
-        f"{told}."
+        f"{record}."
     )
     if few == first:
-        said += (
+        text += (
             f" It uses {share[few]:.0%} of the features; the linear SVM on all features has mean rank "
             f"{mean['SVM']:.1f}."
         )
     elif few:
-        said += (
+        text += (
             f" Of the methods that use at most half of the features on average, {few} ranks best: {mean[few]:.1f} with "
             f"{share[few]:.0%} of the features; the linear SVM on all features has {mean['SVM']:.1f}."
         )
-    return f"{said} {without_hardest(by, first)}".strip()
+    return f"{text} {without_hardest(by, first)}".strip()
 
 
 def without_hardest(by, first):
@@ -245,10 +245,11 @@ def page(log):
     page.facts = facts()
     apart = ranks.ranked([[by[m][at]["error"] for m in by] for at in known], by).critical()
     page.picture(f"{NAME}.png", draw, by, apart)
-    asked = [f"{k}. {asked} {said}" for k, (asked, said) in enumerate((ask(by) for ask in questions.ASKED), 1)]
-    also = [f"[{said}](all_methods_{part}.md)" for part, said in OTHERS.items() if entries(log, part)]
+    answers = [" ".join(question(by)) for question in questions.ASKED]
+    answers = [f"{number}. {text}" for number, text in enumerate(answers, 1)]
+    also = [f"[{text}](all_methods_{part}.md)" for part, text in OTHERS.items() if entries(log, part)]
     count = ", ".join(f"{at} {sum(pair[0] == at for pair in pairs)}" for at in known)
-    page.values(answer=answer(by), questions="\n".join(asked), also=" and ".join(also), apart=f"{apart:.1f}")
+    page.values(answer=answer(by), questions="\n".join(answers), also=" and ".join(also), apart=f"{apart:.1f}")
     page.values(methods=[([name], {"method": name}) for name in METHODS])
     page.values(selecting=[([name], {"method": name}) for name in METHODS if METHODS[name].family != "all"])
     page.values(known=known, count=count, made=[at for at in known if at in tasks.MADE], trial=f"{TRIAL:g}")

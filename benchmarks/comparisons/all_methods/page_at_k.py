@@ -67,7 +67,7 @@ def answer(records):
     away = {m: (apart, p) for m, (apart, p) in found.against("FSP-M").items() if p < LEVEL}
     first = min(found.mean, key=found.mean.get)
     beside = "" if first == "FSP-M" else f", and FSP-M {found.mean['FSP-M']:.1f}"
-    said = (
+    text = (
         f"At k = {SHOWN} {first} has the smallest mean rank of the error, {found.mean[first]:.1f} of "
         f"{len(tasks.AT_K)} methods on {len(sets)} sets{beside} (Friedman p = {found.p:.2g})"
     )
@@ -76,10 +76,10 @@ def answer(records):
     for word, sign in (("larger", 1), ("smaller", -1)):
         names = [f"{m} (p = {p:.2g}, {held[m]:.1f} features)" for m, (apart, p) in away.items() if sign * apart > 0]
         parts += [f"the error is {word} than that of FSP-M for {', '.join(names)}"] if names else []
-    said += f"; {'; '.join(parts)}. " if parts else "; no method differs from FSP-M after Holm. "
+    text += f"; {'; '.join(parts)}. " if parts else "; no method differs from FSP-M after Holm. "
     means = {m: statistics.fmean(r["error"] for r in records if r["method"] == m) for m in tasks.AT_K}
     least, most = min(means, key=means.get), max(means, key=means.get)
-    return said + (
+    return text + (
         f"Over all k the mean error is between {means[least]:.1%} ({least}) and {means[most]:.1%} ({most})"
         f"{'' if OURS in (least, most) else f', and is {means[OURS]:.1%} for {OURS}'}."
     )

@@ -18,17 +18,17 @@ def page(log):
     records = []
     for e in whole(found, METHODS):
         base = without[e["set"], e["split"], e["method"]]
-        told = {
+        fields = {
             name: e[name] for name in ("set", "split", "method", "error", "features", "cost", "cpu", "gap", "reason")
         }
-        told |= {name: float(e[name]) for name in ("honoured", "refused", "late", "answer")}
-        told["proven"] = None if e["status"] is None or not e["answer"] else float(e["status"] == "optimal")
+        fields |= {name: float(e[name]) for name in ("honoured", "refused", "late", "answer")}
+        fields["proven"] = None if e["status"] is None or not e["answer"] else float(e["status"] == "optimal")
         if not e["honoured"]:
-            told |= {"error": None, "features": None, "cost": None}
-        told["apart"] = None if told["error"] is None else told["error"] - base["error"]
-        told["broken"] = float(bool(e["answer"]) and not e["honoured"])
-        told["nothing"] = float(not e["answer"] and not e["refused"])
-        records.append(told)
+            fields |= {"error": None, "features": None, "cost": None}
+        fields["apart"] = None if fields["error"] is None else fields["error"] - base["error"]
+        fields["broken"] = float(bool(e["answer"]) and not e["honoured"])
+        fields["nothing"] = float(not e["answer"] and not e["refused"])
+        records.append(fields)
     prices = [
         {"method": m, "set": at, "apart": apart}
         for m in METHODS
@@ -88,18 +88,18 @@ def answer(records):
     some = [m for m in names if m not in always and m not in never]
     nothing = sum(not r["honoured"] for m in some for r in every[m])
     late = f", {' and '.join(some)} have no result within their limit in {nothing} fits" if some else ""
-    said = (
+    text = (
         f"{len(always)} of {len(names)} methods satisfy a budget and a pair rule in every fit, {len(never)} reject "
         f"them with an error ({', '.join(never)}){late}, and {int(broken)} of {len(records)} fits violate them. "
     )
     apart = {m: [*by_set(every[m]).values()] for m in always}
     if not apart:
-        return said + "None can be compared yet."
+        return text + "None can be compared yet."
     least, most = (choose(apart, key=lambda m: statistics.fmean(apart[m])) for choose in (min, max))
     ps = ranks.holm([ranks.signed_ranks(of, [0.0] * len(of)) for of in apart.values()])
     shown = [m for m, p in zip(apart, ps, strict=True) if p < LEVEL]
     word = f"significant for {', '.join(shown)}" if shown else f"not significant for any (smallest p {min(ps):.2g})"
-    return said + (
+    return text + (
         f"The rules change the error by between {points(apart[least])} points ({least}) and {points(apart[most])} "
         f"({most}) on {len(apart[most])} sets; by Wilcoxon's test with Holm's correction this is {word}."
     )

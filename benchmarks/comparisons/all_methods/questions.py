@@ -34,13 +34,13 @@ def kernels(by):
     )
     if len(weights) < 2:
         return question, "Not enough data sets yet."
-    p, told = beside(weights, linear)
+    p, words = beside(weights, linear)
     word = "Not shown" if p >= LEVEL else "Yes" if mean(weights) < mean(linear) else "No, larger"
     p, then = beside(weights, plain)
     why = "is not significantly different from" if p >= LEVEL else "is smaller than"
     why = "is larger than" if p < LEVEL and mean(weights) >= mean(plain) else why
     return question, (
-        f"{word}: {told}, as means of {len(KERNEL)} and {len(LINEAR)} methods. In a test added after the results were "
+        f"{word}: {words}, as means of {len(KERNEL)} and {len(LINEAR)} methods. In a test added after the results were "
         f"seen, the error {why} that of the RBF SVM on all features ({then})."
     )
 
@@ -88,12 +88,12 @@ def family(by, value, control, others, question, verb, less="a smaller error", m
     test = f"Friedman F = {found.F:.1f}, p = {found.p:.1g}"
     if not below and not above:
         least = min(p for _, p in against.values())
-        said = f"Not shown: no method differs from {control} (smallest p after Holm {least:.2g})"
+        text = f"Not shown: no method differs from {control} (smallest p after Holm {least:.2g})"
     else:
         parts = [f"{', '.join(of)} {verb_of(verb, of)} {how}" for of, how in ((below, less), (above, more)) if of]
         rest = len(others) - len(below) - len(above)
-        said = f"{'; '.join(parts)} (p after Holm){f'; no difference is shown for the other {rest}' if rest else ''}"
-    return question, f"{said}. {place}; {test}."
+        text = f"{'; '.join(parts)} (p after Holm){f'; no difference is shown for the other {rest}' if rest else ''}"
+    return question, f"{text}. {place}; {test}."
 
 
 def verb_of(verb, names):

@@ -81,7 +81,7 @@ def compared(spec):
             fit = method.fit(learn, point, TRIAL, {})
             tried.append((error_of(fit, held), len(fit.selected), place))
             late += fit.facts.get("late", False)
-        except Exception as failed:  # a row says why
+        except Exception as failed:  # the entry has the reason
             reasons.append(reason_of(failed))
     # the same number of the list: points that depend on n are those of the whole training part
     final = method.points(*train.X.shape)
@@ -173,7 +173,7 @@ def ranking(how):
     return at
 
 
-def asked(model, words, **always):
+def with_given_k(model, words, **always):
     """Return the selected names at each k of a model with a given number of features."""
     fit = select(model, words, **always)
 
@@ -189,8 +189,8 @@ def asked(model, words, **always):
 
 
 AT_K = {
-    "FSP-M": asked("fsp-m", fits.by_k, C=1.0, threads=1),
-    "FSmulti strict": asked(
+    "FSP-M": with_given_k("fsp-m", fits.by_k, C=1.0, threads=1),
+    "FSmulti strict": with_given_k(
         "fsmulti", lambda train, point: {"max_features": point[0], "C": 1.0 * len(train)}, loss="f1"
     ),
     "RFE": ranking("rfe"),

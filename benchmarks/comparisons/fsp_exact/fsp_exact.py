@@ -4,8 +4,8 @@
     python -m benchmarks fsp_exact --full     # five groups, three seeds: about six hours
     python -m benchmarks fsp_exact --page     # only the page, from the log
 
-Each contender runs in a process of its own on one thread, is killed when it outlives its limit, and says what memory it
-took; an incumbent is evaluated from the data by the same code for all. The instances: fsp_exact_page.
+Each contender runs in a process of its own on one thread, which is killed after its limit and records its peak memory.
+All incumbents are evaluated from the data by the same code. ``page`` has the instances.
 """
 
 import math
@@ -117,7 +117,7 @@ def evaluate(data, C, support, w, b):
 
 def contend(spec):
     """Run one contender on one instance; return its record."""
-    warnings.simplefilter("ignore")  # of convergence: the objective tells
+    warnings.simplefilter("ignore")  # of convergence: the objective is evaluated
     run = RUN[spec["contender"]]
     with np.load(spec["data"]) as file:
         X, y = file["X"], file["y"]

@@ -55,7 +55,7 @@ def task(instance, seed, contender):
     return dataclasses.asdict(instance) | {"seed": seed, "contender": contender, "protocol": PROTOCOL}
 
 
-# ---- what the runs say
+# ---- judgement of the runs
 
 
 def judged(entries):

@@ -5,7 +5,7 @@
     python -m benchmarks multivariate_scale --page      # only the page, from the log
 
 Each fit is a process of its own with one thread, which reads the arrays, builds its data set and model, solves, and
-tells the largest memory that it has had, all of this included (``resource``). What is fitted: multivariate_scale_page.
+records its peak memory, all of this included. ``page`` has the settings of the fits.
 """
 
 import itertools
@@ -74,7 +74,7 @@ def text_like(total, m, entries, seed, true=TRUE, ranks=RANKS):
     w[rng.choice(np.arange(*ranks), true, replace=False)] = rng.standard_normal(true)
     score = X @ w
     score += NOISE * score.std() * rng.standard_normal(total)
-    place = rng.permutation(m).astype(np.int32)  # the order of the columns says nothing
+    place = rng.permutation(m).astype(np.int32)  # the order of the columns has no information
     X.indices = place[X.indices]
     X.sort_indices()
     return X, score, np.bincount(X.indices, minlength=m)
@@ -232,14 +232,14 @@ def job(spec):
         return made | {"seconds": time.perf_counter() - start}
     X, y, X_test, y_test = read(spec)
     before, load = child_process.peak_memory(), provenance.load()
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         w, b, found = METHODS[spec["method"]](spec, X, y)
     scores = np.asarray(X_test @ w).ravel() + b
     most = 2 * np.count_nonzero(y_test > 0)  # with as many rows as there are, all positive ones are found
     named = [name for name in MEASURES if name != "rec@2p" or most <= len(y_test)]
     measures = {"rec@2p": 100.0} | fs.measures.measure(y_test, scores, named).round(3).to_dict()
-    remarks = sorted({str(w.message).splitlines()[0] for w in said if "ConvergenceWarning" in w.category.__name__})
+    remarks = sorted({str(w.message).splitlines()[0] for w in caught if "ConvergenceWarning" in w.category.__name__})
     return found | {
         "test": measures,
         "true rows": packed(y_test > 0),

@@ -96,8 +96,8 @@ def spread(fits, name, labels):
     found = [fit for fit in fits if (fit["name"], fit["labels"]) == (name, labels)]
     if not found:
         return None
-    true, said = (np.unpackbits(np.frombuffer(bytes.fromhex(found[0][f"{of} rows"]), np.uint8)) for of in TWO)
-    true, said = (bits[: found[0]["test rows"]].astype(float) for bits in (true, said))
-    both, either = 2.0 * true * said, true + said
+    true, text = (np.unpackbits(np.frombuffer(bytes.fromhex(found[0][f"{of} rows"]), np.uint8)) for of in TWO)
+    true, text = (bits[: found[0]["test rows"]].astype(float) for bits in (true, text))
+    both, either = 2.0 * true * text, true + text
     F = both.sum() / either.sum()
     return 100.0 * (F + (both - F * either) / either.mean())

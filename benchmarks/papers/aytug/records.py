@@ -30,13 +30,13 @@ def records_of(entries):
             if "stop" not in run:
                 break
             closed = run["proven"] if "proven" in run else run["stop"] == "converged"
-            told = {"C": run["value"], "closed": int(closed), "open_gap": None if closed else run["gap"]}
-            told |= {
+            fields = {"C": run["value"], "closed": int(closed), "open_gap": None if closed else run["gap"]}
+            fields |= {
                 "at_limit": int(run["stop"] == CPU_LIMIT),
                 "at_iterations": int(run["stop"] == "iteration_limit"),
             }
             runs.append(
-                size | told | {"iterations": run.get("iterations"), "nodes": run.get("nodes"), "cpu": run["cpu"]}
+                size | fields | {"iterations": run.get("iterations"), "nodes": run.get("nodes"), "cpu": run["cpu"]}
             )
     return kept, runs
 

@@ -67,7 +67,7 @@ def answer(sets, runs):
         m: [sum(r[f] for r in sets if r["method"] == m) for f in ("better", "worse")] for m in ("RFE", "ONSVM", "FSV")
     }
     tests = {m: stats.binomtest(better, better + worse).pvalue for m, (better, worse) in wins.items() if better + worse}
-    told = ", ".join(f"{b} to {w} against {m} (sign test p = {tests.get(m, 1.0):.2g})" for m, (b, w) in wins.items())
+    against = ", ".join(f"{b} to {w} against {m} (sign test p = {tests.get(m, 1.0):.2g})" for m, (b, w) in wins.items())
     closed = {m: [r["closed"] for r in runs if r["method"] == m] for m in (GBD, TREE)}
     means = {m: f"{statistics.fmean(v):.0%}" if v else NOTHING for m, v in closed.items()}
     every = {r["name"]: r["less"] for r in sets if r["method"] == TREE}
@@ -75,7 +75,7 @@ def answer(sets, runs):
     over_all, over_sure = (difference([every[n] for n in names]) for names in (every, sure))
     return {
         "number": len({r["name"] for r in sets}),
-        "told": told,
+        "against": against,
         "over_all": over_all,
         "over_sure": over_sure,
         "sure": len(sure),

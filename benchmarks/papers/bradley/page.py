@@ -126,8 +126,8 @@ def table_claims(page, tests):
     """Return the table of the claims of the paper and our results."""
     header = ["claim of the paper", "problem", "paper", "ours, raw", "holds?", "ours, standardised", "holds?"]
     signs, rows = verdicts(tests), []
-    for i, (said, name, paper, cells, sign) in enumerate(claims()):
-        row = [said, name, paper]
+    for i, (text, name, paper, cells, sign) in enumerate(claims()):
+        row = [text, name, paper]
         for k, cell in enumerate(cells):
             found = signs.get((i, k))
             row += [cell if known(cell, page.records) else NOTHING, HOLDS[found and sign * found]]
@@ -161,8 +161,8 @@ def claims():
             Cell("best", what, form, where(name, scaling, one), 1.0, where(name, scaling, other), ("seed",))
             for scaling in SCALINGS
         ]
-        said = f"{better} reduces {'the error' if what == 'error' else 'features'} more than {worse}"
-        yield said, name, f"{PAPER[name][better][k] - PAPER[name][worse][k]:+.1f}", cells, 1
+        text = f"{better} reduces {'the error' if what == 'error' else 'features'} more than {worse}"
+        yield text, name, f"{PAPER[name][better][k] - PAPER[name][worse][k]:+.1f}", cells, 1
     for method, slower, name in itertools.product(("FSV", "OBD"), ("FSS", "FSB"), DATA):
         one = ONE.get(method, method)
         form = "{mean:+.2f} ± {se:.2f}"
@@ -188,12 +188,12 @@ def random_columns():
 
 def gone(page):
     """Return where FSS, FSV and FSB have all dropped the random features."""
-    told = []
+    texts = []
     for name, scaling in itertools.product(DATA, SCALINGS):
         cells = [Cell("best", "random_gone", "{mean:.2f}", where(name, scaling, method)) for method in ONE.values()]
         slowest = max((cell.text(page.records) for cell in cells), default=NOTHING)
-        told.append(f"{slowest} on {name} ({SHOWN[scaling]})")
-    return f"The last of FSS, FSV and FSB has no random feature left from lambda = {listed(told)} on."
+        texts.append(f"{slowest} on {name} ({SHOWN[scaling]})")
+    return f"The last of FSS, FSV and FSB has no random feature left from lambda = {listed(texts)} on."
 
 
 def table_below(page):

@@ -95,7 +95,7 @@ def references(divisions):
             record = {name: 100 * entry[name] for name in names}
             record["reduction"] = 100 * (entry["majority"] - entry["plain"]) / (1 - entry["plain"])
             found[entry["data"], entry["scaling"], entry["seed"]] = record
-    return [dict(zip(("data", "scaling", "seed"), which, strict=True)) | told for which, told in found.items()]
+    return [dict(zip(("data", "scaling", "seed"), which, strict=True)) | fields for which, fields in found.items()]
 
 
 # ---- tests

@@ -159,7 +159,7 @@ def division(task):
         "random": [sum(size > 0 for size in sizes) for sizes in turned(parts, "random")],
     }
     if task["method"] == ONE["FSB"]:
-        found["complementary"] = [sum(told) for told in turned(parts, "complementary")]
+        found["complementary"] = [sum(of_fold) for of_fold in turned(parts, "complementary")]
         found["mu"] = [statistics.median(values) for values in turned(parts, "mu")]
     for name in ("plain", "majority"):
         labels = [part[name] for part in parts]
@@ -252,6 +252,6 @@ def tasks(full):
     found = []
     for kind, grid, those in parts:
         for seed, data, scaling, method in itertools.product(seeds, DATA, SCALINGS, those):
-            told = {"data": data, "scaling": scaling, "method": method, "grid": grid, "seed": seed}
-            found.append({"protocol": PROTOCOL, "kind": kind, **told})
+            record = {"data": data, "scaling": scaling, "method": method, "grid": grid, "seed": seed}
+            found.append({"protocol": PROTOCOL, "kind": kind, **record})
     return found

@@ -1,7 +1,7 @@
 """The data of ``multivariate_tables``: what stands in for each set of Mao and Tsang 2013, which are not to be had here.
 
 Most files are not shipped with the repository: the folder that has ``data/`` and ``data-extra/`` (where each comes from
-is in their SOURCES.md) lies beside the clone as ``shared``, or is what FSMODELS_SHARED says. Tasks without a file are
+is in their SOURCES.md) lies beside the clone as ``shared``, or is the folder FSMODELS_SHARED. Tasks without a file are
 left out.
 """
 

@@ -103,22 +103,22 @@ def answer(page):
     pairs = [(min(BAG_B), ERRORS), *((10, rival) for rival in (ERRORS, L1, RFE))]
     bags = {(B, rival): bag_difference(rival, B) for B, rival in pairs}
     signs = verdicts(tested(page, classes | bags))
-    classes = [f"on {group} {told(page, classes, signs, group)}" for group in MANY]
-    bags = [f"at B = {B} {told(page, bags, signs, B)}" for B in (min(BAG_B), 10)]
+    classes = [f"on {group} {compared(page, classes, signs, group)}" for group in MANY]
+    bags = [f"at B = {B} {compared(page, bags, signs, B)}" for B in (min(BAG_B), 10)]
     return {"classes": "; ".join(classes), "bags": "; ".join(bags)}
 
 
-def told(page, cells, signs, at):
+def compared(page, cells, signs, at):
     """Write the comparison of FSmulti for F1 with each rival in points; repeated verdicts are left out."""
-    said, before = [], None
+    text, before = [], None
     for key in sorted([key for key in cells if key[0] == at], key=lambda key: not signs.get(key)):
         rival, cell = key[1], cells[key]
         here = VERDICT[signs.get(key)]
         mean = cell.text(page.records) if cell.values(page.records[cell.records]) else "not run"
         name = f"the {rival}" if rival == ALL else rival
-        said.append(("" if here == before else f"{here} ") + f"{name} ({mean})")
+        text.append(("" if here == before else f"{here} ") + f"{name} ({mean})")
         before = here
-    return " and ".join([", ".join(said[:-1]), said[-1]] if said[1:] else said)
+    return " and ".join([", ".join(text[:-1]), text[-1]] if text[1:] else text)
 
 
 def bag_difference(rival, B, form="{mean:+.1f} ± {se:.1f}"):
@@ -151,13 +151,13 @@ def table_2(page):
     rows = [[f"{name} (paper)", CLASSES[name], method, *rest] for name, method, *rest in PAPER]
     for group in COLLECTIONS:
         for method in table_2_methods(group):
-            n = Cell(POINTS, "test.f1", "{n}", at_b(asked(group, method, "f1")))
+            n = Cell(POINTS, "test.f1", "{n}", at_b(points_of(group, method, "f1")))
             cells = [measured(group, method, m, signs.get((group, method, m))) for m in LOSSES]
             rows.append([group, n, method, *cells, counted(group, method)])
     return page.table(["set", "classes", "method", *(TITLES[m] for m in LOSSES), "features"], rows)
 
 
-def asked(group, method, measure, B=WIDE):
+def points_of(group, method, measure, B=WIDE):
     """Return which points a method's are in table 2."""
     name = OURS if method == ERRORS else method
     loss = "hamming" if method == ERRORS else measure
@@ -177,7 +177,7 @@ def contest(group, method, measure):
 def measured(group, method, measure, sign):
     if method == NO_OFFSET and measure != "f1":
         return NOTHING
-    value = Cell(POINTS, f"test.{measure}", "{mean:.1f} ± {se:.1f}", at_b(asked(group, method, measure)))
+    value = Cell(POINTS, f"test.{measure}", "{mean:.1f} ± {se:.1f}", at_b(points_of(group, method, measure)))
     if method == OURS:
         return value
     won, lost = (Cell("contests", name, "{total:.0f}", contest(group, method, measure)) for name in ("won", "lost"))
@@ -191,7 +191,7 @@ def at_b(where):
 
 def counted(group, method):
     names = LOSSES if method in (OURS, ALL) else ("f1",)
-    cells = [Cell(POINTS, "features", "{mean:.0f}", at_b(asked(group, method, m))) for m in names]
+    cells = [Cell(POINTS, "features", "{mean:.0f}", at_b(points_of(group, method, m))) for m in names]
     return [part for cell in cells for part in (" / ", cell)][1:]
 
 
@@ -202,13 +202,13 @@ def with_features(records, value, where, form="{mean:.1f}"):
 
 def sensitive(found):
     """Return the effect of C for a small and a large B."""
-    said = []
+    text = []
     for loss in ("hamming", "f1"):
         for B in (2, WIDE):
             values = [r["test"][loss] for r in found.grid if r["loss"] == loss and r["B"] == B]
             if len(values) == len(GRID[OURS]):
-                said.append(f"{TITLES[loss]} by {max(values) - min(values):.1f} at B = {B}")
-    return ", ".join(said)
+                text.append(f"{TITLES[loss]} by {max(values) - min(values):.1f} at B = {B}")
+    return ", ".join(text)
 
 
 def text_columns():

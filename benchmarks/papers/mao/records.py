@@ -81,8 +81,8 @@ def read(entries):
 
 def spec(entry):
     """Return the key of the task of an entry, as for ``protocol.task``."""
-    told = {name: entry[name] for name in ("kind", "method", "seed", "loss", "B", "c", "offset")}
-    return told | {"name": entry["task"]}
+    record = {name: entry[name] for name in ("kind", "method", "seed", "loss", "B", "c", "offset")}
+    return record | {"name": entry["task"]}
 
 
 def point(entry):
@@ -110,11 +110,11 @@ def contests(points):
         if measure == "f1":
             rivals |= {rival: (rival, "f1", B) for rival in RIVALS}
             rivals |= {NO_OFFSET: (NO_OFFSET, "f1", B)} if B == WIDE else {}
-        for rival, asked in rivals.items():
-            if theirs := by.get((task, *asked)):
+        for rival, requested in rivals.items():
+            if theirs := by.get((task, *requested)):
                 apart = round(ours["test"][measure] - theirs["test"][measure], 4)
-                told = {"group": ours["group"], "task": task, "rival": rival, "measure": measure, "B": B}
-                found.append(told | {"difference": apart, "won": int(apart < 0), "lost": int(apart > 0)})
+                record = {"group": ours["group"], "task": task, "rival": rival, "measure": measure, "B": B}
+                found.append(record | {"difference": apart, "won": int(apart < 0), "lost": int(apart > 0)})
     return found
 
 
@@ -138,8 +138,8 @@ def means_of_bags(points):
                 if splits:
                     mean = statistics.fmean(here[s]["test"]["f1"] for s in splits)
                     count = statistics.fmean(here[s]["features"] for s in splits)
-                    told = {"set": kind_of(task), "task": task, "B": B, "method": name, "splits": len(splits)}
-                    found.append(told | {"f1": round(mean, 4), "features": round(count, 4)})
+                    record = {"set": kind_of(task), "task": task, "B": B, "method": name, "splits": len(splits)}
+                    found.append(record | {"f1": round(mean, 4), "features": round(count, 4)})
     return found
 
 

@@ -43,8 +43,8 @@ COLLECTION = {name: collection for collection, names in COLLECTIONS.items() for 
 
 def task(kind, name, method, *, seed=0, loss=None, B=None, c=None, offset=True):
     """Return a task in the form of the log."""
-    told = {"protocol": PROTOCOL, "kind": kind, "task": name, "seed": seed, "method": method}
-    return told | {"loss": loss, "B": B, "c": c, "offset": offset}
+    record = {"protocol": PROTOCOL, "kind": kind, "task": name, "seed": seed, "method": method}
+    return record | {"loss": loss, "B": B, "c": c, "offset": offset}
 
 
 def tasks(full):
@@ -108,10 +108,10 @@ def figure_1(budgets):
 def work(**spec):
     """Run a task; return its record with all its CPU seconds."""
     start = time.process_time()
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         known = {"c": choice, "fit": fit, "path": path}[spec["kind"]](spec)
-    late = sum(issubclass(w.category, ConvergenceWarning) for w in said)
+    late = sum(issubclass(w.category, ConvergenceWarning) for w in caught)
     return known | {"late": known.get("late", 0) + late, "cpu": round(time.process_time() - start, 2)}
 
 
@@ -176,11 +176,11 @@ def chosen(spec):
 
 @functools.cache
 def _chosen(of, seed, method, loss):
-    asked = task("c", of, method, seed=seed, loss=loss)
+    requested = task("c", of, method, seed=seed, loss=loss)
     for entry in Log(NAME).entries():
-        if all(entry.get(name) == value for name, value in asked.items()):
+        if all(entry.get(name) == value for name, value in requested.items()):
             return entry["best"]
-    return choice(asked)["best"]
+    return choice(requested)["best"]
 
 
 def fit(spec):
@@ -189,11 +189,11 @@ def fit(spec):
     c = spec["c"] or (None if spec["method"] == FGM else chosen(spec))
     start = time.process_time()
     (w, b), result = solved(train, spec, c, {"gap": 0.01, "iteration_limit": ROUNDS.get(spec["method"])})
-    told = {"used": c, "features": int(np.count_nonzero(w)), "gap": result.gap, "stop": result.stop_reason.value}
-    told |= {"rounds": len(result.iterations), "fit_cpu": round(time.process_time() - start, 2)}
+    record = {"used": c, "features": int(np.count_nonzero(w)), "gap": result.gap, "stop": result.stop_reason.value}
+    record |= {"rounds": len(result.iterations), "fit_cpu": round(time.process_time() - start, 2)}
     if spec["task"] in TEXTS and spec["loss"] in ("hamming", None):
-        told["selected"] = np.flatnonzero(w).tolist()
-    return told | measured(spec, test, test.X @ w + b)
+        record["selected"] = np.flatnonzero(w).tolist()
+    return record | measured(spec, test, test.X @ w + b)
 
 
 def measured(spec, test, scores):

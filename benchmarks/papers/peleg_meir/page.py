@@ -175,25 +175,25 @@ def _numbers(page, cell):
 def _answer(page):
     """Return the values of the answer: all methods on type 1, and GMEB compared with the others on the real sets."""
     raw, standard = TYPE_ONE_ROWS
-    told = []
+    texts = []
     for k, method in enumerate(METHODS):
         where, theirs = _where("type 1", 50, raw, method), paper.TYPE_ONE[50][k]
         error = page.say("choices", "error", "{mean:.1f} ± {se:.1f}", where, 100)
         features = page.say("choices", "features", "{mean:.1f}", where)
-        told.append(f"{method} {error}, {features} ({theirs[0]}, {theirs[2]})")
+        texts.append(f"{method} {error}, {features} ({theirs[0]}, {theirs[2]})")
     less = _numbers(page, less_gmeb("type 1", 50, standard, "1-norm SVM"))
     runs = page.say("choices", "error", "{n}", _where("type 1", 50, raw, "GMEB"))
-    first = "; ".join(told)
-    told = []
+    first = "; ".join(texts)
+    texts = []
     for scaling, words in SCALING_ROWS.items():
         lowest, measured = _lowest(page, scaling)
         below, above, tests = _clear(page, scaling)
         lower = f"{len(below)} lower{_of(below)}"
-        told.append(
+        texts.append(
             f"on {lowest} of {measured} with columns {words} ({lower}, {len(above)} higher{_of(above)} in {tests} "
             "tests)"
         )
-    return {"type_one": first, "runs": runs, "less": less, "real": " and ".join(told), **_left_open(page)}
+    return {"type_one": first, "runs": runs, "less": less, "real": " and ".join(texts), **_left_open(page)}
 
 
 def _lowest(page, scaling):

@@ -19,13 +19,13 @@ def draw(entries, path):
     for column, (name, found) in enumerate(surfaces.items()):
         error, features = (np.mean([np.reshape(s[k], (10, 10)) for s in found], axis=0) for k in (0, 1))
         row, place = np.unravel_index(np.argmin(error), error.shape)
-        for ax, values, said in (
+        for ax, values, text in (
             (axes[0, column], 100 * error, "test error, %"),
             (axes[1, column], features, "features"),
         ):
             image = ax.imshow(values, origin="lower", cmap="viridis_r", extent=(0.5, 10.5, 0.5, 10.5))
             ax.plot(place + 1, row + 1, "*", color="red", markersize=12)
-            ax.set(title=f"{name} ({paper.FIGURE_ONE[name]} of 100 relevant): {said}", xlabel="R-", ylabel="R+")
+            ax.set(title=f"{name} ({paper.FIGURE_ONE[name]} of 100 relevant): {text}", xlabel="R-", ylabel="R+")
             figure.colorbar(image, ax=ax, shrink=0.8)
     for ax, source in zip(axes[2], ("paper", "none", "standard"), strict=True):
         for method, k, colour in (("GMEB", 3, "C0"), ("RFE", 2, "C1")):

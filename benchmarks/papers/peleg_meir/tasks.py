@@ -189,7 +189,7 @@ def tasks_of(full):
     sets = [("real", name, entry.parts) for name, entry in REAL.items() if full or entry.small]
     sets.insert(5, ("type 2", "type 2", PARTS))  # by cost
     for rep in range(TYPE_ONE_RUNS if full else 2):
-        groups = [("type 1", n, said) for n in SIZES for said in TYPE_ONE]
+        groups = [("type 1", n, scaling) for n in SIZES for scaling in TYPE_ONE]
         groups += [DOUBT] * (rep < DOUBT_RUNS)
         groups += [(*which, scaling) for *which, parts in sets if rep < parts for scaling in SCALINGS]
         if rep < PARTS:

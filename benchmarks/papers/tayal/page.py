@@ -144,7 +144,7 @@ def sentence(page, runs, how):
 
 def gaps(page):
     """Return by how much Omega differs, both ways, and whether that is beyond two standard errors."""
-    said = []
+    text = []
     for way in (TRUST, QUASI):
         gap = Cell("omegas", "omega", ERROR.replace(":", ":+", 1), {"method": EFS, "way": way}, **beside(way))
         sets = sorted({r["split"] for r in page.records["omegas"]})
@@ -156,8 +156,8 @@ def gaps(page):
                 "no different" if abs(found["mean"]) < 2 * found["se"] else "higher" if found["mean"] > 0 else "lower"
             )
             shown = ERROR.replace(":", ":+", 1).format(**found)
-            said.append(f"{shown} by {'the trust region' if way == TRUST else 'L-BFGS-B'}, {word}")
-    return "; ".join(said) if said else "not compared yet"
+            text.append(f"{shown} by {'the trust region' if way == TRUST else 'L-BFGS-B'}, {word}")
+    return "; ".join(text) if text else "not compared yet"
 
 
 def beside(way):

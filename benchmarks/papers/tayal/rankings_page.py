@@ -55,15 +55,15 @@ def answer(page):
             form = "{mean:+.1f} ± {se:.1f} ({n})"
             gaps[k, other] = Cell("curves", "error", form, at(EFS, k), 100, at(other, k), ("split",))
     signs = verdicts({key: difference(gap.values(page.records["curves"])) for key, gap in gaps.items()})
-    told = []
+    texts = []
     for k in AT:
         here = {other: gap for (at_k, other), gap in gaps.items() if at_k == k}
         sure = [other for other in here if signs.get((k, other)) == -1]
         steps = [f"minus {other} {gap.text(page.records)}" for other, gap in here.items()]
         own = page.say("curves", "error", "{mean:.1f} ± {se:.1f} ({n})", at(EFS, k), 100)
         word = f"significant for {' and '.join(sure)}" if sure else "none significant"
-        told.append(f"k = {k}: AO-EFS {own}, {', '.join(steps)}, {word}")
-    return "; ".join(told)
+        texts.append(f"k = {k}: AO-EFS {own}, {', '.join(steps)}, {word}")
+    return "; ".join(texts)
 
 
 def mean(page, where):
