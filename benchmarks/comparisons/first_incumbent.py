@@ -92,5 +92,5 @@ def page(log):
         run["better"] = run["end"] < run["abess"] * (1 - 1e-6)
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *CELL, "limit")
-    page.part("cells", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
+    page.part("cells", len(runs), len(tasks(False)))
     return page.values(cells=[([run[name] or "" for name in CELL], {name: run[name] for name in CELL}) for run in runs])

@@ -132,7 +132,7 @@ def page(log):
     fits = judged_all(log.entries("set", "M", "fold", "contender", "protocol"))
     page = Page(NAME, globals(), fits=fits, sources=means(fits))
     page.key("fits", "set", "M", "fold", "contender")
-    page.part("the table", len(fits), max(len(fits), len(tasks(False))), f"python -m benchmarks {NAME}")
+    page.part("the table", len(fits), len(tasks(False)))
     rivals = [name for name in CONTENDERS if name != OURS]
     shares = sorted(int(page.number("excess", "{mean:.0%}", contender=name).rstrip("%")) for name in rivals)
     tests = {name: differences.difference(difference(name).values(page.records["sources"])) for name in rivals}

@@ -90,7 +90,7 @@ def page(log):
     runs = judged(log.entries(*TASK))
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *TASK[:-1])
-    page.part("runs", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
+    page.part("runs", len(runs), len(tasks(False)))
     columns = []
     for name in CONTENDERS:
         titles = (f"{name} s", "nodes" if name == TREE else "iterations", "gap")

@@ -14,12 +14,13 @@ import warnings
 import numpy as np
 
 import fsmodels as fs
+from benchmarks.comparisons.best_known import judged
 from benchmarks.harness.page import Page
 from benchmarks.methods.heuristics import warm_up
 from fsmodels.models.fsp.oracle import SvmOracle
 
 NAME, PROTOCOL = "fsp_real", 1
-GAP, ROUNDING, MOST, LIMIT = 1e-4, 1e-6, 200_000, 30.0
+GAP, MOST, LIMIT = 1e-4, 200_000, 30.0
 PART, MORE = ["cleveland", "ionosphere", "wdbc"], ["bupa", "german_numeric", "sonar", "spambase", "wpbc24"]
 SIZES, PRICES, MORE_PRICES = (3, 5, 10), (1.0, 10.0), (0.1,)
 PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "highspy", "pyscipopt", "gurobipy")
@@ -91,29 +92,12 @@ def work(data, C, M, contender, limit, protocol):
     return CONTENDERS[contender](fs.load_dataset(data).scaled("standard"), C, M)
 
 
-def judged(runs, cell=("data", "C", "M")):
-    """Add to the runs their gap to the best known objective of the cell, and whether a bound is above it."""
-    best = {}
-    for run in runs:
-        key = tuple(run.get(name) for name in cell)
-        if run["objective"] is not None:
-            best[key] = min(best.get(key, math.inf), run["objective"])
-    for run in runs:
-        known, bound = best.get(tuple(run.get(name) for name in cell)), run["bound"]
-        run["gap"] = None if known is None or bound is None else max(0.0, known - bound) / known
-        run["above"] = None if known is None or run["objective"] is None else max(0.0, run["objective"] / known - 1)
-        run["wrong"] = bound is not None and known is not None and bound > known * (1 + ROUNDING)
-        run["proven"] = run["status"] == "optimal" and not run["wrong"]
-        run["charged"] = None if run["cpu"] is None else max(0.01, run["cpu"])
-    return runs
-
-
 def page(log):
     """Return the page."""
-    runs = judged(log.entries("data", "C", "M", "contender", "limit", "protocol"))
+    runs = judged(log.entries("data", "C", "M", "contender", "limit", "protocol"), ("data", "C", "M"))
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", "data", "C", "M", "contender")
-    page.part("cells", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
+    page.part("cells", len(runs), len(tasks(False)))
     names = [name for name in CONTENDERS if any(run["contender"] == name for run in runs)]
     cells = [
         ([data, f"{C:g}", M], {"data": data, "C": C, "M": M})

@@ -15,7 +15,7 @@ import warnings
 import numpy as np
 
 import fsmodels as fs
-from benchmarks.comparisons.fsp_real import judged
+from benchmarks.comparisons.best_known import judged
 from benchmarks.harness.page import Cell, Page
 from benchmarks.methods import heuristics
 from fsmodels.datasets.synthetic import bertsimas
@@ -168,7 +168,7 @@ def page(log):
     firsts = [entry for entry in entries if not entry["part"]]
     page = Page(NAME, globals(), runs=runs, first=firsts)
     page.key("runs", *CELL, "contender", "limit")
-    page.part("cells", len(entries), max(len(entries), len(tasks(False))), f"python -m benchmarks {NAME}")
+    page.part("cells", len(entries), len(tasks(False)))
     by = {(*(run.get(name) for name in CELL), run["limit"], run["contender"]): run for run in runs}
     pairs = [(run, by[*key[:-1], OURS]) for key, run in by.items() if key[-1] == RIVAL and run["proven"]]
     best = sum(run["above"] <= GAP for run in runs if run["contender"] == "abess" and run["above"] is not None)

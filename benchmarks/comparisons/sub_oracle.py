@@ -136,7 +136,7 @@ def page(log):
         run["times"] = run["seconds"] / ours[key] if key in ours else None
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *names, "contender")
-    page.part("seconds", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
+    page.part("seconds", len(runs), len(tasks(False)))
     peers = [name for name in dict.fromkeys(run["contender"] for run in runs) if name != OURS]
     beside = [run["times"] for run in runs if run["contender"] != OURS and run["times"]]
     kinds = list(dict.fromkeys(tuple(run[name] for name in names[:-1]) for run in runs))

@@ -15,7 +15,7 @@ import numpy as np
 
 import fsmodels as fs
 from benchmarks.comparisons import sparse_rivals
-from benchmarks.comparisons.fsp_real import judged
+from benchmarks.comparisons.best_known import judged
 from benchmarks.harness.cpu_limit import cpu_limit
 from benchmarks.harness.page import Page
 from benchmarks.methods.heuristics import warm_up
@@ -110,7 +110,7 @@ def page(log):
     runs = judged(log.entries(*CELL, "contender", "limit", "protocol"), CELL)
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *CELL, "contender", "limit")
-    page.part("runs", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
+    page.part("runs", len(runs), len(tasks(False)))
     page.facts = {"gap": GAP}
     there = {tuple(run[name] for name in CELL) for run in runs}
     cells = [

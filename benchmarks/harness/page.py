@@ -189,9 +189,10 @@ class Page:
             )
         self.keys[records] = fields
 
-    def part(self, name, done, of, command):
-        """Set the progress of a table or figure, which the index reads."""
-        self.parts[name] = {"done": done, "of": of, "command": command}
+    def part(self, name, done, of, command=None):
+        """Set the progress of a table or figure, which the index reads; more runs than planned are all of it."""
+        command = command or f"python -m benchmarks {self.name}"
+        self.parts[name] = {"done": done, "of": max(done, of), "command": command}
 
     def table(self, header, rows):
         """Return a table; an entry of a row is a text, a cell, or a list of both, which are joined."""

@@ -142,7 +142,7 @@ def page(log):
     runs = log.entries("model", "seed", "protocol")
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", "model", "seed")
-    page.part("seconds", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
+    page.part("seconds", len(runs), len(tasks(False)))
     ratio = {name: page.number("ratio", "{gmean:.2f}", model=name) for name in CASES}
     low, high = (pick(ratio, key=lambda name: float(ratio[name])) for pick in (min, max))
     by = {name: [run["ratio"] for run in runs if run["model"] == name] for name in CASES}

@@ -145,7 +145,7 @@ def page(log):
     pairs = paired(runs)
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *TASK[:-1])
-    page.part("runs", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
+    page.part("runs", len(runs), len(tasks(False)))
 
     def only(ours, theirs):
         return sum(bool(pair[ours]["best"]) > bool(pair[theirs]["best"]) for pair in pairs.values())

@@ -198,7 +198,7 @@ def page(log):
     runs = judged([run for run in log.entries(*TASK) if run["limit"] == LIMIT])
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *TASK[:-1])
-    page.part("runs", len(runs), max(len(runs), len(tasks(False))), f"python -m benchmarks {NAME}")
+    page.part("runs", len(runs), len(tasks(False)))
     names = [name for name in (*DRIVERS, *WHOLE, *OTHERS) if any(run["contender"] == name for run in runs)]
     proven = ", ".join(
         f"{name} {page.number('proven', '{total:.0f} of {n}', contender=name)}"
