@@ -136,7 +136,9 @@ def page(log):
         run["times"] = run["seconds"] / ours[key] if key in ours else None
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *names, "contender")
-    page.part("seconds", len(runs), len(tasks(False)))
+    page.part(
+        "seconds", len(runs), sum(task["contender"] != "PIQP" for task in tasks(False))
+    )  # it may not be installed
     peers = [name for name in dict.fromkeys(run["contender"] for run in runs) if name != OURS]
     beside = [run["times"] for run in runs if run["contender"] != OURS and run["times"]]
     kinds = list(dict.fromkeys(tuple(run[name] for name in names[:-1]) for run in runs))

@@ -14,6 +14,7 @@ from benchmarks.__main__ import commands
 from benchmarks.harness import index
 from benchmarks.harness.log import LOGS, RESULTS, Log
 from benchmarks.harness.run import unfinished, write_pages
+from benchmarks.solvers import nlp_solvers
 
 WITHOUT_PAGE = ("index", "readme_picture", "soak", "soak_convex")
 PAGES = [path.stem for path in sorted(RESULTS.glob("*.json")) if "parts" in json.loads(path.read_text())]
@@ -124,6 +125,14 @@ def test_pages_are_what_their_logs_give(command, tmp_path):
     assert written
     for name in written:
         assert (tmp_path / name).read_text("utf-8") == (RESULTS / name).read_text("utf-8"), name
+
+
+def test_a_page_does_not_depend_on_the_programs_of_the_machine(monkeypatch):
+    log = Log("nlp_solvers")
+    parts = nlp_solvers.page(log).parts
+    monkeypatch.setattr(nlp_solvers.shutil, "which", lambda name: f"/usr/bin/{name}")
+    assert nlp_solvers.PROGRAM in nlp_solvers.contenders()
+    assert nlp_solvers.page(log).parts == parts
 
 
 DONE = ["all_methods", "concave_optimum", "concave_tables", "first_page", "gmeb_tables", "nlp_solvers", "wide"]
