@@ -48,10 +48,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from fsmodels.checks import number
-from fsmodels.errors import DataError, ModelError, ParameterError
+from fsmodels.errors import DataError, ParameterError
 from fsmodels.models.fsp.oracle import relaxation, svm_solvers
 from fsmodels.models.fsp.oracle.neighbours import Neighbours, Pricing, Solved
-from fsmodels.models.fsp.oracle.problem import Edits, Guide, JointProblem, Relaxed, Rows, Screen, SvmSolution, Terms
+from fsmodels.models.fsp.oracle.problem import (
+    CentredColumns,
+    Edits,
+    Guide,
+    JointProblem,
+    Relaxed,
+    Rows,
+    Screen,
+    SvmSolution,
+    Terms,
+)
 from fsmodels.models.fsp.oracle.support import SupportProof, clash_cut
 from fsmodels.models.proofs.svm import HINGE, Array, LossKind, lost, norms, unit
 from fsmodels.text import shown
@@ -61,7 +71,6 @@ __all__ = ["SvmOracle", "SvmSolution"]
 COMPILED_GAP = 10.0  # for edited SUB, numpy improves the compiled point only above this multiple of the tolerance
 ATTEMPTS = 8  # for a relaxation, the last on all samples and columns if they are few enough
 MOST_ATTEMPTS = 20  # otherwise
-MOST_CELLS = 2_000_000_000  # of the dense matrix of a sparse support, 16 GB
 LARGE = 5  # a first relaxation of more than 1/LARGE of the maximum work starts with a part of the columns
 _RELAXATION_WORK = 5e9  # multiplications per iteration, about half a second
 KEPT_SAMPLES = 2000  # margins of the kept relaxations are stored for at most so many samples
@@ -120,6 +129,7 @@ class SvmOracle:
         self._mean: Array = np.asarray(self._X.mean(axis=0)).ravel() if free_b else np.zeros(self._X.shape[1])
         if not sparse and free_b:
             self._X -= self._mean
+        self._data = CentredColumns(self._X, self._mean, np.arange(self._mean.size))
         n, self._more = self._mean.size, 0  # variables after sigma in the rows of an edited SUB
         self._terms, self._open = Terms.plain(self._y, self._loss, n), np.ones(n, dtype=bool)
         self._own = Rows(np.empty((0, n)), np.empty(0), np.empty(0, dtype=bool))
@@ -163,7 +173,7 @@ class SvmOracle:
         rows = self._own.of(support)
         if rows.sides.size:
             rows = replace(rows, sides=rows.sides - rows.matrix @ x)
-        proof = SupportProof(self._columns(support), x[support], self._terms.of(support), rows)
+        proof = SupportProof(self._data.among(support).dense, x[support], self._terms.of(support), rows)
         iterations, method = self._prove(proof, support, tolerance, start + seconds)
         w = np.zeros(n)
         if proof.w is not None:
@@ -230,7 +240,7 @@ class SvmOracle:
         n, samples = self._mean.size, self._y.size
         support = self._support(upper)
         rows = self._with_own_rows(rows, support)
-        problem = JointProblem(None, support, self._terms.of(support), cost, rows, lower, upper)
+        problem = JointProblem(self._data.among(support), support, self._terms.of(support), cost, rows, lower, upper)
         if not (lower < upper).any():
             new = self._bounded_at_point(problem, goal)
             if new is not None:
@@ -254,8 +264,6 @@ class SvmOracle:
             if along is not None:
                 new = relaxation.minimise_compiled(along, problem, goal, part, among)
             if new is None:
-                if problem.columns is None:
-                    problem = replace(problem, columns=self._columns(support))
                 new = relaxation.minimise(problem, goal, part, among)
             if new is None:  # with all columns if they are few enough, and then with all samples
                 self._screen.adapt(right=False)
@@ -393,11 +401,7 @@ class SvmOracle:
 
     def _slopes(self, alpha: Array, v: Array | None = None) -> Array:
         """Return X' (y alpha) for all features, which is ``v`` if that is complete."""
-        if v is not None and v.size == self._mean.size:
-            return v
-        signed = self._y * alpha
-        v = np.asarray(self._X.T @ signed)
-        return v - self._mean * float(signed.sum()) if sp.issparse(self._X) else v
+        return v if v is not None and v.size == self._mean.size else self._data.products(self._y * alpha)[0]
 
     def _wide(self, support: Array, w: Array) -> Array:
         """Return the weights of all features (n,)."""
@@ -420,23 +424,10 @@ class SvmOracle:
         if sp.issparse(self._X) or self._X.size > KEPT_CELLS:
             if support.size > relaxation.COMPILED:
                 return None
-            return np.ascontiguousarray((self._columns(support) * self._y[:, None]).T), np.arange(support.size)
+            return np.ascontiguousarray((self._data.among(support).dense * self._y[:, None]).T), np.arange(support.size)
         if self._rows is None:
             self._rows = np.ascontiguousarray(self._X.T) * self._y
         return self._rows, support
-
-    def _columns(self, support: Array) -> Array:
-        """Return the centred columns of a support (l, k); no copy if these are all columns."""
-        if support.size == self._mean.size and not sp.issparse(self._X):
-            return self._X
-        cells = self._X.shape[0] * support.size
-        if cells > MOST_CELLS:
-            raise ModelError(
-                f"{support.size} features of {self._X.shape[0]} samples need a dense matrix of {8e-9 * cells:.0f} GB: "
-                f"select among fewer features first (at most {MOST_CELLS // self._X.shape[0]} for these samples)."
-            )
-        columns = self._X[:, support]
-        return columns.toarray(order="F") - self._mean[support] if sp.issparse(columns) else columns
 
 
 def _work(samples: int, features: int) -> int:

@@ -54,17 +54,28 @@ cdef cloned repair(Samples *p, double *alpha, Sums *sums) noexcept nogil:
             sums.curved += 0.25 * alpha[i] * alpha[i] / p.C[i]
 
 
-cdef cloned products(const double *Z, const double *alpha, double *v, double *sizes, Index n, Index l) noexcept nogil:
-    """Set v (n,) to Z alpha, and sizes to the sums of the absolute values of its terms."""
+cdef cloned multiply(const double *Z, const double *a, double *v, double *sizes, Index n, Index l) noexcept nogil:
+    """Set v (n,) to Z a, and sizes to the sums of the absolute values of its terms."""
     cdef Index i, j
     cdef double t, size
     cdef const double *row
     for j in range(n):
         row, t, size = Z + j * l, 0.0, 0.0
         for i in range(l):
-            t += row[i] * alpha[i]
-            size += fabs(row[i]) * alpha[i]
+            t += row[i] * a[i]
+            size += fabs(row[i] * a[i])
         v[j], sizes[j] = t, size
+
+
+def products(const double[:, ::1] Z, const double[::1] a):
+    """Return Z a (n,) and the sums of the absolute values of its terms, in one pass over Z (n, l)."""
+    cdef Index n = Z.shape[0], l = Z.shape[1]
+    own_v, own_sizes = np.zeros(n), np.zeros(n)
+    cdef double[::1] v = own_v, sizes = own_sizes
+    with nogil:
+        if n and l:
+            multiply(&Z[0, 0], &a[0], &v[0], &sizes[0], n, l)
+    return own_v, own_sizes
 
 
 cdef inline double rounding_unit(Index samples, Index terms) noexcept nogil:
@@ -93,7 +104,7 @@ def relaxed(
     with nogil:
         repair(&samples, &alpha[0], &sums)
         if n:
-            products(&Z[0, 0], &alpha[0], &v[0], &sizes[0], n, l)
+            multiply(&Z[0, 0], &alpha[0], &v[0], &sizes[0], n, l)
         for j in range(which.shape[0]):
             t, size = v[which[j]], sizes[which[j]]
             half[where[j]] = 0.5 * t * t

@@ -144,7 +144,7 @@ class Iterates:
     def __init__(self, whole: JointProblem, part: Screened | None, among: Array) -> None:
         problem = whole if among.size == whole.where.size else whole.among(among)
         self.whole, self.among = whole, among
-        columns, where, terms, cost = problem.columns, problem.where, problem.terms, problem.cost
+        columns, where, terms, cost = problem.columns.dense, problem.where, problem.terms, problem.cost
         rows, lower, upper = problem.rows, problem.lower, problem.upper
         y, loss, shift = terms.y, terms.loss, terms.shift
         self.terms, self.cost, self.lower, self.upper = terms, cost, lower, upper

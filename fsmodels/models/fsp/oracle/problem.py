@@ -43,9 +43,67 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from fsmodels.errors import ModelError
 from fsmodels.models.proofs.svm import Array, Hinge, unit
 from fsmodels.models.proofs.svm import sizes as sizes_of
+
+try:
+    from fsmodels.models.fsp.oracle import bounds
+except ImportError:  # installed without a C compiler
+    bounds = None
+
+MOST_CELLS = 2_000_000_000  # of a dense matrix of columns, 16 GB
+
+
+@dataclass(frozen=True)
+class CentredColumns:
+    """Some columns of the data; products need no copy of them.
+
+    ``X`` (l, n): dense and centred, or sparse, with the ``mean`` (n,) to subtract. ``which`` (k,): positions in X.
+    """
+
+    X: Any
+    mean: Array
+    which: Array
+
+    @classmethod
+    def of(cls, X: Array) -> CentredColumns:
+        """Return all columns of a dense X (l, k)."""
+        return cls(X, np.zeros(X.shape[1]), np.arange(X.shape[1]))
+
+    def among(self, which: Array) -> CentredColumns:
+        """Return some of these columns."""
+        return replace(self, which=self.which[which])
+
+    def products(self, a: Array) -> tuple[Array, Array]:
+        """Return Z'a (k,) for the centred columns Z, and the sums of the sizes of its terms."""
+        X, mean, which = self.X, self.mean[self.which], self.which
+        if 2 * which.size < self.mean.size:  # a copy of a few columns
+            X, which = X[:, which], np.arange(which.size)
+        if sp.issparse(X):
+            v, sizes = (np.asarray(part.T @ b)[which] for part, b in ((X, a), (abs(X), np.abs(a))))
+            return v - mean * float(a.sum()), sizes + np.abs(mean) * float(np.abs(a).sum())
+        if bounds is not None and X.flags.f_contiguous:
+            v, sizes = bounds.products(X.T, a)
+        else:
+            v, sizes = X.T @ a, sizes_of(X, np.abs(a))
+        return v[which], sizes[which]
+
+    @cached_property
+    def dense(self) -> Array:
+        """The centred columns (l, k) in Fortran order; X itself if these are all columns of a dense X."""
+        samples, features = self.X.shape[0], self.which.size
+        if features == self.mean.size and not sp.issparse(self.X):
+            return np.asarray(self.X)
+        if samples * features > MOST_CELLS:
+            raise ModelError(
+                f"{features} features of {samples} samples need a dense matrix of {8e-9 * samples * features:.0f} GB: "
+                f"select among fewer features first (at most {MOST_CELLS // samples} for these samples)."
+            )
+        columns = self.X[:, self.which]
+        return columns.toarray(order="F") - self.mean[self.which] if sp.issparse(columns) else columns
 
 
 @dataclass(frozen=True)
@@ -202,13 +260,13 @@ class SvmSolution:
 class JointProblem:
     """Data of a relaxation, and the bounds that multipliers prove.
 
-    - ``columns`` (l, k): centred columns of X for the sigma that may be above 0; None for the compiled loop.
+    - ``columns`` (l, k): of X, for the sigma that may be above 0.
     - ``where`` (k,): their positions in x.
     - ``terms``: samples and bounds of the weights of these columns.
     - ``cost``, ``lower``, ``upper`` (m,): of x; bounds are finite.
     """
 
-    columns: Any
+    columns: CentredColumns
     where: Array
     terms: Terms
     cost: Array
@@ -228,22 +286,18 @@ class JointProblem:
             alpha = terms.loss.repaired(alpha, terms.y)
             theta = np.where(self.rows.equal, theta, np.maximum(theta, 0.0))
         total = float(np.abs(terms.need) @ alpha)
-        sizes = sizes_of(self.columns, alpha) + np.abs(G).T @ np.abs(theta) + np.abs(terms.slope[:-1])
-        bound, reduced_costs = self.bound(total, terms.gained(alpha), self.v(alpha, theta, G), theta, sizes)
+        v, sizes = self.columns.products(self.terms.y * alpha)
+        sizes = sizes + np.abs(G).T @ np.abs(theta) + np.abs(terms.slope[:-1])
+        if self.rows.weights is not None or terms.slope.any():
+            v = v - G.T @ theta - terms.slope[:-1]
+        bound, reduced_costs = self.bound(total, terms.gained(alpha), v, theta, sizes)
         return bound, alpha, theta, reduced_costs
-
-    def v(self, alpha: Array, theta: Array, G: Array) -> Array:
-        """Return Z'alpha - G'theta - c."""
-        v = self.columns.T @ (self.terms.y * alpha)
-        return (
-            v if self.rows.weights is None and not self.terms.slope.any() else v - G.T @ theta - self.terms.slope[:-1]
-        )
 
     def among(self, which: Array) -> JointProblem:
         """Return the problem with some columns (positions in ``where``); the other sigma are fixed at 0."""
         stay = self.where[which]
         upper = narrowed(self.upper, self.where, stay)
-        columns = None if self.columns is None else self.columns[:, which]
+        columns = self.columns.among(which)
         return JointProblem(columns, stay, self.terms.of(which), self.cost, self.rows.of(which), self.lower, upper)
 
     @cached_property

@@ -50,7 +50,6 @@ from __future__ import annotations
 import logging
 import math
 import time
-from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -138,8 +137,7 @@ def minimise_compiled(
 ) -> Relaxed | None:
     """Do the same as ``minimise`` in compiled code; return None if it fails or the time does not suffice.
 
-    ``data``: diag(y) times centred columns, transposed, and the rows of it that belong to ``problem.where``. The
-    columns of ``problem`` may be None.
+    ``data``: diag(y) times centred columns, transposed, and the rows of it that belong to ``problem.where``.
     """
     (Z, which), where, terms, left = data, problem.where, problem.terms, goal.deadline - time.perf_counter()
     y, rows, enough = terms.y, problem.rows, goal.enough
@@ -168,7 +166,7 @@ def minimise_compiled(
                 terms.loss.free_b,
             )  # fmt: skip
         else:
-            problem, v = replace(problem, columns=(Z[which] * y).T), None
+            v = None
             bound, alpha, theta, reduced_costs = problem.proven(alpha, theta)
         scale = max(abs(node.value), TINY)
         left_out = (

@@ -26,7 +26,7 @@ import scipy
 
 from fsmodels.models.fsp.oracle import relaxation
 from fsmodels.models.fsp.oracle.iterates import Iterates
-from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Terms
+from fsmodels.models.fsp.oracle.problem import CentredColumns, JointProblem, Rows, Terms
 from fsmodels.models.proofs.svm import Array, relative
 
 ITERATION_LIMIT, PATIENCE = 200, 15  # measured: 5-35 iterations, also on badly scaled data
@@ -50,7 +50,9 @@ class SupportProof:
         self.low, self.up = sigma * terms.least, sigma * terms.largest
         nothing = np.zeros((rows.sides.size, sigma.size))
         own = replace(rows, matrix=nothing)
-        self.problem = JointProblem(columns, np.arange(sigma.size), terms, np.zeros(sigma.size), own, sigma, sigma)
+        self.problem = JointProblem(
+            CentredColumns.of(columns), np.arange(sigma.size), terms, np.zeros(sigma.size), own, sigma, sigma
+        )
         self.value, self.bound = math.inf, -math.inf
         self.w: Array | None = None
         self.b = 0.0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Terms
+from fsmodels.models.fsp.oracle.problem import CentredColumns, JointProblem, Rows, Terms
 from fsmodels.models.proofs.svm import Hinge, SquaredHinge
 
 bounds = pytest.importorskip("fsmodels.models.fsp.oracle.bounds", reason="installed without a C compiler")
@@ -50,7 +50,9 @@ def test_the_bound_of_a_relaxation(seed):
     where = np.flatnonzero(upper[: X.shape[1]])
     alpha, theta = multipliers(rng, C), rng.uniform(0, 3, rows.sides.size) * 10.0 ** rng.uniform(-3, 8)
     loss = priced(seed, C)
-    problem = JointProblem(X[:, where], where, Terms.plain(y, loss, where.size), cost, rows, lower, upper)
+    problem = JointProblem(
+        CentredColumns.of(X[:, where]), where, Terms.plain(y, loss, where.size), cost, rows, lower, upper
+    )
     bound, right, _, reduced_costs = problem.proven(alpha, theta)
     Z = np.ascontiguousarray(X.T) * y
     found = bounds.relaxed(Z, where, where, y, C, cost, rows, lower, upper, alpha, theta, loss.squared, loss.free_b)

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from fsmodels.models.fsp.oracle import relaxation
-from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Terms, balance
+from fsmodels.models.fsp.oracle.problem import CentredColumns, JointProblem, Rows, Terms, balance
 from fsmodels.models.proofs.svm import Hinge
 from loops import LOOPS
 
@@ -19,7 +19,7 @@ SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 
 def by_cones(problem):
     """Minimise cost.x + prices.(w, b) + C xi + sum t_j with 2 t_j sigma_j >= w_j^2; the optimum, or None."""
-    X, terms, rows = problem.columns, problem.terms, problem.rows
+    X, terms, rows = problem.columns.dense, problem.terms, problem.rows
     (samples, n), (G, g) = X.shape, rows.on_weights(X.shape[1])
     size = 3 * n + 1 + samples  # sigma, w, b, xi, t
     w, b, xi, t = n, 2 * n, 2 * n + 1, 2 * n + 1 + samples
@@ -93,13 +93,15 @@ def drawn(seed):
         one, other = rng.permutation(n)[:2]
         lower[one], upper[other] = 1.0, 0.5
     terms = Terms(y, Hinge(C), need, slope, least, largest)
-    return JointProblem(np.asfortranarray(X), np.arange(n), terms, rng.uniform(0, 0.3, n), rows, lower, upper)
+    return JointProblem(
+        CentredColumns.of(np.asfortranarray(X)), np.arange(n), terms, rng.uniform(0, 0.3, n), rows, lower, upper
+    )
 
 
 def solved(problem, *, way, accuracy=1e-7):
     goal = relaxation.Goal(accuracy, deadline=time.perf_counter() + 100)
     if way == "compiled":
-        along = np.ascontiguousarray((problem.columns * problem.terms.y[:, None]).T), problem.where
+        along = np.ascontiguousarray((problem.columns.dense * problem.terms.y[:, None]).T), problem.where
         return relaxation.minimise_compiled(along, problem, goal)
     return relaxation.minimise(problem, goal)
 

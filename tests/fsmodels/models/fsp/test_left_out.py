@@ -4,11 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from fsmodels.models.fsp import oracle
-from fsmodels.models.fsp.oracle import SvmOracle, relaxation
+from fsmodels.models.fsp.oracle import SvmOracle, problem, relaxation
 from fsmodels.models.fsp.oracle.neighbours import Neighbours, Pricing, Solved
-from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Screen, Screened, Terms
+from fsmodels.models.fsp.oracle.problem import CentredColumns, JointProblem, Rows, Screen, Screened, Terms
 from fsmodels.models.fsp.oracle.relaxation import Goal, minimise, minimise_compiled
 from fsmodels.models.proofs.svm import Hinge
 from loops import LOOPS, needs_compiled
@@ -86,7 +87,7 @@ def test_few_columns_never_prove_more_than_any_support_costs(spread):
         far = np.setdiff1d(np.arange(60), kept)
         part = None if rng.random() < 0.3 else Screened(kept, far[rng.random(far.size) < 0.5], np.zeros(n), 0.0)
         words = np.zeros(n), at_most(n, M), np.zeros(n), np.ones(n)
-        problem = JointProblem(centred, np.arange(n), terms, *words)
+        problem = JointProblem(CentredColumns.of(centred), np.arange(n), terms, *words)
         for found in (
             minimise_compiled((rows_of, np.arange(n)), problem, Goal(1e-4), part, among),
             minimise(problem, Goal(1e-4), part, among),
@@ -107,7 +108,7 @@ def test_few_columns_never_prove_more_than_any_support_costs(spread):
 def test_the_problem_of_some_columns_fixes_the_others_at_zero():
     X, y = numbers(20, 5, seed=0)
     problem = JointProblem(
-        X,
+        CentredColumns.of(X),
         np.arange(5),
         Terms.plain(y, Hinge(np.ones(20)), 5),
         np.zeros(6),
@@ -118,7 +119,7 @@ def test_the_problem_of_some_columns_fixes_the_others_at_zero():
     some = problem.among(np.array([1, 4]))
     assert some.upper.tolist() == [0, 1, 0, 0, 1, 1]  # the last is no sigma
     assert some.where.tolist() == [1, 4]
-    np.testing.assert_array_equal(some.columns, X[:, [1, 4]])
+    np.testing.assert_array_equal(some.columns.dense, X[:, [1, 4]])
     assert problem.upper.all()
 
 
@@ -192,3 +193,35 @@ def test_a_large_first_relaxation_starts_with_few_columns(C, loss, monkeypatch):
     alpha = found.alpha  # the bound of these multipliers, from all columns
     value = alpha.sum() - (0.0 if loss == "hinge" else (alpha**2 / (4 * C)).sum())
     assert found.bound <= value - 0.5 * np.sort(v**2)[-6:].sum() + 1e-7
+
+
+@pytest.mark.parametrize("which", [np.arange(40), np.arange(2, 39), np.array([7, 3])])
+@pytest.mark.parametrize("way", LOOPS)
+def test_products_of_centred_columns(way, which, monkeypatch):
+    if way != "compiled":
+        monkeypatch.setattr(problem, "bounds", None)
+    rng = np.random.default_rng(0)
+    X, a = rng.normal(size=(30, 40)) * (rng.random((30, 40)) < 0.4), rng.normal(size=30)
+    mean = X.mean(axis=0)
+    dense = CentredColumns(np.asfortranarray(X - mean), mean, which)
+    sparse = CentredColumns(sp.csc_array(X), mean, which)
+    v, sizes = (X - mean)[:, which].T @ a, np.abs((X - mean)[:, which]).T @ np.abs(a)
+    for columns in (dense, sparse):
+        found, their_sizes = columns.products(a)
+        np.testing.assert_allclose(found, v, atol=1e-12)
+        np.testing.assert_allclose(columns.dense, (X - mean)[:, which], atol=1e-15)
+        assert np.all(their_sizes >= sizes * (1 - 1e-12))
+    np.testing.assert_allclose(dense.products(a)[1], sizes, rtol=1e-12)
+
+
+def test_wide_sparse_data_stay_sparse(monkeypatch):
+    n, samples = 3000, 60
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(samples, n)) * (rng.random((samples, n)) < 0.05)
+    y = np.where(X[:, :20].sum(axis=1) + 0.1 * rng.normal(size=samples) > 0, 1.0, -1.0)
+    words = np.zeros(n), at_most(n, 5), np.zeros(n), np.ones(n)
+    right, _ = SvmOracle(X, y, 1.0).relax(*words, accuracy=1e-6)
+    monkeypatch.setattr(problem, "MOST_CELLS", samples * n // 2)
+    monkeypatch.setattr(oracle, "_RELAXATION_WORK", samples * samples * n // 2)
+    found, _ = SvmOracle(sp.csc_array(X), y, 1.0).relax(*words, accuracy=1e-6)
+    assert found.bound == pytest.approx(right.bound, rel=1e-5)

@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse
 
 from fsmodels.models.fsp.oracle import SvmOracle, relaxation
-from fsmodels.models.fsp.oracle.problem import Edits, JointProblem, Rows, Terms
+from fsmodels.models.fsp.oracle.problem import CentredColumns, Edits, JointProblem, Rows, Terms
 from fsmodels.models.fsp.oracle.support import SupportProof
 from fsmodels.models.gmeb.norm import Moments
 from fsmodels.models.gmeb.proof import MomentProof
@@ -92,7 +92,7 @@ def test_the_bound_of_a_relaxation_is_not_above_the_exact_one(seed, squared):
     Z = np.ascontiguousarray(X.T) * y
     words = cost, rows, lower, upper, alpha, theta, squared, True
     for bound, right, _, _ in (
-        JointProblem(X, j, terms, cost, rows, lower, upper).proven(alpha, theta),
+        JointProblem(CentredColumns.of(X), j, terms, cost, rows, lower, upper).proven(alpha, theta),
         relaxation.bounds.relaxed(Z, j, j, y, C, *words),
     ):
         gained, exact = parts(X, y, C, right, squared)
