@@ -117,7 +117,7 @@ import pyomo.environ as pyo
 from scipy import sparse
 
 from fsmodels.checks import choice, choosing, feature_count, positive, renamed, switch, whole
-from fsmodels.datasets.checks import as_given, dataset
+from fsmodels.datasets.checks import as_given, dataset, require_unweighted
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.models.components import add_rows, changeable, few_enough, signed
@@ -342,7 +342,8 @@ def iteration_bound(
     >>> len(result.iterations) < 100
     True
     """
-    B = feature_count(budget, dataset(data).n_features + switch("offset", offset, "a column of ones"), name="budget")
+    require_unweighted(data, "iteration_bound")
+    B = feature_count(budget, data.n_features + switch("offset", offset, "a column of ones"), name="budget")
     epsilon = positive("risk_tolerance", risk_tolerance, "epsilon is the largest violation of a row at the end")
     weight, X, n = positive("C", C, "C weighs the risk against the norm"), _matrix(data, offset), data.n_samples
     first = loss_of(loss).most_violated(data.y, np.zeros(n))
