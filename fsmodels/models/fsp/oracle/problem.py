@@ -50,7 +50,7 @@ from fsmodels.models.proofs.svm import Array, Hinge, unit
 from fsmodels.models.proofs.svm import sizes as sizes_of
 
 try:
-    from fsmodels.models.fsp.oracle import bounds
+    import fsmodels.models.fsp.oracle.bounds as bounds
 except ImportError:  # installed without a C compiler
     bounds = None
 
