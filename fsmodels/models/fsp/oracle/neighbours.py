@@ -94,7 +94,7 @@ class Pricing:
     def first(self, costs: Array, needed: Array) -> Array:
         """Return the required columns and the FIRST with the smallest reduced costs (k,) of a guess, as positions."""
         stays = needed.copy()
-        stays[np.argpartition(costs, FIRST)[:FIRST]] = True
+        stays[np.argsort(costs, kind="stable")[:FIRST]] = True
         return np.flatnonzero(stays)
 
     def joined(self, among: Array, costs: Array) -> Array:

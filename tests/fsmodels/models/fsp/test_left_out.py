@@ -195,6 +195,16 @@ def test_a_large_first_relaxation_starts_with_few_columns(C, loss, monkeypatch):
     assert found.bound <= value - 0.5 * np.sort(v**2)[-6:].sum() + 1e-7
 
 
+def test_a_large_first_relaxation_of_few_columns(monkeypatch):
+    """170,000 samples of 80 features raised ValueError."""
+    X, y = numbers(150, 20, seed=11)
+    words = np.zeros(20), at_most(20, 3), np.zeros(20), np.ones(20)
+    right, _ = SvmOracle(X, y, 1.0).relax(*words, accuracy=1e-6)
+    monkeypatch.setattr(oracle, "LARGE", 1e6)
+    found, _ = SvmOracle(X, y, 1.0).relax(*words, accuracy=1e-6)
+    assert found.bound == pytest.approx(right.bound, rel=1e-5)
+
+
 @pytest.mark.parametrize("which", [np.arange(40), np.arange(2, 39), np.array([7, 3])])
 @pytest.mark.parametrize("way", LOOPS)
 def test_products_of_centred_columns(way, which, monkeypatch):
