@@ -1,6 +1,6 @@
-"""Call a function in a process of its own with one thread, which is killed at its limits.
+"""Call a function in a separate process with one thread, which is killed at its limits of time and memory.
 
-``python -m benchmarks.harness.child_process MODULE FUNCTION ARGUMENTS FILE`` is what ``call`` starts.
+``call`` starts ``python -m benchmarks.harness.child_process MODULE FUNCTION ARGUMENTS FILE``.
 """
 
 import importlib
@@ -20,10 +20,10 @@ FINISHED = "finished"
 
 
 def call(function, *, seconds=float("inf"), megabytes=float("inf"), **arguments):
-    """Return the result of a function of a module, or None, and how the process ended.
+    """Return the result of a function of a module (None if it has none), and a dictionary on the end of the process.
 
-    The second dictionary has "outcome" ("finished", "killed: time", "killed: memory" or "error"), "message" of an
-    error, "peak_mb" and "wall_seconds".
+    The dictionary has "outcome" ("finished", "killed: time", "killed: memory" or "error"), the "message" of an error,
+    "peak_mb" and "wall_seconds". ``seconds`` limits wall-clock time.
     """
     with tempfile.TemporaryDirectory() as folder:
         out, errors = Path(folder) / "out.json", Path(folder) / "errors.txt"
@@ -60,10 +60,10 @@ def call(function, *, seconds=float("inf"), megabytes=float("inf"), **arguments)
 
 def peak_memory(process="self"):
     """Return the peak resident memory of a process in MB of 10^6 bytes, None if it cannot be read."""
-    try:  # ru_maxrss of a new process starts at what its parent had
+    try:  # not ru_maxrss, which in a new process starts at the value of its parent
         lines = Path(f"/proc/{process}/status").read_text().splitlines()
         return next((int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith("VmHWM")), None)
-    except OSError:  # ended, or not Linux
+    except OSError:  # the process has ended, or the system is not Linux
         unit = 1 if sys.platform == "darwin" else 1024
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6 if process == "self" else None
 

@@ -1,44 +1,44 @@
-"""A limit in CPU seconds of the process, for solves on a machine that is shared.
+"""Limit the CPU seconds of a solve, because wall-clock time depends on the load of the machine.
 
     with cpu_limit(3.0) as limit:
         result = fs.solve(model, "benders")
-    limit.reached  # whether it ended the solve
+    limit.reached  # True if the limit interrupted the solve
 
-At the limit Ctrl-C is pressed, at which a solve returns its incumbent and bound. POSIX only; elsewhere, and outside the
-main thread, it raises ValueError or AttributeError.
+At the limit the process receives SIGINT, as after Ctrl-C, and the solve returns its incumbent and bound. POSIX only: on
+other systems AttributeError is raised, and outside the main thread ValueError.
 """
 
 import signal
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-AGAIN = 10.0  # CPU seconds from press to press: a KeyboardInterrupt raised inside a weak reference's callback is lost
+REPEAT = 10.0  # CPU seconds between signals: Python drops a KeyboardInterrupt in the callback of a weak reference
 
 
 @dataclass
 class Limit:
-    """Limit of CPU seconds; ``reached`` is True if it ended the block."""
+    """State of a limit; ``reached`` is True if the limit interrupted the block."""
 
     reached: bool = False
 
 
 @contextmanager
 def cpu_limit(seconds):
-    """Press Ctrl-C once the process has used so many CPU seconds, all threads together."""
+    """Interrupt the block when the process has used this many CPU seconds, summed over its threads."""
     limit = Limit()
 
-    def press(number, frame):
+    def interrupt(number, frame):
         limit.reached = True
         signal.raise_signal(signal.SIGINT)
 
-    before = signal.signal(signal.SIGPROF, press)
-    heard = signal.getsignal(signal.SIGINT)
-    if heard is signal.SIG_IGN:  # as in a background job of a shell
+    profile_handler = signal.signal(signal.SIGPROF, interrupt)
+    interrupt_handler = signal.getsignal(signal.SIGINT)
+    if interrupt_handler is signal.SIG_IGN:  # shells start background jobs with SIGINT ignored
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_PROF, seconds, AGAIN)
+    signal.setitimer(signal.ITIMER_PROF, seconds, REPEAT)
     try:
         yield limit
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
-        signal.signal(signal.SIGINT, heard)
+        signal.signal(signal.SIGPROF, profile_handler)
+        signal.signal(signal.SIGINT, interrupt_handler)

@@ -1,10 +1,10 @@
-"""Is a difference of two methods more than chance? One rule for all pages.
+"""Test whether two methods differ; all pages use these rules.
 
-- Tasks on the same samples are no evidence of each other: the values of a test are means by source of the samples.
+- Tasks on the same samples are not independent. The values of a test are means over all tasks of one source.
 - Divisions of one data set share training samples. The variance of their mean is s^2 (1/n + test/train) instead of
   s^2 / n: Nadeau and Bengio 2003, "Inference for the generalization error", Machine Learning 52.
-- All tests of a table, or of a sentence, are adjusted together by Holm's rule.
-- A page without significant differences reports which difference it could have detected.
+- The p-values of all tests of a table, or of a sentence, are adjusted together by Holm's method.
+- A page reports the smallest true differences that its tests detect with probability ``POWER``.
 """
 
 import math
@@ -16,20 +16,20 @@ from scipy.stats import t as student
 from benchmarks.harness.ranks import holm
 
 LEVEL, POWER = 0.05, 0.8
-FEWEST = 3  # values of a test
-SAME = {  # tasks with the samples of another task
+MIN_VALUES = 3  # of a test
+SAME_SAMPLES = {  # task -> another task with the same samples
     "wpbc24": "wpbc",
     "musk2": "musk1",  # most of its molecules are also in musk1
 }
 
 
 def source(task):
-    """Return the source of the samples of a task."""
-    return "birdsong" if task.startswith("bird ") else SAME.get(task, task)
+    """Return the source of the samples of a task; tasks of one source share samples."""
+    return "birdsong" if task.startswith("bird ") else SAME_SAMPLES.get(task, task)
 
 
 def by_source(values):
-    """Return source -> mean over its tasks, of task -> value."""
+    """Return source -> mean of the values of its tasks; ``values`` is task -> value."""
     found = {}
     for task, value in values.items():
         found.setdefault(source(task), []).append(value)
@@ -38,7 +38,7 @@ def by_source(values):
 
 @dataclass(frozen=True)
 class Difference:
-    """``n`` values with their ``mean``, its standard error ``se``, and the two-sided ``p`` of Student's t."""
+    """Mean of ``n`` differences, its standard error ``se``, and the two-sided p-value ``p`` of Student's t-test."""
 
     n: int
     mean: float
@@ -47,12 +47,13 @@ class Difference:
 
 
 def difference(values, ratio=0.0):
-    """Test the mean of differences in pairs; None below ``FEWEST``.
+    """Test whether the mean of paired differences is 0; return None for fewer than ``MIN_VALUES``.
 
-    ``ratio`` is test samples by training samples if the values are from divisions of one data set.
+    ``ratio`` is the number of test samples divided by that of training samples if the values come from divisions of
+    one data set.
     """
     n = len(values)
-    if n < FEWEST:
+    if n < MIN_VALUES:
         return None
     mean, se = statistics.fmean(values), statistics.stdev(values) * math.sqrt(1 / n + ratio)
     p = 2 * float(student.sf(abs(mean) / se, n - 1)) if se else float(abs(mean) < 1e-12)
@@ -60,9 +61,10 @@ def difference(values, ratio=0.0):
 
 
 def verdicts(tests, adjust=holm):
-    """Return key -> -1, 0 or 1 of key -> difference: below 0, not significant, above 0, by Holm's rule over all.
+    """Return key -> -1 (significantly below 0), 0 (not significant) or 1 (significantly above 0).
 
-    ``adjust=list`` is for differences between our results and those of a paper, which an adjustment would hide.
+    ``tests`` is key -> ``Difference``, and ``adjust`` adjusts their p-values. ``adjust=list`` leaves them unchanged: in
+    a comparison of our results with those of a paper, an adjustment would hide differences.
     """
     known = {key: test for key, test in tests.items() if test}
     ps = adjust([test.p for test in known.values()])
@@ -71,9 +73,9 @@ def verdicts(tests, adjust=holm):
 
 
 def detectable(tests):
-    """Return the least and the most of the true differences that the tests would detect with probability ``POWER``.
+    """Return the smallest and largest of the true differences that the tests detect with probability ``POWER``.
 
-    Each is (t_(1 - level / 2m) + t_power) se for m tests, which Holm's rule requires of the largest one.
+    For each of m tests it is (t_(1 - level / 2m) + t_power) se: Holm's method tests the smallest p-value at level / m.
     """
     known = [test for test in tests.values() if test]
     level = 1 - LEVEL / (2 * len(known))
@@ -82,7 +84,7 @@ def detectable(tests):
 
 
 def power_of(tests, which="these tests", unit="points"):
-    """Return a sentence on the differences that the tests would detect."""
+    """Return a sentence with the differences that the tests detect with probability ``POWER``."""
     if not any(tests.values()):
         return ""
     least, most = (f"{size:.1f}" for size in detectable(tests))

@@ -1,8 +1,8 @@
-"""Write results/README.md: every table and figure of the five papers, its page, how much is there, the command.
+"""Write results/README.md: every table and figure of the five papers with its page, progress and command.
 
     python -m benchmarks index
 
-``index.json`` lists which part of a page each row is about. How much of it is done, and the answer of the page, are
+``index.json`` lists the page, heading and part of each row. The progress of the part and the answer of the page are
 read from the JSON file of the page.
 """
 
@@ -24,13 +24,13 @@ class Row:
     page: str | None = None
     heading: str = ""
     part: str = ""
-    smaller: str = ""  # a smaller protocol, which the page counts as a part of its own: "PART, SMALLER"
-    impossible: str = ""  # why
-    instead: str = ""  # the data that replace those of the paper
-    censored: str = ""  # the limit at which runs stopped before that of the paper
+    smaller: str = ""  # name of a smaller protocol, whose progress is the part "PART, SMALLER" of the page
+    impossible: str = ""  # reason why the table cannot be repeated
+    instead: str = ""  # data that replace those of the paper
+    censored: str = ""  # limit that stopped runs before the limit of the paper
 
     def state(self):
-        """Return one of ``STATES``, most with how much, why or by which data, and the command that (re)makes it."""
+        """Return one of ``STATES``, with progress, reason or data, and the command that runs the tasks."""
         if self.impossible:
             return f"impossible: {self.impossible}", ""
         parts = about(self.page).get("parts", {})
@@ -38,11 +38,11 @@ class Row:
             return "partial: not counted", ""
         done, of, command = (parts[self.part][key] for key in ("done", "of", "command"))
         first = parts[f"{self.part}, {self.smaller}"] if self.smaller else {"done": 0}
-        some = f"partial: {done} of {of} tasks" if done or first["done"] else f"not begun: {of} tasks"
+        progress = f"partial: {done} of {of} tasks" if done or first["done"] else f"not begun: {of} tasks"
         if first["done"]:
-            some += f"; {self.smaller}: {first['done']} of {first['of']}"
+            progress += f"; {self.smaller}: {first['done']} of {first['of']}"
         if done < of:
-            return some, f"`{command}`"
+            return progress, f"`{command}`"
         if self.censored:
             return f"censored: {self.censored}", f"`{command}`"
         return f"done on substitute data: {self.instead}" if self.instead else "done", f"`{command}`"
@@ -53,7 +53,7 @@ class Row:
 
 
 def anchor(heading):
-    """Return the anchor that GitHub and MyST give to a heading."""
+    """Return the anchor that GitHub and MyST generate for a heading."""
     kept = "".join(c for c in heading.lower() if c.isalnum() or c in " -_")
     return kept.replace(" ", "-")
 
@@ -61,7 +61,7 @@ def anchor(heading):
 STATES = ("done", "done on substitute data", "censored", "partial", "not begun", "impossible")
 LISTED = json.loads(Path(__file__).with_name("index.json").read_text("utf-8"))
 ROWS = [Row(**row) for row in LISTED["tables"]]
-QUESTIONS = [(row["question"], row["page"]) for row in LISTED["questions"]]  # further comparisons
+QUESTIONS = [(row["question"], row["page"]) for row in LISTED["questions"]]  # of the further comparisons
 
 
 def about(page):
@@ -70,7 +70,7 @@ def about(page):
 
 
 def answer(page):
-    """Return the page's answer after a link to the page."""
+    """Return a link to the page, followed by its answer."""
     return f"[{page}]({page}.md): {about(page).get('answer', 'no answer yet')}"
 
 
@@ -82,21 +82,21 @@ def unfinished(page):
 
 
 def summary():
-    """Return how many rows have each state."""
+    """Return a sentence with the number of rows in each state."""
     states = Counter(row.state()[0].split(":")[0] for row in ROWS)
     counts = [f"{states[state]} {state}" for state in STATES if states[state]]
     return f"The tables below have {len(ROWS)} entries: {', '.join(counts)}."
 
 
 def table(paper):
-    """Return the table of a paper."""
+    """Return the Markdown table of a paper."""
     rows = [[row.what, row.link(), *row.state()] for row in ROWS if row.paper == paper]
     return markdown_table(["table or figure", "page", "state", "command"], rows)
 
 
 def text():
-    """Return the index."""
-    pages = {}
+    """Return the text of the index."""
+    pages = {}  # paper -> its pages, in order
     for row in ROWS:
         pages.setdefault(row.paper, {}).update({row.page: None} if row.page else {})
     template = Path(__file__).with_name("index.md.j2").read_text("utf-8")

@@ -1,7 +1,7 @@
-"""The log of finished tasks of a benchmark: plain lines during a run, packed in the repository at its end.
+"""Log of the finished tasks of a benchmark: lines of JSON during a run, compressed at its end for the repository.
 
-A run that was stopped, here or on another machine, goes on where it was: what is in the log is not computed again.
-The first task of a process follows a line with the facts of its run: date, machine, versions.
+A stopped run can be continued, also on another machine: tasks in the log are not computed again. Before its first
+task, each process writes a line with the date, machine and versions of its run.
 """
 
 import contextlib
@@ -19,40 +19,40 @@ except ImportError:  # Windows: one process at a time
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
-SHARED = Path(os.environ.get("FSMODELS_SHARED", ROOT.parent / "shared"))  # data sets that the repository lacks
+SHARED = Path(os.environ.get("FSMODELS_SHARED", ROOT.parent / "shared"))  # data sets that are not in the repository
 LOGS = RESULTS / "logs"
-_BEGUN = set()  # the logs that this process has written the facts of its run
+_BEGUN = set()  # logs to which this process has written the facts of its run
 
 
 class Log:
-    """One JSON text for each finished task, in ``results/logs/NAME.jsonl.xz`` and, not packed yet, ``NAME.jsonl``."""
+    """One line of JSON per finished task: compressed in ``results/logs/NAME.jsonl.xz``, new ones in ``NAME.jsonl``."""
 
     def __init__(self, name, folder=LOGS):
         self.packed = Path(folder) / f"{name}.jsonl.xz"
         self.plain = Path(folder) / f"{name}.jsonl"
 
     def entries(self, *key):
-        """Return the entries, oldest first; with a key (the identifying fields), only the last entry of each task."""
+        """Return the entries, oldest first; if key fields are given, only the last entry for each value of them."""
         entries = [line for line in self.lines() if not _is_run(line)]
         return list({tuple(_hashable(e.get(field)) for field in key): e for e in entries}.values()) if key else entries
 
     def done(self, *fields):
-        """Return the values of some fields in every entry as tuples: the finished tasks."""
+        """Return the finished tasks: a tuple of the values of some fields for each entry."""
         return {tuple(_hashable(entry.get(field)) for field in fields) for entry in self.entries()}
 
     def begin(self, facts):
-        """Write the facts of the run of this process once: machine, versions, limits."""
+        """Write the machine, versions and limits of this process, once per process."""
         if self.plain not in _BEGUN:
             _BEGUN.add(self.plain)
             self._append({"run": facts})
 
     def add(self, entry):
-        """Append one entry; it is on the disk when this returns."""
+        """Append one entry and close the file."""
         self.begin(provenance.about(*provenance.PACKAGES))
         self._append(entry)
 
     def pack(self):
-        """Put all entries into the packed file, which belongs into the repository."""
+        """Move all entries to the compressed file, which is part of the repository."""
         with self._alone():
             if not self.plain.exists():
                 return
@@ -63,17 +63,17 @@ class Log:
             self.plain.unlink()
 
     def clear(self):
-        """Forget everything: the next run begins anew."""
+        """Delete all entries; the next run starts from the beginning."""
         self.packed.unlink(missing_ok=True)
         self.plain.unlink(missing_ok=True)
         self.forget()
 
     def forget(self):
-        """Write the facts of the run again with the next entry, as for another process."""
+        """Write the facts of the run again before the next entry, as a new process does."""
         _BEGUN.discard(self.plain)
 
     def lines(self):
-        """Return entries and lines on runs; one cut off by a kill is dropped, one that is there twice comes once."""
+        """Return all entries and facts of runs, without duplicates and without lines cut off by a killed process."""
         texts = []
         if self.packed.exists():
             texts += lzma.decompress(self.packed.read_bytes()).decode().splitlines()
@@ -85,12 +85,12 @@ class Log:
         self.plain.parent.mkdir(parents=True, exist_ok=True)
         with self._alone(), self.plain.open("ab+") as file:
             if file.tell() and not _ends_a_line(file):
-                file.write(b"\n")  # the line that a kill has cut off stays apart
+                file.write(b"\n")  # separates a line that was cut off by a killed process
             file.write(json.dumps(line).encode() + b"\n")
 
     @contextlib.contextmanager
     def _alone(self):
-        """Lock the log while it is packed, so that another process adds no entries."""
+        """Lock the log, so that no other process adds entries while it is packed."""
         self.plain.parent.mkdir(parents=True, exist_ok=True)
         with self.plain.with_suffix(".lock").open("w") as file:
             if fcntl:
@@ -99,7 +99,7 @@ class Log:
 
 
 def facts_of_runs(*logs):
-    """Return the facts of the runs in the logs: each once, or all different values."""
+    """Return the facts of all runs in the logs; facts with different values are combined."""
     lines = [(log, line) for log in logs for line in log.lines()]
     runs = [line["run"] for _, line in lines if _is_run(line)]
     if not runs:
@@ -120,7 +120,7 @@ def _is_run(line):
 
 
 def _together(key, values):
-    """Return one value for those of several runs."""
+    """Return one value of a fact for several runs: a range of dates or loads, otherwise all different values."""
     if key == "date":
         return f"{min(values)} to {max(values)}" if len(set(values)) > 1 else values[0]
     if all(isinstance(value, dict) for value in values):

@@ -1,23 +1,24 @@
-"""A page of results: a template beside the tasks, and the rule by which each number comes from the records.
+"""Page of results: a Jinja template, records, and a rule for each number that computes it from the records.
 
     page = Page("concave_tables", globals(), fits=fits)
     page.key("fits", "set", "method", "split")
     page.part("table 1", done=40, of=100, command="python -m benchmarks concave_tables --full")
     page.write(log)
 
-The template ``concave_tables.md.j2`` is Markdown: the title, a paragraph with the answer in two sentences, sections:
+The template ``concave_tables.md.j2`` is Markdown: the title, a paragraph with the answer in two sentences, and
+sections:
 
     # Feature selection by concave minimisation
 
-    FSV errs less than all features on both sets, by {{ number("less", "{mean:.1f}", method="FSV") }} points.
+    The error of FSV is {{ number("less", "{mean:.1f}", method="FSV") }} points lower than that of all features.
 
     ## Table 1: WPBC
 
     {{ grid(["method"], [(["FSV"], {"method": "FSV"})], [("error", "error", "{mean:.1f} ± {se:.1f}")]) }}
 
-``fits`` is a list of dictionaries and goes into the JSON file, as does the rule of every cell: a test takes some at
-random and computes them again. A rule that could not match is an error: a field that no record has, a pair that two
-records share, on a finished page a value that no record has.
+``fits`` is a list of dictionaries. The JSON file of the page contains it and the rule of every cell, so that a test can
+recompute cells. A rule that cannot match raises ValueError: if no record has its field, if two records have the same
+pair, or, on a finished page, if no record has a requested value.
 """
 
 import json
@@ -33,18 +34,19 @@ import jinja2
 
 from benchmarks.harness.log import RESULTS, facts_of_runs
 
-USUAL = {"where": {}, "times": 1.0, "minus": None, "pair": ()}  # of a rule, and not written
-NOTHING = "–"  # no record: the run has not come there, or the method does not do it
+DEFAULTS = {"where": {}, "times": 1.0, "minus": None, "pair": ()}  # of a rule; not written to the JSON file
+NOTHING = "–"  # text of a cell without records: not computed yet, or not supported by the method
 
 
 @dataclass(frozen=True)
 class Cell:
-    """``form`` filled with statistics of ``value`` (dots lead inward: "test.f1") over the records that match ``where``.
+    """Format string ``form`` for statistics of the field ``value`` over the records that match ``where``.
 
-    ``form`` may have n, mean, sd, se (sd / sqrt(n)), new (sd sqrt(1 + 1/n), of the mean less one further value), gmean
-    (geometric), median, least, most, total; what one value or none above 0 does not have is "?". With ``minus``,
-    another ``where``, the values are differences of pairs of records that are equal in the fields ``pair``. True counts
-    as 1: "{total:.0f} of {n}" is a count.
+    A field of a nested dictionary has a dotted path, such as "test.f1". ``form`` may contain n, mean, sd, se (sd /
+    sqrt(n)), new (sd sqrt(1 + 1/n), the standard deviation of the mean minus one further value), gmean (geometric
+    mean), median, least, most and total. A statistic that is not defined for the values is "?". With ``minus``, another
+    ``where``, the values are differences of pairs of records that have equal values of the fields ``pair``. True counts
+    as 1, so that "{total:.0f} of {n}" is a count.
     """
 
     records: str
@@ -56,36 +58,38 @@ class Cell:
     pair: tuple = ()
 
     def __post_init__(self):
-        """Refuse pairs without a difference and a difference without pairs."""
+        """Check that ``minus`` and ``pair`` are both given or both omitted."""
         if bool(self.pair) != (self.minus is not None):
-            raise ValueError(f"{self}: minus and pair, the fields in which two records are a pair, go together")
+            raise ValueError(
+                f"{self}: give both minus and pair, the fields that are equal in a pair of records, or none"
+            )
 
     def rule(self):
-        """Return the fields that are not as they are by default."""
-        return {name: value for name, value in asdict(self).items() if name not in USUAL or value != USUAL[name]}
+        """Return the fields whose values are not the defaults."""
+        return {name: value for name, value in asdict(self).items() if name not in DEFAULTS or value != DEFAULTS[name]}
 
     def text(self, data):
-        """Return the cell as the page shows it."""
+        """Return the text of the cell on the page; ``data`` is name -> records."""
         values = self.values(data[self.records])
         return self.form.format(**summary(values)) if values else NOTHING
 
     def values(self, records):
-        """Return the values that it is about, unpaired ones and those that are None left out."""
+        """Return the values of the matching records or pairs, without those that are None."""
         ours = self._matching(records, self.where)
         if self.minus is None:
             return [self.times * value for _, value in ours]
         ours, theirs = self._by_pair(ours), self._by_pair(self._matching(records, self.minus))
         return [self.times * (value - theirs[key]) for key, value in ours.items() if key in theirs]
 
-    def never(self, records):
-        """Return the reason why it would be empty on a finished page: a value that no record has; otherwise None."""
+    def unmatched(self, records):
+        """Return why the rule can match no record, for an error message; None if it can match some."""
         for where in (self.where, self.minus or {}):
             for name, wanted in where.items():
                 if not any(_same(at(record, name), wanted) for record in records):
-                    return f'no record of {self.records} has {wanted!r} as "{name}"'
+                    return f'no record of {self.records} has {wanted!r} in "{name}"'
         if self.minus is not None and not self.values(records):
             sides = (self._matching(records, where) for where in (self.where, self.minus))
-            return f"no two records are a pair in {', '.join(self.pair)}" if all(sides) else None
+            return f"no two records have equal values of {', '.join(self.pair)}" if all(sides) else None
         return None
 
     def _matching(self, records, where):
@@ -104,13 +108,13 @@ class Cell:
         for record, value in found:
             key = json.dumps([at(record, name) for name in self.pair])
             if key in by:
-                raise ValueError(f"{self}: two records have {key} as {', '.join(self.pair)}")
+                raise ValueError(f"{self}: two records have the values {key} of {', '.join(self.pair)}")
             by[key] = value
         return by
 
 
 class Number(float):
-    """A float that is written as "?" if it is nan, and without negative zero."""
+    """A float that is formatted as "?" if it is nan, and without the sign of a negative zero."""
 
     def __format__(self, form):
         text = "?" if math.isnan(self) else super().__format__(form)
@@ -118,7 +122,7 @@ class Number(float):
 
 
 def summary(values):
-    """Return the statistics that a form can name."""
+    """Return the statistics of values that a format string of a cell may contain."""
     n = len(values)
     sd = statistics.stdev(values) if n > 1 else math.nan
     numbers = {
@@ -143,15 +147,15 @@ def at(record, path):
 
 
 def _same(value, wanted):
-    """Return True if two values are equal in JSON, which has lists only."""
+    """Return True if two values are equal in JSON, where tuples are lists."""
     return value == (list(wanted) if isinstance(wanted, tuple) else wanted)
 
 
 class Page:
     """Page of results: a Jinja template and records, which are named lists of dictionaries.
 
-    The template ``NAME.md.j2`` is beside the module whose ``globals()`` are ``names``. It has these names, ``page``,
-    ``say``, ``number``, ``table``, ``grid``, ``over`` and the names of ``values``.
+    ``names`` are the ``globals()`` of a module; the template ``NAME.md.j2`` is in its folder. The template may use
+    these names, ``page``, ``say``, ``number``, ``table``, ``grid``, ``over``, and the names passed to ``values``.
     """
 
     def __init__(self, name, names, **records):
@@ -168,46 +172,45 @@ class Page:
         }
 
     def values(self, **values):
-        """Add names for the template; return the page."""
+        """Add variables of the template; return the page."""
         self.names |= values
         return self
 
     def say(self, *cell, **more):
-        """Return the text of a cell with these arguments, for a sentence."""
+        """Return the text of a ``Cell`` with these arguments, for use in a sentence."""
         return Cell(*cell, **more).text(self.records)
 
     def number(self, value, form, /, **where):
-        """Return the text of a cell over the first records."""
+        """Return the text of a cell over the first list of records."""
         return self.say(next(iter(self.records)), value, form, where)
 
     def key(self, records, *fields):
-        """Set the fields that identify a record."""
+        """Set the fields that identify a record. Raises ValueError if two records have the same values."""
         seen = Counter(json.dumps([at(record, name) for name in fields]) for record in self.records[records])
         if twice := [key for key, times in seen.items() if times > 1]:
-            raise ValueError(
-                f"{self.name}: {len(twice)} of {records} are there twice by {', '.join(fields)}: {twice[0]}"
-            )
+            fields = ", ".join(fields)
+            raise ValueError(f"{self.name}: several records of {records} have the same {fields}: {twice[0]}")
         self.keys[records] = fields
 
     def part(self, name, done, of, command=None):
-        """Set the progress of a table or figure, which the index reads; more runs than planned are all of it."""
+        """Set the finished and planned runs of a table or figure, for the index; ``done`` may exceed ``of``."""
         command = command or f"python -m benchmarks {self.name}"
         self.parts[name] = {"done": done, "of": max(done, of), "command": command}
 
     def table(self, header, rows):
-        """Return a table; an entry of a row is a text, a cell, or a list of both, which are joined."""
+        """Return a table; an entry of a row is a text, a cell, or a list of both, which is joined."""
         shown = [[self._entry(entry, i, j) for j, entry in enumerate(row)] for i, row in enumerate(rows)]
         self.tables += 1
         return markdown_table([_escaped(title) for title in header], shown)
 
     def grid(self, labels, rows, columns, records=None):
-        """Return a table of cells: rows are (texts, where), columns are those of ``Column``."""
+        """Return a table of cells; rows are pairs (texts, where), columns are arguments of ``Column``."""
         records, columns = records or next(iter(self.records)), [Column(*column) for column in columns]
         cells = [[*texts, *(column.entry(records, texts, where) for column in columns)] for texts, where in rows]
         return self.table([*labels, *(column.title for column in columns)], cells)
 
     def picture(self, file, draw, *values):
-        """Have a picture drawn into the folder of the page by ``draw(*values, path)``."""
+        """Add a picture; ``write`` calls ``draw(*values, path)`` with a path in the folder of the page."""
         self.pictures.append((file, draw, values))
 
     def _entry(self, entry, i, j):
@@ -221,7 +224,7 @@ class Page:
         return shown
 
     def write(self, *logs, folder=RESULTS):
-        """Write NAME.md and NAME.json; what the logs record of their runs goes before the facts of the page."""
+        """Write NAME.md and NAME.json, with the facts of the page and of the runs in the logs."""
         folder = Path(folder)
         for file, draw, values in self.pictures:
             draw(*values, folder / file)
@@ -230,8 +233,8 @@ class Page:
         open_parts = {name: part for name, part in self.parts.items() if part["done"] < part["of"]}
         for cell in [] if open_parts else self.cells:
             rule = Cell(**cell["rule"])
-            if cell["text"] == NOTHING and (why := rule.never(self.records[rule.records])):
-                raise ValueError(f"{rule}: {why}; what is never there is written as a text")
+            if cell["text"] == NOTHING and (why := rule.unmatched(self.records[rule.records])):
+                raise ValueError(f"{rule}: {why}; use a text instead of a cell that is always empty")
         head = [title]
         if open_parts:
             missing = ", ".join(f"{name} has {part['done']} of {part['of']}" for name, part in open_parts.items())
@@ -246,7 +249,7 @@ class Page:
         print(f"Written: {folder / self.name}.md and .json")
 
     def _rendered(self):
-        """Return the paragraphs of the template: title, answer and the rest."""
+        """Return the paragraphs of the rendered template: title, answer and the others."""
         self.cells, self.tables = [], 0
         text = JINJA.from_string(self.template.read_text("utf-8")).render(self.names)
         return [_on_one_line(block) for block in re.split(r"\n\s*\n", text.strip())]
@@ -256,7 +259,7 @@ JINJA = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, l
 
 
 def _on_one_line(block):
-    """Return a paragraph, or each item of a list, on one line: lines of a template may end anywhere."""
+    """Join the lines of a paragraph, or of each item of a list: line breaks of a template have no meaning there."""
     items = [""]
     for line in map(str.strip, block.splitlines()):
         numbered = all(re.match(r"\d+\. ", text) for text in (line, items[-1]))
@@ -268,16 +271,16 @@ def _on_one_line(block):
 
 
 class Column(NamedTuple):
-    """Column of a grid: cells of ``value`` with ``form``, further ``where`` and ``times``.
+    """Column of a grid: cells with ``value``, ``form``, ``times`` and conditions ``where`` besides those of the row.
 
-    ``value`` may also be a list of texts and (value, form, times), which are joined, or a dictionary of texts by the
-    last text of the row.
+    ``value`` may also be a list of texts and tuples (value, form, times), which are joined, or a dictionary whose keys
+    are the last texts of the rows.
     """
 
     title: str
     value: str | list | dict
     form: str = ""
-    where: dict = {}  # noqa: RUF012, never changed
+    where: dict = {}  # noqa: RUF012, it is not modified
     times: float = 1.0
 
     def entry(self, records, texts, where):
@@ -293,7 +296,7 @@ class Column(NamedTuple):
 
 
 def over(field, values, columns):
-    """Return columns of a grid for each value of a field; a title may have {} for the value."""
+    """Return the columns of a grid once for each value of a field; {} in a title is replaced by the value."""
     return [
         column._replace(title=column.title.format(value), where={field: value} | column.where)
         for value in values
@@ -302,7 +305,7 @@ def over(field, values, columns):
 
 
 def markdown_table(header, rows):
-    """Return a Markdown table, padded so that it reads well as plain text too: words left, numbers right."""
+    """Return a Markdown table with aligned columns, words to the left and numbers to the right."""
     columns = [[str(entry) for entry in column] for column in zip(header, *rows, strict=True)]
     shown, rule = [], []
     for title, *entries in columns:
@@ -319,14 +322,14 @@ def _escaped(text):
 
 
 def _plain(value):
-    """Return a fact as one reads it."""
+    """Return the text of a fact."""
     if isinstance(value, dict):
         return ", ".join(f"{name} {_plain(inner)}" for name, inner in value.items() if inner is not None) or "not set"
     return ", ".join(map(_plain, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _compact(data):
-    """Return JSON with one record a line: small, and a change of one record changes one line."""
+    """Return JSON with one record per line, so that a changed record is one changed line."""
     parts = []
     for key, value in data.items():
         if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Parts of all pages of results: facts about a run, and Markdown tables."""
+"""Date, machine and versions of a run."""
 
 import datetime
 import importlib.metadata
@@ -12,7 +12,7 @@ PACKAGES = ("pyomo", "numpy", "scipy", "scikit-learn", "highspy", "clarabel", "p
 
 
 def about(*packages, **facts):
-    """Return date, machine and versions of the run, followed by its own facts (seeds, limits)."""
+    """Return date, machine and versions of a run, and further facts such as seeds and limits."""
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
@@ -26,7 +26,7 @@ def about(*packages, **facts):
 
 
 def versions(*packages):
-    """Return the version of each package; None if it is not installed. That of fsmodels is read from the clone."""
+    """Return the version of each package, None if it is not installed; for fsmodels that of this repository."""
     found = {}
     for name in packages:
         if name == "fsmodels":
@@ -40,8 +40,8 @@ def versions(*packages):
 
 
 def load():
-    """Return the load average of the last minute, or None."""
-    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None  # Windows has none
+    """Return the load average of the last minute; None on Windows."""
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
 def _processor():

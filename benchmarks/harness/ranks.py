@@ -1,13 +1,14 @@
-"""Several methods on several data sets, compared by ranks: Demsar 2006.
+"""Compare several methods on several data sets by ranks (Demsar 2006).
 
-"Statistical comparisons of classifiers over multiple data sets", JMLR 7. Of k methods on N sets, with R_j the mean rank
-of method j (1 is best, ties share their mean rank):
+"Statistical comparisons of classifiers over multiple data sets", JMLR 7. For k methods on N sets, R_j is the mean rank
+of method j (1 is best, ties have their mean rank):
 
 - Friedman: chi2 = 12 N / (k (k + 1)) (sum R_j^2 - k (k + 1)^2 / 4), and Iman and Davenport's
   F = (N - 1) chi2 / (N (k - 1) - chi2), with k - 1 and (k - 1)(N - 1) degrees of freedom.
-- Each against one control: z = (R_j - R_0) / sqrt(k (k + 1) / (6 N)), two-sided, with Holm's correction.
-- Each against one that the results named, such as the best: Nemenyi's test of all pairs, by the studentized range.
-- Two methods alone: Wilcoxon's signed ranks.
+- All methods against one control: z = (R_j - R_0) / sqrt(k (k + 1) / (6 N)), two-sided, with Holm's correction.
+- All methods against one that was chosen by the results, such as the best: Nemenyi's test of all pairs, by the
+  studentized range.
+- Two methods: Wilcoxon's signed-rank test.
 """
 
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from scipy import stats
 
 @dataclass(frozen=True)
 class Ranking:
-    """``names``; ``ranks`` (N, k); ``F`` and ``p`` of the Friedman test in Iman and Davenport's form."""
+    """Ranks (N, k) of methods, and ``F`` and ``p`` of the Friedman test in the form of Iman and Davenport."""
 
     names: tuple
     ranks: np.ndarray
@@ -31,7 +32,7 @@ class Ranking:
         return dict(zip(self.names, self.ranks.mean(axis=0).tolist(), strict=True))
 
     def against(self, control):
-        """Return name -> (difference of mean ranks to the control, p after Holm) of all others."""
+        """Return name -> (mean rank minus that of the control, p-value after Holm) for all other methods."""
         N, k = self.ranks.shape
         mean = self.mean
         others = [name for name in self.names if name != control]
@@ -45,7 +46,7 @@ class Ranking:
         return float(stats.studentized_range.ppf(1 - level, k, np.inf)) * np.sqrt(k * (k + 1) / (12 * N))
 
     def apart_from(self, name):
-        """Return the p of Nemenyi's test of all others: the one of the name may have been chosen by its rank."""
+        """Return the p-values of Nemenyi's test of all other methods; ``name`` may have been chosen by its rank."""
         N, k = self.ranks.shape
         mean, unit = self.mean, np.sqrt(k * (k + 1) / (12 * N))
         return {
@@ -68,7 +69,7 @@ def ranked(values, names):
 
 
 def holm(ps):
-    """Return p-values adjusted by Holm's step-down rule, in the order given."""
+    """Return p-values adjusted by Holm's step-down method, in the order given."""
     order, adjusted, least = np.argsort(ps, kind="stable"), [0.0] * len(ps), 0.0
     for place, index in enumerate(order):
         least = max(least, min(1.0, (len(ps) - place) * ps[index]))
@@ -77,6 +78,6 @@ def holm(ps):
 
 
 def signed_ranks(first, second):
-    """Return the p of Wilcoxon's test of pairs, 1 if none differ."""
+    """Return the p-value of Wilcoxon's signed-rank test of pairs; 1 if all pairs are equal."""
     apart = np.round(np.asarray(first, dtype=float) - np.asarray(second, dtype=float), 12)
     return 1.0 if not apart.any() else float(stats.wilcoxon(apart, zero_method="zsplit").pvalue)

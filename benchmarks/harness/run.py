@@ -1,11 +1,12 @@
-"""Run a benchmark: do the tasks that are not in its log, then write its pages from the log.
+"""Run a benchmark: run the tasks that are not in its log, then write its pages from the log.
 
 A benchmark is a module with
 
-- ``NAME`` of the log, and ``PACKAGES`` whose versions the log records, with ``FACTS`` of the run;
-- ``tasks(full)``: dictionaries that differ from each other, with the field "protocol", increased when results change;
-- ``work(**task)``: the result of a task, a dictionary; None if it cannot be computed here, for want of a package;
-- ``page(log)``: the ``Page``, a pure function of the log. ``PAGES`` are several: pairs of a function and its logs.
+- ``NAME``, the name of its log; ``PACKAGES``, whose versions the log records; optionally ``FACTS``, settings to record;
+- ``tasks(full)``: distinct dictionaries; their field "protocol" is increased when a task changes;
+- ``work(**task)``: the result of a task, a dictionary; None if it cannot be computed because a package is missing;
+- ``page(log)``: the ``Page``, a pure function of the log. A benchmark with several pages has ``PAGES`` instead: pairs
+  of such a function and the names of its logs.
 """
 
 import argparse
@@ -39,9 +40,9 @@ def write_pages(module, folder=RESULTS):
 
 
 def finish(log, tasks, work, minutes=None, jobs=1, facts=None):
-    """Do the tasks that are not in the log, and log each with the result of ``work(**task)`` when it ends.
+    """Run the tasks that are not in the log, and add each with the result of ``work(**task)`` when it ends.
 
-    ``facts`` are those of this run. A task whose result is None stays unfinished.
+    ``facts`` are logged once, before the first task. A task with the result None remains unfinished.
     """
     for task, found in ended(unfinished(log, tasks), partial(_both, work), minutes, jobs):
         if found is not None:
@@ -51,7 +52,7 @@ def finish(log, tasks, work, minutes=None, jobs=1, facts=None):
 
 
 def unfinished(log, tasks):
-    """Return the tasks that are not in the log: no entry is equal to them in all their fields."""
+    """Return the tasks that are not in the log: no entry has the same values of all fields of the task."""
     done, entries = {}, log.entries()
 
     def known(task):
@@ -67,20 +68,21 @@ def _both(work, task):
 
 
 def arguments(description):
-    """Return a parser with the options that every benchmark of tables has."""
+    """Return a parser with the options of all benchmarks."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--full", action="store_true", help="everything of the paper, instead of the small default")
-    parser.add_argument("--minutes", type=float, help="stop after so many minutes; the same command goes on later")
-    parser.add_argument("--jobs", type=int, default=2, help="tasks at a time, each on one thread (default: 2)")
-    parser.add_argument("--fresh", action="store_true", help="forget the log and begin anew")
+    parser.add_argument("--full", action="store_true", help="run all tasks instead of the small default")
+    parser.add_argument("--minutes", type=float, help="start no task after this time; the same command continues later")
+    parser.add_argument("--jobs", type=int, default=2, help="number of parallel tasks, each on one thread (default: 2)")
+    parser.add_argument("--fresh", action="store_true", help="delete the log and start from the beginning")
     parser.add_argument("--page", action="store_true", help="only write the page from the log")
     return parser
 
 
 def until(minutes, tasks):
-    """Yield tasks until the time limit in minutes (None: no limit); started tasks are finished.
+    """Yield tasks until the time limit in minutes (None: no limit).
 
-    For ``joblib.Parallel`` with ``pre_dispatch=n_jobs``: it takes tasks from here only as workers come free.
+    ``joblib.Parallel`` with ``pre_dispatch=n_jobs`` takes a task only when a worker is free, so that no task starts
+    after the limit. Tasks that have started are finished.
     """
     end = time.monotonic() + 60 * minutes if minutes is not None else float("inf")
     for task in tasks:
@@ -90,6 +92,6 @@ def until(minutes, tasks):
 
 
 def ended(tasks, work, minutes=None, jobs=1):
-    """Yield the results of ``work(task)`` when tasks end; none starts after the limit in minutes."""
+    """Yield the results of ``work(task)`` in the order in which tasks end; none starts after the limit in minutes."""
     parallel = Parallel(n_jobs=jobs, pre_dispatch=jobs, batch_size=1, return_as="generator_unordered")
     return parallel(delayed(work)(task) for task in until(minutes, tasks))

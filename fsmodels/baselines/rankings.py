@@ -29,7 +29,8 @@ Problem
 
     W is the inverse of the margin with squared slacks at the price C, and R the radius of the smallest ball around the
     samples. By the envelope theorem ``dW^2/ds_k = -(sum_i alpha_i y_i x_ik)^2`` and ``dR^2/ds_k = sum_i beta_i x_ik^2
-    - (sum_i beta_i x_ik)^2``. The smallest s are dropped, and the rest is minimised again from its s.
+    - (sum_i beta_i x_ik)^2``. The features with the smallest s are dropped, and the problem of the remaining features
+    is solved again from their s.
 Symbols
     sigma -> ``width``, k of ``relief`` -> ``n_neighbors``. Scores are a Series by feature name; its name is that of the
     score, with the unit.
@@ -212,10 +213,10 @@ def eliminated(
 __all__ = ["information_gain", "kernel_rfe", "mutual_information", "r2w2", "relief"]
 __dir__ = __all__.copy  # for completion
 
-HARD = 1e10  # C of libsvm, above any multiplier
-ACCURACY = 1e-6  # relative
-MOVES = 100_000  # of weight between two points
-DESCENT = 20  # steps of the scales in each round
+HARD_MARGIN_C = 1e10  # C of libsvm, above any multiplier: the squared slacks are part of the kernel matrix
+RELATIVE_TOLERANCE = 1e-6
+BALL_ITERATIONS = 100_000
+ROUND_ITERATIONS = 20  # of L-BFGS-B before features are dropped
 NEIGHBOURS = "it is the number of nearest samples"
 
 
@@ -352,11 +353,11 @@ def kernel_rfe(data: Dataset, *, C: float = 1.0, width: float | None = None, ste
         svm = svc(C, kernel="rbf", gamma=sigma**-2).fit(X, data.y)
         return np.abs(_changes(X[svm.support_], svm.dual_coef_.ravel(), sigma))
 
-    return _outlived(data, influence, step)
+    return _eliminate(data, influence, step)
 
 
 def r2w2(data: Dataset, *, C: float = 1.0, step: int | float = 0.1) -> pd.Series:
-    """Rank by R^2 W^2: scale the features so that radius over margin is least, drop the smallest scale, and repeat.
+    """Rank features by R^2 W^2: minimise radius over margin in their scales, drop the smallest scales, and repeat.
 
     Parameters
     ----------
@@ -381,25 +382,25 @@ def r2w2(data: Dataset, *, C: float = 1.0, step: int | float = 0.1) -> pd.Series
     checked_data(data, who="r2w2").require_dense("r2w2")
     ridge = 0.5 / positive("C", C, "C weighs the sum of squared slacks")
     check_step(step)
-    most = np.where(np.ptp(data.X, axis=0) > 0, np.inf, 0.0)  # the gradient of a constant feature is 0
-    scales = np.minimum(most, 1.0)
+    upper = np.where(np.ptp(data.X, axis=0) > 0, np.inf, 0.0)  # fixes constant features at 0: their gradient is 0
+    scales = np.minimum(upper, 1.0)
 
-    def scaled(left: NDArray[np.intp]) -> FloatArray:
+    def best_scales(left: NDArray[np.intp]) -> FloatArray:
         value = partial(_radius_margin, data.X[:, left], data.y, ridge)
-        bounds, options = scipy.optimize.Bounds(0.0, most[left]), {"maxiter": DESCENT}
+        bounds, options = scipy.optimize.Bounds(0.0, upper[left]), {"maxiter": ROUND_ITERATIONS}
         found = scipy.optimize.minimize(
             value, scales[left], jac=True, bounds=bounds, method="L-BFGS-B", options=options
         )
         scales[left] = found.x
         return scales[left]
 
-    return _outlived(data, scaled, step)
+    return _eliminate(data, best_scales, step)
 
 
 def _radius_margin(X: FloatArray, y: FloatArray, ridge: float, s: FloatArray) -> tuple[float, FloatArray]:
     """Return log(R^2 W^2) of the columns X, scaled by the roots of s, and its gradient."""
     K = (X * s) @ X.T + ridge * np.eye(len(y))
-    svm = svc(HARD, kernel="precomputed", tol=ACCURACY).fit(K, y)
+    svm = svc(HARD_MARGIN_C, kernel="precomputed", tol=RELATIVE_TOLERANCE).fit(K, y)
     a, beta = np.zeros(len(y)), _smallest_ball(K)
     a[svm.support_] = svm.dual_coef_.ravel()
     margin = float(2.0 * np.abs(a).sum() - a @ K @ a)
@@ -415,11 +416,11 @@ def _smallest_ball(K: FloatArray) -> FloatArray:
     """
     beta, product, squares = np.zeros(len(K)), K[:, 0].copy(), np.diag(K)
     beta[0] = 1.0
-    for _ in range(MOVES):
+    for _ in range(BALL_ITERATIONS):
         distance = squares - 2.0 * product
         far, near = int(np.argmax(distance)), int(np.argmin(np.where(beta > 0, distance, np.inf)))
         gap = distance[far] - distance[near]
-        if gap <= ACCURACY * squares.max():
+        if gap <= RELATIVE_TOLERANCE * squares.max():
             break
         curvature = K[far, far] - 2.0 * K[far, near] + K[near, near]
         move = min(beta[near], 0.5 * gap / curvature)
@@ -429,8 +430,8 @@ def _smallest_ball(K: FloatArray) -> FloatArray:
     return beta
 
 
-def _outlived(data: Dataset, scores: Callable[[NDArray[np.intp]], FloatArray], step: int | float) -> pd.Series:
-    """Drop the features of the lowest scores in rounds; return how many were dropped before each feature."""
+def _eliminate(data: Dataset, scores: Callable[[NDArray[np.intp]], FloatArray], step: int | float) -> pd.Series:
+    """Drop the features with the lowest scores in rounds; return the number of features dropped before each one."""
     left = np.arange(data.n_features)
     dropped: list[int] = []
     while len(left) > 1:

@@ -8,19 +8,20 @@ Problem
     3. Set w_j = 0 where D_j < delta_2 = nu max_j D_j, and solve (5) again.
 Reading of delta_2
     Algorithm 3.1 compares the differences D_j with a number delta_2. The experiments (section 3) vary delta_2 as a
-    share nu in [0, 1) of the largest directional derivative f', which has the unit of D_j / delta_1. So delta_2 may be
+    share nu in [0, 1) of the largest directional derivative f', which has the unit of D_j / delta_1. So delta_2 can be
+    read as
 
-    - nu times the largest difference D_j, which is built here. Both sides have one unit, and the rule does not depend
-      on the unit of f. As delta_1 decreases it becomes the rule f'_j < nu max f': D_j = delta_1 f'_j where no sample
-      crosses its margin within the step, and D_j is larger elsewhere, as f is convex.
+    - nu times the largest difference D_j. This is built here: both sides of the comparison have the same unit, and the
+      rule does not depend on the unit of f. As delta_1 tends to 0 it becomes the rule f'_j < nu max f': D_j = delta_1
+      f'_j if no sample crosses its margin within the step, and D_j is larger otherwise, because f is convex.
     - nu times the largest f', compared with D_j as printed. With delta_1 = 0.01, D_j is about 0.01 f'_j, so that all
-      features are dropped from nu = 0.05 on, the first step of the paper's grid. Tables 1 and 2 have reductions of
-      80.8% and 65.5%, which excludes this reading.
-    - a number for all data. The same features are dropped with nu = delta_2 / max_j D_j.
+      features are dropped for nu >= 0.05, the first value of the paper's grid. This contradicts Tables 1 and 2, where
+      80.8% and 65.5% of the features are dropped.
+    - one number for all data. The same features are dropped with nu = delta_2 / max_j D_j.
 
     The sign +- means both directions: D_j is the larger difference, and a feature is dropped only if both are below
-    delta_2. As nu is below 1, a feature is always kept; the paper's remark that a large delta_2 drops all refers to a
-    number.
+    delta_2. As nu is below 1, at least one feature is kept. The paper's remark that a large delta_2 drops all features
+    refers to the third reading.
 Rows on features
     A model with a binary ``sigma`` may have rows on it and on variables of your own. Step 1 ignores them. Let T be the
     features that step 3 keeps. The selection is then the solution of a small MILP over the rows:

@@ -66,7 +66,7 @@ def ipopt() -> Any:
 
 
 def _without_log_parser(solver: Any) -> Any:
-    """Switch off Pyomo's parser of the log of Ipopt: it fails, or warns, if standard error cuts a line of the log."""
+    """Disable Pyomo's parser of the Ipopt log, which raises or warns if standard error interrupts a line of the log."""
     solver._parse_ipopt_output = lambda log: {}
     return solver
 

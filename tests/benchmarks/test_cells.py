@@ -36,7 +36,7 @@ def test_differences_are_of_pairs_that_both_have():
     assert cell.text({"fits": FITS}) == "+0.25 (1)"
 
 
-def test_a_page_says_first_what_is_missing_and_then_its_answer(tmp_path):
+def test_a_page_starts_with_the_missing_runs_and_its_answer(tmp_path):
     table = '{{ grid(["method"], [(["FSV"], {"method": "FSV"})], [("error", "test.error", "{mean:.2f}")]) }}'
     page = page_of(tmp_path, f"## Table 1\n\nErrors.\n\n{table}", done=2, of=3)
     page.facts = {"seed": 0}
@@ -55,7 +55,7 @@ def test_a_page_says_first_what_is_missing_and_then_its_answer(tmp_path):
         Cell("fits", "test.error", "{mean}", {"method": "FSV"}, minus={"method": "SVM"}, pair=("fold",)),
     ],
 )
-def test_a_field_that_no_record_has_is_an_error_and_no_dash(cell):
+def test_a_field_that_no_record_has_raises(cell):
     with pytest.raises(ValueError, match="no record of fits has"):
         cell.text({"fits": FITS})
 
@@ -71,9 +71,9 @@ def test_two_records_of_one_pair_are_an_error():
         cell.text({"fits": [*FITS, {"method": "SVM", "split": 1, "test": {"error": 0.1}}]})
 
 
-def test_pair_and_minus_go_together():
+def test_pair_and_minus_are_both_required():
     for half in ({"pair": ("split",)}, {"minus": {"method": "SVM"}}):
-        with pytest.raises(ValueError, match="go together"):
+        with pytest.raises(ValueError, match="give both minus and pair"):
             Cell("fits", "test.error", "{mean}", **half)
 
 
@@ -93,8 +93,11 @@ def page_of_cell(folder, cell, done=1):
 @pytest.mark.parametrize(
     ("cell", "why"),
     [
-        (Cell("fits", "test.error", "{mean}", {"method": "FVS"}), "'FVS' as"),
-        (Cell("fits", "test.error", "{mean}", {"split": 0}, minus={"split": 2}, pair=("method",)), "are a pair"),
+        (Cell("fits", "test.error", "{mean}", {"method": "FVS"}), "'FVS' in"),
+        (
+            Cell("fits", "test.error", "{mean}", {"split": 0}, minus={"split": 2}, pair=("method",)),
+            "no two records have",
+        ),
     ],
 )
 def test_a_finished_page_has_no_cell_that_nothing_could_fill(cell, why, tmp_path):
@@ -103,9 +106,9 @@ def test_a_finished_page_has_no_cell_that_nothing_could_fill(cell, why, tmp_path
         page_of_cell(tmp_path, cell).write(folder=tmp_path)
 
 
-def test_a_record_that_is_there_twice_is_an_error():
+def test_two_records_with_the_same_key_raise():
     page = Page("tried", {"__file__": "module"}, fits=[*FITS, FITS[0]])
-    with pytest.raises(ValueError, match="twice by method, split"):
+    with pytest.raises(ValueError, match="the same method, split"):
         page.key("fits", "method", "split")
 
 

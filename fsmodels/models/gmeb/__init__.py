@@ -66,8 +66,7 @@ Symbols
     ``w`` = u sigma.
 Source
     Peleg, Meir 2005, "Feature selection by global minimization of a generalization bound": (10), (11), (14)-(17),
-    Theorems 15, 17 and 19, Lemma 18. The bounds are in ``gmeb.bounds``, (18), (19) and (28) in
-    ``gmeb.svm``.
+    Theorems 15, 17 and 19, Lemma 18. The bounds are in ``gmeb.bounds``, (18), (19) and (28) in ``gmeb.svm``.
 Deviations
     (10) and (11) have the products w_j sigma_j in one row per feature, so that margins are linear. (10) bounds the
     square roots by variables, whose derivatives exist at 0. The dual has dimensionless variables q and r, and its

@@ -31,7 +31,7 @@ Source
     20, Lemma 23.
 Deviations
     (19) bounds the norm by ``t`` in a second-order cone. Theorem 20 does not state that the optima differ by a factor
-    C. The equality ``c'y + d t = 1`` of (28) fixes gamma t = 1, so that this variable does not occur.
+    C. The equality ``c'y + d t = 1`` of (28) fixes the product gamma t at 1, so that it is not a variable here.
 Class
     (19) and (28) SOCP; (18) quasiconvex NLP.
 Certificate
@@ -59,7 +59,6 @@ from fsmodels.weights import FloatArray, column_sizes
 from solvers.facts import Facts
 
 __all__ = ["svm_ratio", "svm_unsquared"]
-
 
 FORMS = ["ratio", "perspective"]  # of (18)
 
@@ -127,14 +126,14 @@ def svm_ratio(data: Dataset, *, C: float = 1.0, form: str = "ratio") -> pyo.Conc
     Parameters
     ----------
     form : {"ratio", "perspective"}
-        (18) as printed, for NLP solvers, or its convex form (28), for cone solvers.
+        "ratio": (18) as printed, for NLP solvers. "perspective": its convex form (28), for conic solvers.
 
     Returns
     -------
     pyo.ConcreteModel
         ``w`` (features), ``b``, ``xi`` (samples), rows ``margin``. "ratio": ``gamma`` and the row ``unit``. If the
         optimum of (19) is w = 0, there is no optimum: gamma then grows without bound. "perspective": ``t`` = 1/gamma
-        and the row ``norm``; w, b and xi are those of (18) over gamma, with the same classes.
+        and the row ``norm``; w, b and xi are those of (18) divided by gamma, which gives the same classification.
 
     Examples
     --------
@@ -169,7 +168,7 @@ def svm_ratio(data: Dataset, *, C: float = 1.0, form: str = "ratio") -> pyo.Conc
 
 
 def _perspective(data: Dataset, C: float) -> pyo.ConcreteModel:
-    """Build (28)."""
+    """Build the convex form (28) of (18)."""
     model = _cone_model("SVM, ratio in perspective form", data, C, "(28)")
     doc = rf"(28) slacks and norm \({latex_of(model.loss)} + \tfrac{{1}}{{2 C}} t\)"
     model.objective = pyo.Objective(expr=model.loss + model.t / (2 * model.C), doc=doc)
@@ -192,7 +191,7 @@ def _perspective(data: Dataset, C: float) -> pyo.ConcreteModel:
 
 @dataclass(frozen=True)
 class _PerspectiveProof(ClassifierProof):
-    """Proof of (28), by that of (19): its objective and its multipliers are C times those of (28)."""
+    """Proof of (28) by that of (19), whose objective and multipliers are C times those of (28)."""
 
     def bound(self, model: Any, alpha: FloatArray | None) -> float:
         C = float(pyo.value(model.C))

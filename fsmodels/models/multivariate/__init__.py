@@ -48,7 +48,7 @@ NMMKL
     d -> ``sigma`` and ``max_features`` for B; NMMKL selects the B features of largest d. Without an offset it is
     ``fsmulti`` with the loss hamming, whose risk is ``2/n sum max(0, 1 - y_i w.x_i)``, and C of NMMKL is 2 C / n.
 l1-bmrm
-    The rival of section 8.4, ``min lambda ||w||_1 + R(w)`` (Teo et al. 2010), has the solutions of B = 1, where Omega
+    The method of section 8.4, ``min lambda ||w||_1 + R(w)`` (Teo et al. 2010), has the solutions of B = 1, where Omega
     is ``1/2 ||w||_1^2``. Let phi(t) be the least R(w) with ``||w||_1 <= t``, a convex function. The minimum of ``1/2
     t^2 + C phi(t)`` has ``-t/C`` among the slopes of phi at t, and that of ``lambda t + phi(t)`` has ``-lambda``. So
     the optimum for C is one of l1-bmrm for ``lambda = ||w||_1 / C``, and each solution of l1-bmrm that is not 0 is one
@@ -64,13 +64,13 @@ Iterations (Theorem 1)
         \Delta = \max_{y'} \tfrac1n \Delta(y, y'),\quad
         R^2 = \max_{d, y'} \Bigl\lVert \tfrac1n \textstyle\sum_i (y_i - y'_i) \sqrt{d} \circ x_i \Bigr\rVert^2
 
-    iterations at most. With a gap G of the dual, at first at most C Delta, the next row is violated by gamma >= G / C.
-    A step along this row raises the dual by ``min(C gamma / 2, gamma^2 / (8 R^2))`` at least. While gamma > 4 R^2 C, G
-    is halved. After that 1/G rises by 1 / (8 R^2 C^2), and the last C epsilon of the gap take 8 R^2 C / epsilon steps
-    of epsilon^2 / (8 R^2). The proof needs an upper bound of R^2 only; ``iteration_bound`` takes the sum of the B
-    largest squares of ``max over all y' of |1/n sum_i (y_i - y'_i) x_ij|``, which is R^2 for B = 1 if Y has all
-    labellings. Epsilon is in units of xi: it is ``risk_tolerance`` of the driver, whose steps are those of the paper
-    with ``stabilised=False``.
+    iterations at most. If the gap of the dual is G, at first at most C Delta, the next row is violated by gamma >= G /
+    C. A step along this row increases the dual by at least ``min(C gamma / 2, gamma^2 / (8 R^2))``. While gamma > 4 R^2
+    C, each step halves G. After that each step increases 1/G by 1 / (8 R^2 C^2), and the last C epsilon of the gap take
+    8 R^2 C / epsilon steps of epsilon^2 / (8 R^2). The proof needs only an upper bound of R^2; ``iteration_bound`` uses
+    the sum of the B largest squares of ``max over all y' of |1/n sum_i (y_i - y'_i) x_ij|``, which is R^2 for B = 1 if
+    Y contains all labellings. Epsilon has the unit of xi: it is ``risk_tolerance`` of the driver, whose steps are those
+    of the paper with ``stabilised=False``.
 Symbols
     w -> ``w`` (features; only those with a value exist in form "lazy"; 1/unit of the feature), d -> ``d`` (features),
     xi -> ``xi`` (units of Delta / n), Omega -> ``omega``, B -> ``budget``, C -> ``C``; the rest in ``extended``.
@@ -92,9 +92,9 @@ Deviations
     - (5) has sum d = B. Any smaller sum costs more, so that here it is B at most: d of unused features may be 0, and
       the rows on d may exclude a sum of B.
     - (3) and (4) have p > 0; here p is at least 1.
-    - Theorem 1 has Delta for Delta / n. Its epsilon is called a gap of the objective; the proof has a violation, which
-      is that gap over C. For several groups the proof takes the least of their derivatives along the step, which need
-      not be positive, so that the number is proven for one group, B = m, only.
+    - Theorem 1 has Delta instead of Delta / n. It calls epsilon a gap of the objective; in the proof epsilon is a
+      violation, which is this gap divided by C. For several groups the proof uses the smallest of their derivatives
+      along the step, which need not be positive. The number is therefore proven for one group, B = m, only.
     - FGM has a margin rho with a reward in place of the 1 of ``fgm``, which is (4) with the squared hinge loss.
 Class
     (2) convex QP, (5) and ``fgm`` SOCP; 2^n - 1 rows as printed, a polynomial number in ``extended``. (4) is a convex
@@ -222,9 +222,9 @@ def fsmulti(
         with form "extended", and with form "stated". At most 500,000 features. With
         the row ``sum sigma <= budget`` the extended form is the exact problem with at most that many features (23).
     p : float
-        Power of \|w_j\| in (4), at least 1. Other values than 2 have the form "extended" without ``sigma``: in the rows
-        of d_j = 0 the tolerance of a solver, 1e-6, allows weights of 1e-6^(1/p). The default solver is then
-        "cutting-plane" for p > 2 and scip for p < 2, where the problem is not convex.
+        Power of \|w_j\| in (4), at least 1. Values other than 2 require the form "extended" without ``sigma``: if d_j
+        = 0, the tolerance of a solver, 1e-6, allows weights of up to 1e-6^(1/p) in the rows. The default solver is
+        "cutting-plane" for p > 2, and scip for p < 2, where the problem is not convex.
 
     Returns
     -------
@@ -302,7 +302,7 @@ def fgm(data: Dataset, *, budget: int, C: float = 1.0, p: float = 2.0) -> pyo.Co
     model.objective = pyo.Objective(expr=0.5 * pyo.quicksum(model.t.values()) + 0.5 * model.C * loss, doc=doc)
     hinges = MarginRows(signed(data))
     if p != 2:
-        _other_power(model, hinges.repair, selected=partial(used_features, data), resolution=hinges.resolution)
+        _attach_power_facts(model, hinges.repair, selected=partial(used_features, data), resolution=hinges.resolution)
         return model
     Facts(
         selected=partial(used_features, data),
@@ -317,7 +317,7 @@ def fgm(data: Dataset, *, budget: int, C: float = 1.0, p: float = 2.0) -> pyo.Co
 def iteration_bound(
     data: Dataset, *, budget: int, risk_tolerance: float, C: float = 1.0, loss: str | Loss = "f1", offset: bool = False
 ) -> int:
-    """Return the number of iterations of Theorem 1, to compare with the measured one.
+    """Return the bound of Theorem 1 on the number of iterations, for comparison with the measured number.
 
     Parameters
     ----------
@@ -347,15 +347,16 @@ def iteration_bound(
     epsilon = positive("risk_tolerance", risk_tolerance, "epsilon is the largest violation of a row at the end")
     weight, X, n = positive("C", C, "C weighs the risk against the norm"), _matrix(data, offset), data.n_samples
     first = loss_of(loss).most_violated(data.y, np.zeros(n))
-    most = np.maximum(2.0, np.abs(first.coefficients))  # of y_i - y'_i; the rows of auc have others
-    slopes = 0.5 / n * (np.abs(X).T @ most + np.abs(X.T @ (data.y * most)))  # the larger part of one sign
-    size = 4.0 * weight * 2.0 * half_conjugate(slopes, B)
-    if not epsilon <= size:
+    differences = np.maximum(2.0, np.abs(first.coefficients))  # largest |y_i - y'_i|; auc has other coefficients
+    # The terms of sum_i (y_i - y'_i) x_ij that can be positive, or those that can be negative: the larger sum.
+    slopes = 0.5 / n * (np.abs(X).T @ differences + np.abs(X.T @ (data.y * differences)))
+    largest = 4.0 * weight * 2.0 * half_conjugate(slopes, B)
+    if not epsilon <= largest:
         raise ParameterError(
-            f"risk_tolerance={epsilon:g} exceeds 4 R^2 C = {size:g}, the largest in Theorem 1: use a smaller one.",
+            f"risk_tolerance={epsilon:g} exceeds 4 R^2 C = {largest:g}, the largest in Theorem 1: use a smaller one.",
             parameter="risk_tolerance",
         )
-    return max(0, int(np.ceil(np.log2(first.delta / n / size)))) + int(np.ceil(4.0 * size / epsilon))
+    return max(0, int(np.ceil(np.log2(first.delta / n / largest)))) + int(np.ceil(4.0 * largest / epsilon))
 
 
 # Shared parts of the builders.
@@ -378,7 +379,7 @@ def _built(
     measure, note = loss_of(loss), ""
     if p != 2 and (sigma or choice("form", form, FORMS) not in ("auto", "extended")):
         raise ParameterError(
-            f'p={p:g} has form="extended" without sigma only: use it, or p=2 for sigma and other forms.'
+            f'p={p:g} requires form="extended" and sigma=False. Use these, or p=2 with sigma and other forms.'
         )
     if choice("form", form, FORMS) == "auto":
         why = why_lazy(measure, data) if p == 2 else ""
@@ -426,10 +427,12 @@ def _weights(model: pyo.ConcreteModel, *, sigma: bool = False, p: float = 2.0) -
     """State w, d in D and t_j >= |w_j|^p / d_j; with ``sigma`` d_j <= sigma_j too."""
     model.w = pyo.Var(model.features, doc="(5) weight of feature j")
     model.d = pyo.Var(model.features, bounds=(0, 1), doc="(5) share of feature j in the budget")
-    what, latex = ("(5) w_j^2 / d_j", "w_j^2") if p == 2 else ("(4) |w_j|^p / d_j", r"\mathrm{root}_j^2")
-    model.t = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc=f"{what[:3]} bound on {what[4:]}")
+    equation, ratio, latex = "(5)", "w_j^2 / d_j", "w_j^2"
+    if p != 2:
+        equation, ratio, latex = "(4)", "|w_j|^p / d_j", r"\mathrm{root}_j^2"
+    model.t = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc=f"{equation} bound on {ratio}")
     root = model.w if p == 2 else _roots(model, p)
-    doc = rf"{what} <= t_j \({latex} \le d_j t_j \quad \forall\, j\)"
+    doc = rf"{equation} {ratio} <= t_j \({latex} \le d_j t_j \quad \forall\, j\)"
     model.cone = pyo.Constraint(model.features, rule=lambda m, j: root[j] ** 2 <= m.d[j] * m.t[j], doc=doc)
     doc = r"(5) sum d = B at most \(\sum_j d_j \le \mathrm{budget}\)"
     model.shares = pyo.Constraint(expr=pyo.quicksum(model.d.values()) <= model.budget, doc=doc)
@@ -440,7 +443,7 @@ def _weights(model: pyo.ConcreteModel, *, sigma: bool = False, p: float = 2.0) -
 
 
 def _roots(model: pyo.ConcreteModel, p: float) -> pyo.Var:
-    """State root_j >= |w_j|^(p/2), by rows that are convex for p > 2, and return it."""
+    """State root_j >= |w_j|^(p/2) by rows that are convex for p > 2; return root."""
     model.p = pyo.Param(initialize=p, doc="(4) power of |w_j|")
     model.size = pyo.Var(model.features, domain=pyo.NonNegativeReals, initialize=1.0, doc="(4) bound on |w_j|")
     model.root = pyo.Var(model.features, domain=pyo.NonNegativeReals, initialize=1.0, doc="(4) bound on |w_j|^(p/2)")
@@ -449,17 +452,17 @@ def _roots(model: pyo.ConcreteModel, p: float) -> pyo.Var:
     doc = r"(4) -w_j <= size_j \(-w_j \le \mathrm{size}_j \quad \forall\, j\)"
     model.below = pyo.Constraint(model.features, rule=lambda m, j: -m.w[j] <= m.size[j], doc=doc)
 
-    def raised(m: pyo.ConcreteModel, j: str) -> Any:
+    def power_row(m: pyo.ConcreteModel, j: str) -> Any:
         return m.size[j] ** (p / 2) <= m.root[j] if p > 2 else m.size[j] <= m.root[j] ** (2 / p)
 
     left, right = ("^{p/2}", "") if p > 2 else ("", "^{2/p}")
     doc = rf"(4) |w_j|^(p/2) <= root_j \(\mathrm{{size}}_j{left} \le \mathrm{{root}}_j{right} \quad \forall\, j\)"
-    model.power = pyo.Constraint(model.features, rule=raised, doc=doc)
+    model.power = pyo.Constraint(model.features, rule=power_row, doc=doc)
     return model.root
 
 
-def _other_power(model: pyo.ConcreteModel, repair: Any, **facts: Any) -> None:
-    """Attach the facts for p other than 2: points are repaired, and the bound is that of the solver."""
+def _attach_power_facts(model: pyo.ConcreteModel, repair: Any, **facts: Any) -> None:
+    """Attach the facts of a model with p other than 2: points are repaired, and the bound is that of the solver."""
     certificate = Certificate([], None, repair, partial(at_zero, repair), zero_bound)
     default = "cutting-plane" if pyo.value(model.p) > 2 else "scip"
     Facts(certificate=certificate, default_solver=default, **facts).attach(model)
@@ -516,7 +519,7 @@ def _extended(
     add_scores(model, rows.X)
     proving = program.state(model)
     if p != 2:
-        _other_power(model, partial(repair_whole, rows, program), **facts)
+        _attach_power_facts(model, partial(repair_whole, rows, program), **facts)
         return
     facts |= {"change": change(model, rows, near=NEAR), "remedy": "solve it whole by name, such as clarabel or scip,"}
     worst = partial(_worst, rows.loss, rows.y.astype(float))

@@ -164,7 +164,7 @@ def with_shares(model: Any, *, own: bool = True) -> FloatArray:
 
 
 def put_shares(model: Any, w: FloatArray, d: FloatArray) -> None:
-    """Write w and d, and the least values of the variables of the regulariser."""
+    """Write w and d, and the smallest feasible values of the other variables of the regulariser."""
     root = _root(model, w)
     if root is not w:
         write(model.size, np.abs(w))
@@ -175,7 +175,7 @@ def put_shares(model: Any, w: FloatArray, d: FloatArray) -> None:
 
 
 def _root(model: Any, w: FloatArray) -> FloatArray:
-    """Return ``|w_j|^(p/2)``, whose squares are those of w for p = 2."""
+    """Return ``|w_j|^(p/2)``; for p = 2 w itself, because only the squares are used."""
     p = model.component("p")
     return w if p is None else np.asarray(np.abs(w) ** (pyo.value(p) / 2))
 
@@ -239,7 +239,7 @@ def regulariser(w: ArrayLike, budget: int, p: float = 2.0) -> float:
 
 
 def power(p: float) -> float:
-    """Return the power of (3) and (4). Raises ParameterError."""
+    """Return the power of (3) and (4) as a float. Raises ParameterError if it is below 1."""
     if not 1 <= number(p) < np.inf:
         raise ParameterError(f"p={shown(p)} is the power of |w_j| in (4). Give a number of at least 1.", parameter="p")
     return float(p)

@@ -51,7 +51,7 @@ class Neighbours:
         self._in[self._at], self._out[self._at], self._sigma[self._at] = lower > 0, upper <= 0, solved.sigma
 
     def nearest(self, lower: Array, upper: Array) -> Solved | None:
-        """Return the nearest relaxation with wider bounds; the latest is preferred, also if none has wider bounds."""
+        """Return the nearest relaxation with wider bounds; the latest one if it is as near, or if there is none."""
         count = len(self._solved)
         if not count:
             return None

@@ -54,14 +54,15 @@ try:
 except ImportError:  # installed without a C compiler
     bounds = None
 
-MOST_CELLS = 2_000_000_000  # of a dense matrix of columns, 16 GB
+MOST_CELLS = 2_000_000_000  # entries of a dense matrix of columns: 16 GB
 
 
 @dataclass(frozen=True)
 class CentredColumns:
-    """Some columns of the data; products need no copy of them.
+    """Centred columns of the data; products do not copy them, unless they are few.
 
-    ``X`` (l, n): dense and centred, or sparse, with the ``mean`` (n,) to subtract. ``which`` (k,): positions in X.
+    ``X`` (l, n): dense and centred, or sparse and not centred. ``mean`` (n,): subtracted from sparse columns.
+    ``which`` (k,): positions of the columns in X.
     """
 
     X: Any
@@ -78,9 +79,9 @@ class CentredColumns:
         return replace(self, which=self.which[which])
 
     def products(self, a: Array) -> tuple[Array, Array]:
-        """Return Z'a (k,) for the centred columns Z, and the sums of the sizes of its terms."""
+        """Return Z'a (k,) for the centred columns Z, and the sums of the absolute values of its terms."""
         X, mean, which = self.X, self.mean[self.which], self.which
-        if 2 * which.size < self.mean.size:  # a copy of a few columns
+        if 2 * which.size < self.mean.size:  # a copy of a few columns is cheaper than the products of all columns
             X, which = X[:, which], np.arange(which.size)
         if sp.issparse(X):
             v, sizes = (np.asarray(part.T @ b)[which] for part, b in ((X, a), (abs(X), np.abs(a))))
@@ -93,7 +94,7 @@ class CentredColumns:
 
     @cached_property
     def dense(self) -> Array:
-        """The centred columns (l, k) in Fortran order; X itself if these are all columns of a dense X."""
+        """Return the centred columns (l, k) in Fortran order; X itself if these are all columns of a dense X."""
         samples, features = self.X.shape[0], self.which.size
         if features == self.mean.size and not sp.issparse(self.X):
             return np.asarray(self.X)
@@ -260,7 +261,7 @@ class SvmSolution:
 class JointProblem:
     """Data of a relaxation, and the bounds that multipliers prove.
 
-    - ``columns`` (l, k): of X, for the sigma that may be above 0.
+    - ``columns`` (l, k): the columns of X whose sigma may be above 0.
     - ``where`` (k,): their positions in x.
     - ``terms``: samples and bounds of the weights of these columns.
     - ``cost``, ``lower``, ``upper`` (m,): of x; bounds are finite.

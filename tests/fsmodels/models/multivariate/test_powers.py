@@ -96,7 +96,7 @@ def test_a_power_below_1_is_refused(six):
             with pytest.raises(fs.ParameterError, match=r"p=.* is the power of \|w_j\| in \(4\)\. Give a number of at"):
                 build(six, budget=2, p=wrong)
     for given in ({"form": "lazy"}, {"form": "stated"}, {"sigma": True}):
-        with pytest.raises(fs.ParameterError, match='p=3 has form="extended" without sigma only'):
+        with pytest.raises(fs.ParameterError, match='p=3 requires form="extended" and sigma=False'):
             mv.fsmulti(six, budget=2, p=3, **given)
 
 
