@@ -1,12 +1,16 @@
-"""Runs of several contenders on the same cells, compared with the best known objective of the cell."""
+"""Compare the runs of several methods on one problem with the best known objective of the problem."""
 
 import math
 
-ROUNDING = 1e-6  # of the best known objective: a bound above it by more is wrong
+ROUNDING = 1e-6  # relative: a bound that exceeds the best known objective by more is wrong
 
 
 def judged(runs, cell):
-    """Add to the runs their gap to the best known objective of the cell, and whether a bound is above it."""
+    """Add gap, excess and validity of the bound to each run, relative to the best known objective.
+
+    ``cell`` are the fields that identify a problem. "gap" is relative to the best known objective, "above" is the
+    excess of the objective over it, "charged" are the CPU seconds, at least 0.01, for geometric means.
+    """
     best = {}
     for run in runs:
         key = tuple(run.get(name) for name in cell)

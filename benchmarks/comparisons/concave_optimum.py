@@ -25,12 +25,12 @@ PACKAGES = provenance.PACKAGES
 FEATURES, SAMPLES, STARTS = 8, 60, 5
 PENALTIES = (0.02, 0.05, 0.1, 0.2)
 SHARE, OVER_ALL = "{mean:.0%} ± {se:.0%}", {"lambda": "all"}
-REACHED = 1e-7  # two values of (7) that are the same
-AGREES = 1e-6  # of scip's value, and the share of the whole that its gap leaves
+REACHED = 1e-7  # largest difference of equal values of (7)
+AGREES = 1e-6  # largest difference between the optimum of scip and that of the enumeration
 
 
 def drawn(seed):
-    """Draw an instance."""
+    """Return the random instance of a seed."""
     random = np.random.default_rng([seed, FEATURES, SAMPLES])
     X = random.standard_normal((SAMPLES, FEATURES))
     side = X[:, :3] @ random.choice([-1.0, 1.0], 3) + 0.3 * random.standard_normal(SAMPLES)
@@ -74,7 +74,7 @@ def calls():
 
 
 def work(protocol, instance):
-    """Run every method at every lambda on one instance; a run is method, start, value of (7), number of features."""
+    """Run every method at every lambda on one instance; a run is (method, start, value of (7), number of features)."""
     begun, data = time.process_time(), drawn(instance)
     errors = errors_of_supports(data)
     exact, models, rows = fs.concave.fs(data, penalty=0.02), {}, []
@@ -106,7 +106,7 @@ def tasks(full):
 
 
 def shares(entries):
-    """Return for each instance, method, start, and each lambda and all, how many runs reach the optimum."""
+    """Return the share of runs that reach the optimum, by instance, method, start and lambda ("all": over all)."""
     found = []
     for entry in entries:
         groups = {}

@@ -1,7 +1,7 @@
 """Incumbents of branch-and-cut after a second, and at the end, compared with the selection of abess (FSP-M).
 
-    python -m benchmarks first_incumbent          # 5 CPU seconds a run: ten minutes
-    python -m benchmarks first_incumbent --full   # also 10,000 features, 40 CPU seconds a run
+    python -m benchmarks first_incumbent          # 5 CPU seconds per run: ten minutes
+    python -m benchmarks first_incumbent --full   # also 10,000 features, 40 CPU seconds per run
     python -m benchmarks first_incumbent --page   # only the page, from the log
 
 abess needs ``pip install abess``.
@@ -38,7 +38,7 @@ def tasks(full):
 
 
 def drawn(data, n, p, C, M):
-    """Return the data of a cell and its C."""
+    """Return the data and the C of a cell."""
     if data == "Bertsimas":
         train = bertsimas(n, p, M, n_test=2, seed=n + M).train.scaled("none")
         return train, bertsimas_price(train, M, t=int(C[2:]))

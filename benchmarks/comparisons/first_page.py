@@ -63,7 +63,7 @@ CONTENDERS = {OURS: exact, "RFE": rfe, "l1": l1, "forward": forward, "abess": ab
 
 
 def judged(train, test, selected):
-    """Return the objective of the SVM on a selection, and its share of wrong labels held out."""
+    """Return the training objective of the SVM on a selection, and its held-out error."""
     if not selected:
         return fs.fsp.value(train, (), C=C), float(np.mean(test.y != np.sign(train.y.sum() or 1.0)))
     machine = svm().fit(train.select_features(selected).X, train.y)

@@ -38,7 +38,7 @@ def tasks(full):
 
 
 def model_of(data, M, budget, seed, form):
-    """Return FSP-M with C = 1 and at most M features, or any number of features within a budget."""
+    """Return FSP-M with C = 1, and at most M features or a budget for the cost of the features."""
     record = fs.load_dataset(data).scaled("standard")
     model = fs.fsp.fsp_m(record, max_features=M or record.n_features, C=1.0, form=form)
     if budget is not None:

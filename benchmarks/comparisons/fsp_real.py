@@ -86,7 +86,7 @@ def tasks(full):
 
 
 def work(data, C, M, contender, limit, protocol):
-    """Let one contender solve one cell."""
+    """Solve one problem by one method."""
     warnings.simplefilter("ignore")
     warm_up()
     return CONTENDERS[contender](fs.load_dataset(data).scaled("standard"), C, M)

@@ -41,7 +41,7 @@ def tasks(full):
 
 
 def work(data, R_plus, R_minus, share, protocol):
-    """Solve one instance by both."""
+    """Solve one instance by both solvers."""
     warnings.simplefilter("ignore", fs.DataWarning)  # a constant column
     data = fs.load_dataset(data).scaled("standard")
     rng = np.random.default_rng(SEED)

@@ -1,7 +1,7 @@
 """Exact sparse classifiers compared with El0ps, and on instances of Bertsimas, Pauphilet and Van Parys, by CPU time.
 
-    python -m benchmarks sparse_rivals            # both parts, 20 s a run: a quarter of an hour
-    python -m benchmarks sparse_rivals --full     # more sets and sizes, 300 s a run
+    python -m benchmarks sparse_rivals            # both parts, 20 s per run: a quarter of an hour
+    python -m benchmarks sparse_rivals --full     # more sets and sizes, 300 s per run
     python -m benchmarks sparse_rivals --page     # only the page, from the log
 
 El0ps needs ``pip install el0ps mpich``, abess ``pip install abess``.
@@ -30,7 +30,7 @@ SIZES, FULL_SIZES, RELEVANT = (500, 1000), (2000, 5000), (10, 30)
 
 
 def clocked(solve):
-    """Return CPU seconds, wall-clock seconds and the answer."""
+    """Return CPU seconds, wall-clock seconds and the result of a call."""
     cpu, wall = time.process_time(), time.perf_counter()
     answer = solve()
     return time.process_time() - cpu, time.perf_counter() - wall, answer
@@ -59,24 +59,24 @@ def el0ps(data, price, limit):
     cpu, wall, found = clocked(lambda: solver.solve(datafit, penalty, A, price / C))
     x, used = found.x, np.flatnonzero(found.x)
     slacks = np.maximum(0.0, 1 - y * (A @ x))
-    text = float(slacks @ slacks + price / C * used.size + BETA * x @ x)
-    assert math.isclose(text, found.objective_value, rel_tol=1e-9), (text, found.objective_value)
+    value = float(slacks @ slacks + price / C * used.size + BETA * x @ x)
+    assert math.isclose(value, found.objective_value, rel_tol=1e-9), (value, found.objective_value)
     sigma = np.zeros(A.shape[1])
     sigma[used] = 1.0
     best = SvmOracle(A, y, C, "squared-hinge", free_b=False).solve(sigma, tolerance=1e-9).value + price * used.size
-    # The same problem: on its support our optimum is its objective, as far as its accuracy of 1e-4 goes.
+    # Both solvers must solve the same problem: on its support our optimum equals its objective up to its gap of 1e-4.
     closed = str(found.status) == "optimal"
-    assert best <= C * text * (1 + 1e-9), (best, C * text)
-    assert not closed or C * text <= best * (1 + 10 * GAP), (best, C * text)
+    assert best <= C * value * (1 + 1e-9), (best, C * value)
+    assert not closed or C * value <= best * (1 + 10 * GAP), (best, C * value)
     return {
-        "cpu": cpu, "wall": wall, "objective": C * text, "bound": None, "size": int(used.size),
+        "cpu": cpu, "wall": wall, "objective": C * value, "bound": None, "size": int(used.size),
         "status": "optimal" if closed else "feasible", "nodes": found.iter_count,
     }  # fmt: skip
 
 
 @functools.cache
 def first(contender):
-    """Return the CPU seconds of a contender's first solve in this process, which compiles or reads from disk."""
+    """Return the CPU seconds of the first solve of a method in this process, which includes loading and compilation."""
     if contender == "El0ps":
         rng = np.random.default_rng(0)
         X = rng.normal(size=(30, 5))
@@ -116,7 +116,7 @@ def l1(data, k, price, limit):
 
 
 def proposed(data, support, price, cpu, wall):
-    """Evaluate a heuristic's support."""
+    """Evaluate the support that a heuristic proposes."""
     found = SvmOracle(data.X[:, support], data.y, price, free_b=False).solve(np.ones(len(support)), tolerance=1e-6)
     return {
         "cpu": cpu, "wall": wall, "objective": found.value, "bound": None, "size": len(support), "status": "heuristic",
@@ -144,7 +144,7 @@ def tasks(full):
 
 
 def work(part, contender, protocol, limit=None, **cell):
-    """Let one contender solve one cell."""
+    """Solve one problem by one method."""
     warnings.simplefilter("ignore")
     try:
         if part < 2 or contender == OURS:
@@ -176,7 +176,7 @@ def page(log):
 
 
 def cells(page, part, names, columns):
-    """Return the table of a part; a + marks seconds at the limit."""
+    """Return the table of a part; a + marks runs that ended at the limit."""
     forms = {"cpu": "{mean:.2f}", "gap": "{mean:.1%}", "above": "{mean:.2%}"}
     runs = [run for run in page.records["runs"] if run["part"] == part]
     unproven = {

@@ -1,4 +1,4 @@
-"""SUB at one support: the interior-point oracle against libsvm (scikit-learn), Clarabel and PIQP, by CPU time.
+"""SUB at one support: CPU time of the interior-point oracle, libsvm (scikit-learn), Clarabel and PIQP.
 
 python -m benchmarks sub_oracle            # some minutes
 python -m benchmarks sub_oracle --full     # also C = 10, and five seeds
@@ -20,14 +20,14 @@ from fsmodels.models.fsp.oracle import SvmOracle
 
 try:
     import piqp
-except ImportError:  # pip install piqp; it is for this comparison only
+except ImportError:  # pip install piqp; only this comparison uses it
     piqp = None
 
 NAME, OURS, PROTOCOL, REPEATS = "sub_oracle", "oracle", 1, 3
 PACKAGES, FACTS = ("numpy", "scipy", "scikit-learn", "clarabel", "piqp"), {"repeats": REPEATS}
 SIZES = [(500, 10), (1000, 20), (5000, 50), (5000, 100)]
-TIME_LIMIT = 120.0  # seconds for one solve of ours and of Clarabel; libsvm has none
-LIBSVM_ITERATIONS = 10_000_000  # its only limit
+TIME_LIMIT = 120.0  # seconds of one solve by the oracle or Clarabel
+LIBSVM_ITERATIONS = 10_000_000  # libsvm has no time limit
 
 
 def planted(rows, k, seed):
@@ -67,7 +67,7 @@ def run_clarabel(X, y, C):
 
 
 def run_piqp(X, y, C):
-    """Solve the same QP, with bounds on the slacks, to tolerances that end near Clarabel's accuracy."""
+    """Solve the same QP, with bounds on the slacks; the tolerances give about the accuracy of Clarabel."""
     rows, k = X.shape
     P = sp.block_diag([sp.eye(k), sp.csc_matrix((rows + 1, rows + 1))], format="csc")
     q = np.concatenate([np.zeros(k + 1), np.full(rows, C)])
@@ -92,13 +92,13 @@ CONTENDERS = {
 
 
 def measure(run, X, y, C, bound):
-    """Return median CPU seconds, the accuracy of the (w, b), and iterations."""
+    """Return median CPU seconds, the relative gap of (w, b), and iterations."""
     seconds = []
     for _ in range(REPEATS):
         start = time.process_time()
         w, b, iterations = run(X, y, C)
         seconds.append(time.process_time() - start)
-        if seconds[0] > 20:  # no second look at the very slow
+        if seconds[0] > 20:  # slow runs are not repeated
             break
     value = 0.5 * w @ w + C * np.maximum(0, 1 - y * (X @ w + b)).sum()
     accuracy = float((value - bound) / value) if np.isfinite(value) else None
@@ -118,7 +118,7 @@ def tasks(full):
 
 
 def work(samples, features, C, support, seed, contender, protocol):
-    """Solve one instance by one contender."""
+    """Solve one instance by one method."""
     warnings.simplefilter("ignore", ConvergenceWarning)  # the accuracy is measured
     X, y, supports = planted(samples, features, seed)
     X = X[:, supports[support]]

@@ -1,7 +1,7 @@
 """Growth of branch-and-cut with features, samples, the limit M and C, compared with abess and the path of l1.
 
-    python -m benchmarks wide            # 60 CPU s a run: half an hour
-    python -m benchmarks wide --full     # larger sizes, 300 CPU s a run
+    python -m benchmarks wide            # 60 CPU s per run: half an hour
+    python -m benchmarks wide --full     # larger sizes, 300 CPU s per run
     python -m benchmarks wide --page     # only the page, from the log
 
 abess needs ``pip install abess``.
@@ -29,7 +29,7 @@ HEURISTICS = {"abess": sparse_rivals.abess, "l1": sparse_rivals.l1}
 CELL = ("data", "n", "p", "M", "C")
 PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "highspy", "scikit-learn", "abess")
 FACTS = {"CPU limit (s)": LIMIT, "CPU limit with --full (s)": FULL_LIMIT}
-CELLS = {  # what grows: the cells
+CELLS = {  # varied quantity -> cells
     "features": [("gaussian", 500, p, 10, 0.01) for p in (1_000, 10_000, 100_000)],
     "C": [("gaussian", 500, 100_000, 10, C) for C in (0.001, 0.1)],
     "samples": [("bertsimas", n, 1_000, 10, None) for n in (500, 1_000, 2_000)],
@@ -62,7 +62,7 @@ def data_of(data, n, p, M):
 
 
 def work(data, n, p, M, C, contender, limit, protocol):
-    """Run one contender on one cell; None without its package."""
+    """Run one method on one cell; return None if its package is not installed."""
     warnings.simplefilter("ignore")
     reset_peak()
     train = data_of(data, n, p, M)
@@ -92,7 +92,7 @@ def work(data, n, p, M, C, contender, limit, protocol):
 
 
 def reset_peak():
-    """Let the peak memory of this process begin anew (Linux)."""
+    """Reset the peak memory of this process (Linux)."""
     if MEMORY.exists():
         MEMORY.write_text("5")
 

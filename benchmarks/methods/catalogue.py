@@ -1,7 +1,7 @@
-"""The methods of ``all_methods``: their grids, and one fit at a point within a limit of CPU seconds.
+"""Methods of ``all_methods``: their parameter grids, and a fit at one point with a limit of CPU seconds.
 
-Every method has up to six points, the strongest regularisation first. Those with a given k have k = 1, 2, 4, 8, 16,
-32 (at most the number of features, each once) and C = 1.
+Every method has up to six points, the strongest regularisation first. Methods with a given number k of features have
+k = 1, 2, 4, 8, 16, 32 (at most the number of features, without repetition) and C = 1.
 """
 
 import functools
@@ -18,21 +18,21 @@ from benchmarks.harness.cpu_limit import cpu_limit
 from fsmodels.selection.catalogue import find
 
 SIZES = (1, 2, 4, 8, 16, 32)
-TRIAL, LAST = 1.0, 6.0  # CPU seconds of a fit by which a point is chosen, and of the last one
+TRIAL, LAST = 1.0, 6.0  # limits in CPU seconds: of the fits that choose a point, and of the final fit
 SVM_ITERATIONS = 2 * 10**5  # of libsvm
-FOLDS = 3  # by which forward selection judges a feature
-GRACE = 1.0  # of the limit: what has not looked at its clock by then is interrupted
-AT_ONCE = ("one-norm-svm", "obd", "rfe", "relief")  # no driver looks at a clock, and that of HiGHS has wall time
+FOLDS = 3  # of the cross-validation in forward selection
+GRACE = 1.0  # share of the limit after which a solve that ignored its own limit is interrupted
+AT_ONCE = ("one-norm-svm", "obd", "rfe", "relief")  # without a CPU limit of their own; that of HiGHS is wall-clock time
 ENDED = ("time_limit", "interrupted", "iteration_limit")
 
 
 class NoAnswer(Exception):
-    """A fit without a result; the message is the reason."""
+    """Raised by a fit without a result; the message is the reason."""
 
 
 @dataclass
 class Fit:
-    """Result of a fit: ``predict`` for other data, names of features, and the proof."""
+    """Result of a fit: the function ``predict``, the names of the selected features, and facts (status, gap)."""
 
     predict: object
     selected: tuple
@@ -41,9 +41,9 @@ class Fit:
 
 @dataclass(frozen=True)
 class Method:
-    """A row of the tables. ``fit(train, point, limit, rules)`` gives a Fit; ``points(n, d)`` a list.
+    """Method of the comparison: ``fit(train, point, limit, rules)`` returns a Fit, ``points(n, d)`` the grid.
 
-    ``family``: "all" (no selection), "heuristic", "linear" or "kernel". ``given_k``: whether a point is k itself.
+    ``family``: "all" (no selection), "heuristic", "linear" or "kernel". ``given_k``: True if a point is k itself.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Method:
 
 @contextmanager
 def cpu_clock():
-    """Let the limits of fsmodels count CPU seconds of this process, as the machine may be shared."""
+    """Make the time limits of fsmodels count CPU seconds; wall-clock time depends on the load of the machine."""
     wall, time.perf_counter = time.perf_counter, time.process_time
     try:
         yield
@@ -68,7 +68,7 @@ def cpu_clock():
 
 @contextmanager
 def within(seconds):
-    """Interrupt a block after some CPU seconds, as Ctrl-C does. Raises NoAnswer if it has no result."""
+    """Interrupt a block after some CPU seconds, as Ctrl-C does. Raises NoAnswer if the block has no result."""
     with cpu_limit(seconds) as limit:
         try:
             yield limit
@@ -78,31 +78,31 @@ def within(seconds):
             raise NoAnswer(f"nothing within {seconds:g} CPU s") from None
 
 
-# ---- what scikit-learn fits
+# ---- methods of scikit-learn
 
 
 def majority(train, point, limit, rules):
-    """Give every sample the label of the larger class."""
+    """Predict the larger class for every sample."""
     refuse(rules)
     label = 1.0 if train.y.sum() > 0 else -1.0
     return Fit(lambda other: np.full(len(other), label), ())
 
 
 def svm(train, point, limit, rules):
-    """Fit the linear SVM on all features; with rules, on those that ``fs.select`` takes."""
+    """Fit the linear SVM on all features; with rules, on the features that ``fs.select`` selects."""
     if rules:
         return select("svm", lambda train, point: {"C": point[0]})(train, point, limit, rules)
     return machine(train, train.features, limit, kernel="linear", C=point[0])
 
 
 def rbf(train, point, limit, rules):
-    """Fit the SVM with exp(-|x - x'|^2 share / d)."""
+    """Fit the SVM with the kernel exp(-|x - x'|^2 share / d); a point is (C, share)."""
     refuse(rules)
     return machine(train, train.features, limit, C=point[0], gamma=point[1] / train.n_features)
 
 
 def machine(train, names, limit, **words):
-    """Fit libsvm on some features."""
+    """Fit the SVM of libsvm on some features."""
     with within(limit):
         fitted = SVC(max_iter=SVM_ITERATIONS, cache_size=500, **words).fit(train.select_features(names).X, train.y)
     late = bool(fitted.fit_status_)
@@ -115,12 +115,12 @@ def refuse(rules):
         raise fs.ModelError("the method does not support rules on features")
 
 
-# ---- rankings, one for all k
+# ---- rankings; one ranking serves all k
 
 
 @functools.lru_cache(maxsize=4)
 def ranked(how, train, most, limit):
-    """Return names, best first, and True if the limit has shortened the list."""
+    """Return feature names, best first, and True if the limit ended the ranking early."""
     with within((1 + GRACE) * limit):
         if how == "relief":
             return tuple(fs.rankings.relief(train).index), False
@@ -130,7 +130,7 @@ def ranked(how, train, most, limit):
 
 
 def forward(train, most, limit):
-    """Add the feature with which the SVM errs least over three folds, the first of equals."""
+    """Add the feature with the smallest cross-validation error of the SVM; the first one in a tie."""
     end = time.process_time() + limit
     folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(train.X, train.y))
     taken = []
@@ -147,24 +147,24 @@ def forward(train, most, limit):
 
 
 def wrong(train, columns, learn, held):
-    """Return the wrong labels held out of the SVM on some columns."""
+    """Return the number of held-out errors of the SVM on some columns."""
     fitted = SVC(kernel="linear", C=1.0, max_iter=SVM_ITERATIONS).fit(train.X[np.ix_(learn, columns)], train.y[learn])
     return int((fitted.predict(train.X[np.ix_(held, columns)]) != train.y[held]).sum())
 
 
 def best(how):
-    """Return the fit of the SVM, C = 1, on the k best of a ranking."""
+    """Return the ``fit`` function of the SVM with C = 1 on the k best features of a ranking."""
 
     def fit(train, point, limit, rules):
         if rules:
             if how == "forward":
                 refuse(rules)
             return select(how, lambda train, point: {"max_features": point[0]})(train, point, limit, rules)
-        # one ranking serves all trials and may take as long as they; that of the last fit ends at its k
+        # One ranking serves all trials and may take their time together; that of the final fit ends at its k.
         most, seconds = (point[0], limit) if limit == LAST else (min(max(SIZES), train.n_features), len(SIZES) * limit)
         names, cut = ranked(how, train, most, seconds)
         if not names:
-            raise NoAnswer(f"not one feature within {seconds:g} CPU s")
+            raise NoAnswer(f"no feature within {seconds:g} CPU s")
         names = set(names[: point[0]])
         found = machine(train, [name for name in train.features if name in names], limit, kernel="linear", C=1.0)
         found.facts["late"] |= cut and len(names) < point[0]
@@ -173,11 +173,11 @@ def best(how):
     return fit
 
 
-# ---- what fs.select fits
+# ---- methods of fs.select
 
 
 def select(model, words, **always):
-    """Return the fit of a model by name; for models with a refit on the selected features, the refit."""
+    """Return the ``fit`` function of a model by name; a model with a refit on the selected features predicts by it."""
 
     def fit(train, point, limit, rules):
         given = {**words(train, point), **always, **rules}
@@ -192,7 +192,7 @@ def select(model, words, **always):
         if not found.has_solution:
             raise NoAnswer(found.message or found.status.value)
         decides = found if find(model).refit == "" else found.refit or refitted(found, find(model).refit, limit)
-        gap = None if found.gap is None or found.gap >= 1.0 else found.gap  # a bound of 0 has no information
+        gap = None if found.gap is None or found.gap >= 1.0 else found.gap  # the bound of 0 is trivial
         facts = {"status": found.status.value, "gap": gap, "late": found.stop_reason.value in ENDED}
         return Fit(lambda other: np.where(decides.decision(other) > 0, 1.0, -1.0), found.selected, facts)
 
@@ -200,7 +200,7 @@ def select(model, words, **always):
 
 
 def refitted(found, model, limit):
-    """Return the refitted classifier if the limit ended the method before its refit."""
+    """Refit on the selected features, if the limit ended the method before its own refit."""
     if not found.selected:
         return found
     try:
@@ -215,7 +215,7 @@ def refitted(found, model, limit):
 
 
 def sizes(n, d):
-    """Return the numbers of features for methods with a given number."""
+    """Return the grid of methods with a given number of features."""
     return [(k,) for k in dict.fromkeys(min(k, d) for k in SIZES)]
 
 
@@ -225,29 +225,29 @@ def listed(*values):
 
 
 def per_sample(*values):
-    """Return points that are divided by the number of samples."""
+    """Return points divided by the number of samples."""
     return lambda n, d: [(value / n,) for value in values]
 
 
 def times_samples(*values):
-    """Return points that are multiplied by the number of samples."""
+    """Return points multiplied by the number of samples."""
     return lambda n, d: [(value * n,) for value in values]
 
 
 def shared(*costs):
-    """Return pairs of a budget of shares and C of FSmulti."""
+    """Return pairs (budget, C) of FSmulti."""
     return lambda n, d: [(B, c * n) for B in dict.fromkeys(min(B, d) for B in (2, 8, 32)) for c in costs]
 
 
 def product(first, second):
-    """Return pairs, by the first and then the second."""
+    """Return all pairs, ordered by the first and then the second value."""
     return listed(*((a, b) for a in first for b in second))
 
 
 CONCAVE = listed(0.6, 0.3, 0.1, 0.03, 0.01, 0.003)
 WEIGHTS = product((1.0, 8.0), (8.0, 1.0, 0.125))  # C and mu
-FUNCTIONAL = product((0.0625, 0.5), (1.0, 0.125, 0.015625))  # of AO-EFS, whose C is another
-RISK = {"hamming": (0.05, 0.5), "f1": (0.1, 1.0)}  # c of C = c n: the losses differ in their units
+FUNCTIONAL = product((0.0625, 0.5), (1.0, 0.125, 0.015625))  # of AO-EFS, where C weighs another function
+RISK = {"hamming": (0.05, 0.5), "f1": (0.1, 1.0)}  # c of C = c n; the units of the losses differ
 
 
 def by_k(train, point):

@@ -1,15 +1,15 @@
-r"""Linear SVMs on fewer and fewer features of one training set, each proven and each from the multipliers of the last.
+r"""Proven linear SVMs on decreasing sets of features, each started from the multipliers of the previous one.
 
-Between two of them few samples change their side: with F those with 0 < alpha < C, U those with alpha = C and
-z_i = y_i x_i, the optimum has
+Let F be the samples with 0 < alpha < C, U those with alpha = C, and z_i = y_i x_i. The optimum satisfies
 
     [K_FF  y_F] [alpha_F]   [e - C K_FU e]
     [y_F'   0 ] [   b   ] = [ -C y_U'e   ],   K = Z Z'.
 
-K is singular for centred data and F all samples; K + s y y' in its place, with s y'alpha taken from b, is not. Solved
-for the F and U of the last SVM, every sample that breaks a condition changes its side, and so on until none does (the
-primal-dual active set method). It may go in a circle, and K_FF has no inverse where F has more samples than there are
-features: then ``SvmOracle`` answers. Either way what is returned is certified on the data, to ``TOLERANCE``.
+If the data are centred and F contains all samples, K is singular. K + s y y' is not; it changes b by s y'alpha, which
+is subtracted. From one SVM to the next few samples enter or leave F and U. The primal-dual active set method starts
+with the F and U of the previous SVM, solves the system, moves every sample that violates a condition, and repeats this
+until no sample moves. It may cycle, and K_FF is singular if F has more samples than there are features; in these cases
+``SvmOracle`` solves the SVM. The result is always proven on the data, to ``TOLERANCE``.
 """
 
 import numpy as np
@@ -22,16 +22,16 @@ from fsmodels.models.fsp.oracle.support import SupportProof
 from fsmodels.models.fsp.oracle.svm_solvers import Backoff
 from fsmodels.models.proofs.svm import Hinge
 
-TOLERANCE = 1e-7  # of the cost of an SVM: its weights miss the root of that
+TOLERANCE = 1e-7  # relative gap of the objective; the error of the weights is about its square root
 ROUNDS = 20
-RIDGE = 1e-10  # of the mean of K's diagonal
-INSIDE = 1e-6  # of C: how far a multiplier in F is from 0 and from C
-MET = 1e-9  # what a margin may miss of 1 before its sample changes its side
-SHARE, SAMPLES = 8, 4000  # with fewer than samples / SHARE features, or more samples, the oracle is the faster way
+RIDGE = 1e-10  # relative to the diagonal of K
+INSIDE = 1e-6  # distance of the multipliers in F from 0 and from C, relative to C
+MARGIN_TOLERANCE = 1e-9  # violation of a margin above which its sample moves
+SHARE, SAMPLES = 8, 4000  # with fewer than samples / SHARE features, or with more samples, the oracle is faster
 
 
 class Elimination:
-    """The SVM (w, b) on the features that are ``left``, for one C; ``fast``: how many of the SVMs needed no oracle."""
+    """Linear SVM on the features ``left`` for one C; ``fast`` is the number of SVMs solved without the oracle."""
 
     def __init__(self, data, C):
         self._oracle, self._sigma = SvmOracle(data.X, data.y, C), np.ones(data.n_features)
@@ -39,7 +39,7 @@ class Elimination:
         self._mean = data.X.mean(axis=0)
         self._X = np.asfortranarray(data.X - self._mean)  # its first columns are those of the features left
         self._features, self._alpha, self.fast = np.arange(data.n_features), None, 0
-        self._gram, self._more, self._tries = None, 0.0, Backoff()  # K + s y y', and s
+        self._gram, self._more, self._tries = None, 0.0, Backoff()  # K + s y y', s, and when to try the fast method
 
     @property
     def left(self):
@@ -48,7 +48,7 @@ class Elimination:
 
     @property
     def inside(self):
-        """Return True if no multiplier of the last SVM is at C, which is then the SVM of every larger C."""
+        """Return True if no multiplier of the last SVM is at C; it is then optimal for every larger C, too."""
         return bool((self._alpha < (1 - INSIDE) * self._C).all())
 
     def solve(self):
@@ -93,7 +93,7 @@ class Elimination:
             w, b = X.T @ (y * alpha[:-1]), alpha[-1]
             alpha, margin = alpha[:-1], y * (X @ w + b)
             high, low = free & (alpha > C), free & (alpha < 0)
-            joins = (~free & ~most & (margin < 1 - MET)) | (most & (margin > 1 + MET))
+            joins = (~free & ~most & (margin < 1 - MARGIN_TOLERANCE)) | (most & (margin > 1 + MARGIN_TOLERANCE))
             free, most = (free & ~high & ~low) | joins, (most & ~joins) | high
             if sides == (free.tobytes(), most.tobytes()):
                 break
@@ -111,7 +111,7 @@ class Elimination:
         return weights, proof.b
 
     def _on_sides(self, X, free, most):
-        """Return alpha followed by b: margins of ``free`` are 1, and alpha is C for ``most``, otherwise 0."""
+        """Return alpha followed by b: margins of ``free`` are 1, alpha is C for ``most`` and 0 for the others."""
         y, F = self._y, np.flatnonzero(free)
         alpha = np.where(most, self._C, 0.0)
         system = self._gram[np.ix_(F, F)]

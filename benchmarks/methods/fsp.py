@@ -1,15 +1,16 @@
-"""The methods of Aytug 2015, each over its whole grid: what one choice leaves is where the next one begins.
+"""Methods of Aytug 2015, each over its whole grid; a fit starts from the state that the previous one leaves.
 
-A method is a generator over (train, validation, M, seed): for each value of its parameter it yields the value, w, b and
-facts of the run.
+A method is a generator function of (train, validation, M, seed). For each value of its parameter it yields the value,
+w, b and facts of the run.
 
 - GBD-M: the paper's algorithm (``benders``), the point with the least validation error of at most 250 iterations.
-- FSP-M, proven: the same model by ``branch-and-cut``, its least objective; one memory for all C.
-- GBD-lambda: FSP-lambda by ``benders``, lambda from the plain SVM, so that the first master keeps M features.
-- RFE: one feature at a time; each SVM from the one before (``elimination``), certified to 1e-7.
-- ONSVM: the dual of its linear program, whose basis goes from C to C: a tenth of the primal's time at 1000 x 800.
-- FSV: successive linear programs from one start, as SPIDER's, then the robust LP on what is selected.
-- InfoGain: ranked once, then the plain SVM on the best M.
+- FSP-M, proven: the incumbent of ``branch-and-cut`` on the same model; one memory for all C.
+- GBD-lambda: FSP-lambda by ``benders``; lambda comes from the plain SVM, so that the first master selects M features.
+- RFE: one feature at a time; each SVM starts from the previous one (``elimination``) and is proven to 1e-7.
+- ONSVM: the dual of its linear program, started from the basis of the previous C; at 1000 x 800 it takes a tenth of the
+  time of the primal.
+- FSV: successive linear programs from one start, as in SPIDER, then the robust LP on the selected features.
+- InfoGain: one ranking, then the plain SVM on the M best features.
 """
 
 import logging
@@ -29,22 +30,22 @@ from solvers.drivers.branch_cut.memory import Memory
 from solvers.lp.highs import HighsLP
 
 PRICES = [2.0**k for k in range(-2, 6)]
-LAMBDAS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8]  # as many
-ITERATIONS, SECONDS = 250, 3.0  # of GBD at one C; SECONDS of the proof too
-NONZERO = 1e-6  # of the largest weight
+LAMBDAS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8]  # of FSV; as many values as of C
+ITERATIONS, SECONDS = 250, 3.0  # limits of GBD at one C; SECONDS also limits the proof
+NONZERO = 1e-6  # relative to the largest weight: a feature with a larger weight is used
 CPU_LIMIT = "cpu limit"
-MASTER = {"mip_allow_restart": False}  # HiGHS begins small masters anew, which takes most of its time there
+MASTER = {"mip_allow_restart": False}  # restarts of HiGHS take most of the time of small masters
 
-logging.getLogger("pyomo").setLevel(logging.ERROR)  # it warns of solves that a limit has ended
+logging.getLogger("pyomo").setLevel(logging.ERROR)  # no warnings about solves that end at a limit
 
 
 def within(model, driver, **options):
-    """Solve with a limit of SECONDS CPU seconds; return the result and facts of the run."""
+    """Solve with a limit of ``SECONDS`` CPU seconds; return the result (None without one) and facts of the run."""
     start = time.process_time()
     try:
         with cpu_limit(SECONDS) as limit:
             result = fs.solve(model, driver, threads=1, **options)
-    except KeyboardInterrupt:  # before there was anything to return
+    except KeyboardInterrupt:  # the limit was reached before the driver had a result
         if not limit.reached:
             raise
         return None, {"stop": CPU_LIMIT, "cpu": time.process_time() - start}
@@ -69,20 +70,20 @@ def benders(model, train, validation, C, seed):
         master_options=MASTER, in_out=False,
     )  # fmt: skip
     table = [] if result is None else result.iterations
-    last = table["Gap"].iloc[-1] if len(table) else None  # of the least objective, not of what is kept
+    last = table["Gap"].iloc[-1] if len(table) else None  # of the incumbent, not of the point that validation chooses
     gap = None if pd.isna(last) else float(last)
     return *weights(model, result, train), facts | {"iterations": len(table), "gap": gap}
 
 
 def gbd_m(train, validation, M, seed):
-    """FSP-M by the paper's algorithm."""
+    """Solve FSP-M by the paper's algorithm."""
     model = fs.fsp.fsp_m(train, max_features=M)
     for C in PRICES:
         yield C, *benders(model, train, validation, C, seed)
 
 
 def gbd_lambda(train, validation, M, seed):
-    """FSP-lambda by the paper's algorithm."""
+    """Solve FSP-lambda by the paper's algorithm."""
     model = fs.fsp.fsp_lambda(train, penalty=0.0)
     for C in PRICES:
         penalty = baselines.svm_penalty(train, max_features=M, C=C)
@@ -92,7 +93,7 @@ def gbd_lambda(train, validation, M, seed):
 
 
 def proven(train, validation, M, seed):
-    """FSP-M by branch-and-cut."""
+    """Solve FSP-M by branch-and-cut."""
     model, memory = fs.fsp.fsp_m(train, max_features=M), Memory()
     for C in PRICES:
         model.C = C
@@ -109,25 +110,31 @@ def proven(train, validation, M, seed):
 
 
 def rfe(train, validation, M, seed):
-    """Drop the feature of least weight, one at a time; as long as no multiplier is at C, larger C drop the same."""
+    """Drop the feature with the smallest weight, one at a time.
+
+    While no multiplier is at C, the SVM is the same for larger C, which therefore drop the same features (``same``).
+    """
     same = []
     for C in PRICES:
-        machines, inside = Elimination(train, C), True
+        svm, inside = Elimination(train, C), True
         for feature in same:
-            machines.drop(feature)
+            svm.drop(feature)
         while True:
-            (w, b), left = machines.solve(), machines.left
-            inside = inside and machines.inside
+            (w, b), left = svm.solve(), svm.left
+            inside = inside and svm.inside
             if len(left) <= M:
                 break
             least = left[np.argmin(w[left] ** 2)]
-            machines.drop(least)
+            svm.drop(least)
             same += [least] if inside else []
         yield C, w, b, {}
 
 
 def one_norm(train, validation, M, seed):
-    """(ONSVM): min e'(p + q) + C e'xi, by max e'a, -e <= A'a <= e, y'a = 0, 0 <= a <= C, whose rows (w, b) prices."""
+    """Solve (ONSVM), min e'(p + q) + C e'xi, by its dual: max e'a, -e <= A'a <= e, y'a = 0, 0 <= a <= C.
+
+    (w, b) are the multipliers of the rows of the dual.
+    """
     n, lp = train.n_features, HighsLP(-np.ones(len(train)), np.zeros(len(train)), np.ones(len(train)))
     sides = np.append(np.ones(n), 0.0)
     lp.add_rows(np.vstack([(train.y[:, None] * train.X).T, train.y]), -sides, sides)
@@ -138,17 +145,17 @@ def one_norm(train, validation, M, seed):
 
 
 def fsv(train, validation, M, seed):
-    """FSV on standardised features; its weights are returned in the units of ``train``, as all methods' are."""
+    """Run FSV on standardised features; the weights are returned in the units of ``train``."""
     scaled = train.scaled("standard")
     for penalty in LAMBDAS:
         found = fs.select(scaled, "fsv", penalty=penalty, seed=seed, starts=1, linear_start=False)
-        classifier = found.refit or found  # without a feature there is no refit
+        classifier = found.refit or found  # there is no refit without features
         w = np.array([classifier.weights_original.get(name, 0.0) for name in scaled.features])
         yield penalty, w / train.scale.factor, classifier.bias_original + float(w @ train.scale.shift), {}
 
 
 def information_gain(train, validation, M, seed):
-    """Keep the M features of most information gain."""
+    """Fit the SVM on the M features with the largest information gain."""
     best = set(rankings.information_gain(train).index[:M])
     sigma = np.array([float(name in best) for name in train.features])
     for C in PRICES:
@@ -163,12 +170,12 @@ METHODS = {
 
 
 def error(data, w, b):
-    """Return the share of samples on the wrong side."""
+    """Return the share of misclassified samples."""
     return float(np.mean(np.where(data.X @ w + b > 0, 1.0, -1.0) != data.y))
 
 
 def grid(method, parts, M, seed, w_true=None):
-    """Run a method over its grid; return a record a value, and the CPU seconds of all."""
+    """Run a method over its grid; return a record for each value of its parameter, and the total CPU seconds."""
     train, validation, test = parts
     records, begun = [], time.process_time()
     start = begun

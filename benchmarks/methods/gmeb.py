@@ -1,11 +1,11 @@
-"""The four methods of Peleg and Meir 2005, section 6, each over all its points on one training set.
+"""The four methods of Peleg and Meir 2005, section 6, each at all its points on one training set.
 
-``fit(data, points)`` returns weights W (points, features) and offsets b (points,). What one point learns the next uses:
+``fit(data, points)`` returns weights W (points, features) and offsets b (points,). Work is shared between points:
 
-- GMEB: ``fs.gmeb.path``, one linear program whose basis goes from pair to pair.
-- SVM: ``SvmOracle``, which proves answers to 1e-7. Where no multiplier is at C, the answer holds for every larger C.
-- RFE: the same; what is left of the features after so many eliminations is often the same for several C.
-- 1-norm SVM: one linear program of which C alone changes, solved from the last basis.
+- GMEB: ``fs.gmeb.path``, one linear program that is started from the basis of the previous pair.
+- SVM: ``SvmOracle``, proven to 1e-7. If no multiplier is at C, the solution is optimal for every larger C.
+- RFE: the same SVM; the sets of remaining features are often the same for several C.
+- 1-norm SVM: one linear program in which only C changes, started from the previous basis.
 """
 
 import itertools
@@ -19,19 +19,19 @@ import fsmodels as fs
 from fsmodels.models.fsp.oracle import SvmOracle
 from solvers.lp.highs import FINEST, HighsLP
 
-FREE = 0.999  # of C: a multiplier below is not at its bound, whatever the tolerance
-SLOW = 100  # features from which RFE drops 1% of those left at a time, not one
+FREE = 0.999  # share of C: a multiplier below this is not at its bound, with any tolerance
+SLOW = 100  # with more features than this, RFE drops 1% of the remaining ones in a step instead of one
 GMEB_VALUES = np.linspace(1.0, 10.0, 7).tolist()
 
 
-class Machines:
-    """Linear SVMs of one training set on some of its features, for values of C that do not fall."""
+class SvmCache:
+    """Linear SVMs of one training set on subsets of its features; calls must have nondecreasing C."""
 
     def __init__(self, data):
         self.data, self.oracles, self.known = data, {}, {}
 
     def solve(self, left, C):
-        """Return weights (of all features) and offset at the features ``left``, an array of positions."""
+        """Return weights (of all features) and offset of the SVM on the features ``left``, an array of positions."""
         key = left.tobytes()
         if key in self.known:
             return self.known[key]
@@ -41,27 +41,27 @@ class Machines:
         sigma[left] = 1.0
         answer = self.oracles[C].solve(sigma)
         if answer.alpha.max() < FREE * C:
-            self.known[key] = answer.w, answer.b  # for every larger C too
+            self.known[key] = answer.w, answer.b  # optimal for every larger C, too
         return answer.w, answer.b
 
 
 def linear_svm(data, points):
-    """Solve at each (C,)."""
-    machines, everything = Machines(data), np.arange(data.n_features)
+    """Solve the linear SVM at each (C,)."""
+    svms, everything = SvmCache(data), np.arange(data.n_features)
     order = sorted(range(len(points)), key=lambda k: points[k])
-    found = {k: machines.solve(everything, points[k][0]) for k in order}
+    found = {k: svms.solve(everything, points[k][0]) for k in order}
     return np.vstack([found[k][0] for k in range(len(points))]), np.array([found[k][1] for k in range(len(points))])
 
 
 def rfe(data, points):
-    """Drop the feature of the least weight until so many are left, for each (number of features, C)."""
+    """Drop the features with the smallest weights, for each (number of remaining features, C)."""
     W, b = np.zeros((len(points), data.n_features)), np.zeros(len(points))
-    machines = Machines(data)
+    svms = SvmCache(data)
     for C in sorted({C for _, C in points}):
         wanted = {count: k for k, (count, price) in enumerate(points) if price == C}
         left = np.arange(data.n_features)
         while True:
-            w, offset = machines.solve(left, C)
+            w, offset = svms.solve(left, C)
             if len(left) in wanted:
                 k = wanted.pop(len(left))
                 W[k], b[k] = w, offset
@@ -104,7 +104,7 @@ def gmeb(data, points):
 
 
 def prices(number, tame=False):
-    """Return some values of C = L / (1 - L), or of L if ``tame``: 0.02 <= L <= 0.98."""
+    """Return values of C = L / (1 - L), or C = L if ``tame``, for equidistant L with 0.02 <= L <= 0.98."""
     share = np.linspace(0.02, 0.98, number)
     return (share if tame else share / (1 - share)).tolist()
 
@@ -115,7 +115,7 @@ def svm_points(d, tame):
 
 
 def one_norm_points(d, tame):
-    """Return 49 values of C, in the paper the same for all sets."""
+    """Return 49 values of C; the paper has the same ones for all sets."""
     return [(C,) for C in prices(49)]
 
 
@@ -132,7 +132,7 @@ def gmeb_points(d, tame):
 
 @dataclass(frozen=True)
 class Method:
-    """``points(d, tame)`` are in the order in which ties are broken; ``tame``: the set's C is lowered."""
+    """Method with its grid; ties go to the first of ``points(d, tame)``. ``tame``: smaller values of C."""
 
     fit: Callable
     points: Callable

@@ -7,11 +7,11 @@ from sklearn.svm import LinearSVC
 
 import fsmodels as fs
 
-USED = 1e-6  # of the largest weight: a feature with less is not used
+USED = 1e-6  # relative to the largest weight: a feature with a smaller weight is not used
 
 
 def abess(X, y, count, *, fit=None, **options):
-    """Return the positions of the features that the logistic regression of abess selects, from columns that vary."""
+    """Return the positions of the features that the logistic regression of abess selects."""
     from abess import LogisticRegression
 
     varies = np.flatnonzero(X.std(axis=0) > 0)  # abess rejects constant columns
@@ -21,7 +21,7 @@ def abess(X, y, count, *, fit=None, **options):
 
 
 def l1_bisection(X, y, most, powers, *, steps=25, seed=0):
-    """Yield C, 1-norm SVM and positions of used features, by bisection on log10(C) for exactly ``most`` features."""
+    """Bisect on log10(C) for exactly ``most`` features; yield C, the 1-norm SVM and the positions of used features."""
     low, high = powers
     for _ in range(steps):
         power = 0.5 * (low + high)
@@ -40,9 +40,9 @@ def largest(supports, most):
 
 
 def elimination(X, y, C, left, *, fewest=0, drop=0.1):
-    """Yield the features left and their SVM; each step drops a share of them, those with the smallest weights.
+    """Yield the remaining features and their SVM; each step drops a share of them, those with the smallest weights.
 
-    ``X`` is an array or sparse by columns; the last one has ``fewest`` features, or one.
+    ``X`` is dense or CSC. The last SVM has ``fewest`` features, but at least one.
     """
     while len(left):
         svm = LinearSVC(C=C, random_state=0).fit(X[:, left], y)
@@ -55,6 +55,6 @@ def elimination(X, y, C, left, *, fewest=0, drop=0.1):
 
 @functools.cache
 def warm_up(solver="branch-and-cut", form="perspective"):
-    """Solve a small FSP-M once a process, so that what the first solve imports or compiles is not measured."""
+    """Solve a small FSP-M once per process, so that imports and compilation of the first solve are not measured."""
     data = fs.load_dataset("wdbc").scaled("standard")
     fs.solve(fs.fsp.fsp_m(data, max_features=5, C=1.0, form=form), solver, time_limit=100)

@@ -19,7 +19,8 @@ PACKAGES = ("pyomo", "highspy", "pyscipopt", "numpy", "scipy")
 SEEDS, MORE_SEEDS = range(5), range(15)
 TIME_LIMIT = 60.0
 FACTS = {"time limit (s)": TIME_LIMIT}
-# Kazarlis, Bakirtzis, Petridis (1996): most, least (MW), a, b, c of a + b p + c p^2, hours up and down, start, state.
+# Kazarlis, Bakirtzis, Petridis (1996): maximum and minimum power p (MW); a, b, c of the cost a + b p + c p^2; minimum
+# up and down time (h); start-up cost; hours on (above 0) or off at the start.
 UNITS = [
     (455, 150, 1000, 16.19, 0.00048, 8, 4500, 8),
     (455, 150, 970, 17.26, 0.00031, 8, 5000, 8),
@@ -107,7 +108,7 @@ CASES = {  # name: model, the peer, relative gap
 
 
 def measure(build, seed, solver, **options):
-    """Return the CPU seconds from the Pyomo model to the verdict, and the result."""
+    """Return the CPU seconds from the Pyomo model to the result, and the result."""
     model, declared = build(seed)
     before = time.process_time()
     result = solvers.solve(model, solver, time_limit=TIME_LIMIT, **(declared if solver == "benders" else {}), **options)
@@ -119,9 +120,9 @@ def tasks(full):
 
 
 def work(model, seed, protocol):
-    """Solve one instance by both."""
+    """Solve one instance by both solvers."""
     build, peer, gap = CASES[model]
-    for solver in ("benders", peer):  # what is loaded at the first solve is not measured
+    for solver in ("benders", peer):  # loads packages, which are not measured
         measure(lambda seed: facility(seed, 3, 4), 0, solver)
     ours, result = measure(build, seed, "benders", gap=gap)
     theirs, whole = measure(build, seed, peer, gap=gap)

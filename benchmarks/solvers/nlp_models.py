@@ -201,7 +201,7 @@ def of_pyomo(module, kind, fixed):
 
 
 def pyomo_models():
-    """Return the models of MindtPy's tests that are built without further packages."""
+    """Return the models of MindtPy's tests that do not need further packages."""
     found = {}
     for module in pkgutil.iter_modules(mindtpy.__path__):
         if module.name.startswith("test") or "grey_box" in module.name or module.name == "unit_test":

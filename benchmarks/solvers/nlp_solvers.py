@@ -33,7 +33,7 @@ TASK = ("group", "model", "start", "solver", "protocol")
 
 
 def contenders():
-    """Return the solvers: the program, with the ASL library, only if it is on the PATH."""
+    """Return the solvers; the Ipopt executable only if it is on the PATH."""
     return [POUNCE, CYIPOPT, *[PROGRAM] * bool(shutil.which(PROGRAM))]
 
 
@@ -48,12 +48,12 @@ def tasks(full):
 
 
 def cpu():
-    """Return the CPU seconds of this process and of the programs that it has run."""
+    """Return the CPU seconds of this process and of its child processes."""
     return time.process_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 
 def built(group, model, start):
-    """Return the model; a start above 0 is drawn around the given one, inside the bounds."""
+    """Return the model with its start; for ``start`` above 0 it is drawn at random around the original one."""
     made = MODELS[group][model][0]()
     rng = np.random.default_rng(start)
     for v in made.component_data_objects(pyo.Var) if start else ():
@@ -75,13 +75,13 @@ def iterations(model, solver):
             raise_exception_on_nonoptimal_result=False,
             solver_options=dict(spec.default_options),
         )
-    except Exception as error:  # of the other program
+    except Exception as error:  # any error of the other interface
         return print(solver, error)
     return found.extra_info.get("iteration_count").value() if "iteration_count" in found.extra_info else None
 
 
 def first(solver):
-    """Load what the first solve of a process loads, before the clock runs."""
+    """Solve once, so that loading at the first solve is not measured."""
     solvers.solve(built(SMALL[0], "HS6", 0), solver)
 
 
@@ -105,9 +105,9 @@ def work(group, model, start, solver, protocol):
 
 
 def judged(runs):
-    """Add whether a run ends with the right status, and whether at the best known objective.
+    """Add to each run whether its status is right and whether it reaches the best known objective.
 
-    A run without a solution after LONG CPU seconds ended at the limit of wall-clock time, and is not counted.
+    A run without a solution after ``LONG`` CPU seconds ended at the limit of wall-clock time; it is not counted.
     """
     least = {}
     for run in runs:
@@ -128,7 +128,7 @@ def judged(runs):
 
 
 def paired(runs):
-    """Return (group, model, start) -> solver -> run of those that both solvers have, and that no limit has ended."""
+    """Return (group, model, start) -> solver -> run, if both solvers have a run that did not end at the limit."""
     pairs = {}
     for run in runs:
         pairs.setdefault((run["group"], run["model"], run["start"]), {})[run["solver"]] = run

@@ -1,7 +1,7 @@
-"""Soak: small difficult data, edited models, all solvers and drivers, compared with an oracle written from the papers.
+"""Random test of all solvers and drivers on small difficult data and edited models, compared with an oracle.
 
     python -m benchmarks soak --seed 17                      # one case, with all details
-    python -m benchmarks soak --from 0 --to 30000 --log /tmp/soak/log.jsonl   # resumes; one line a case
+    python -m benchmarks soak --from 0 --to 30000 --log /tmp/soak/log.jsonl   # repeat to continue
     python -m benchmarks soak --table --log /tmp/soak/log.jsonl
 
 A case is drawn from its seed: a family of models, samples, at most three edits, and a solver with default options. Its
@@ -40,7 +40,7 @@ from benchmarks.solvers.soak_oracle import INF, Program, Row, Unsure, concave_op
 
 LIMIT = 20.0  # s for one solve
 GAP = 1e-4
-TOLERANCE = 1e-6  # by which a point that is called optimal may miss a row, relative to its side or to 1
+TOLERANCE = 1e-6  # largest violation of a row at an optimal point, relative to its right-hand side or to 1
 EXACT = 1e-9  # violation of a point that counts as none
 CLOSE = 2e-6  # relative: rounding and the solvers' tolerances
 MISSED = 1e-4  # relative: up to this, what the rows that the point of the oracle violates add to the tolerance
@@ -125,7 +125,7 @@ def hinge(p: Program, X: np.ndarray, y: np.ndarray, weights: Any, *, ridge: floa
 
 
 def shares(y: np.ndarray, g: dict[str, Any]) -> np.ndarray:
-    """How often each sample counts."""
+    """Return the weight of each sample."""
     return np.array(g.get("s", np.ones(len(y))))
 
 
@@ -426,7 +426,7 @@ class Case:
 
     @property
     def now(self) -> dict[str, Any]:
-        """The parameters after the edits."""
+        """Return the parameters after the edits."""
         changed = {k: v for edit in self.edits for k, v in edit.changes.items()}
         return {**self.given, **changed}
 
@@ -527,7 +527,7 @@ def case_of(seed: int) -> Case:
     return Case(seed, family, X, y, given, edits, family.who[int(rng.integers(len(family.who)))])
 
 
-# ----------------------------------------------------------------------------------------------------- judging
+# -------------------------------------------------------------------------------------------------- evaluation
 
 
 def run(seed: int, *, verbose: bool = False) -> dict[str, Any]:
@@ -550,7 +550,7 @@ def run(seed: int, *, verbose: bool = False) -> dict[str, Any]:
 
 
 def solved(case: Case, truth: tuple[float, Program, float], solver: str | None, *, verbose: bool) -> dict[str, Any]:
-    """Build, solve and judge."""
+    """Build the model, solve it, and compare the result with the truth."""
     model = None
     try:
         with warnings.catch_warnings():
@@ -629,7 +629,7 @@ def _judge(case: Case, model: Any, result: Any, truth: float, program: Program, 
 
 
 def _within_tolerance(case: Case, model: Any, objective: float, program: Program, said: str) -> bool:
-    """Return whether the model's values satisfy its rows to the documented tolerance and give its objective.
+    """Return True if the values of the model satisfy its rows to the documented tolerance and give its objective.
 
     Such a point may be better than any exact one: with a cone w^2 <= d t at d = t = 0, an error of 4e-8 in the row
     admits w = 2e-4.

@@ -1,7 +1,7 @@
-"""Soak: small two-stage convex models with integers in the first stage, by the drivers, compared with enumeration.
+"""Random test of the drivers on small two-stage convex models with integers, compared with enumeration.
 
     python -m benchmarks soak_convex --seed 17                                      # one model, with all details
-    python -m benchmarks soak_convex --from 0 --to 3000 --log /tmp/soak/convex.jsonl   # resumes; one line a model
+    python -m benchmarks soak_convex --from 0 --to 3000 --log /tmp/soak/convex.jsonl   # repeat to continue
     python -m benchmarks soak_convex --table --log /tmp/soak/convex.jsonl
 
 A model is drawn from its seed: one to four integers x, one to three blocks with continuous y, linear rows that couple
@@ -163,7 +163,7 @@ def truth_of(model: pyo.ConcreteModel, *, smooth_kind: bool) -> tuple[str, float
 
 
 def run(seed: int) -> dict[str, Any]:
-    """Return the line of a model: its truth, and the outcome of each driver."""
+    """Return the log entry of a model: the status and optimum by enumeration, and the outcome of each driver."""
     line: dict[str, Any] = {"seed": seed, "kind": kind_of(seed), "runs": {}}
     try:
         line["truth"], line["optimum"] = truth_of(model_of(seed), smooth_kind=seed >= FIRST_SMOOTH)
@@ -191,7 +191,7 @@ def run(seed: int) -> dict[str, Any]:
 
 
 def _wrong(model: pyo.ConcreteModel, result: Any, truth: str, optimum: float | None) -> str:
-    """Return how a result contradicts the truth, or an empty string."""
+    """Return the contradiction between a result and the enumeration; an empty string if there is none."""
     status, sign = str(result.status.value), float(model.cost.sense)
     if status in ("infeasible", "unbounded") and status != truth:
         return f"{status} for {truth}"

@@ -150,7 +150,7 @@ def _w(a: np.ndarray) -> Form:
 
 
 def _without_rounding(at: float, size: float) -> float:
-    """Return a value, 0 where it is rounding of the solver that found the weights; ``size``: of such a value."""
+    """Return the value, or 0 if it is a rounding error of the solver; ``size`` is the typical size of such a value."""
     return 0.0 if abs(at) < 1e-8 * size else at
 
 
@@ -390,7 +390,7 @@ def _logic(c: Context) -> Edit:
     return Edit(f"logic: {kind}", special=put, condition=lambda x: holds(x["sigma", i] > 0.5, x["sigma", j] > 0.5))
 
 
-KINDS: list[tuple[str, Callable[[Context], Edit | None]]] = [  # what the family needs, how to draw it
+KINDS: list[tuple[str, Callable[[Context], Edit | None]]] = [  # required components of the family, function that draws
     ("w", _row_w), ("w", _equal_w), ("w", _range_w), ("b", _row_b), ("w b", _row_wb), ("xi", _row_xi),
     ("w", _bound_w), ("b", _bound_b), ("xi", _bound_xi), ("w", _fix_w), ("sigma", _fix_sigma), ("margin", _drop),
     ("parameter", _parameter), ("sigma", _most), ("sigma", _budget), ("sigma", _requires), ("sigma", _excludes),

@@ -36,7 +36,7 @@ SURE = 2e-6  # relative difference of two ways to solve the best one
 
 
 class Unsure(Exception):
-    """The truth is not known accurately enough."""
+    """Raised if the optimum is not known accurately enough."""
 
 
 @dataclass
@@ -70,7 +70,7 @@ class Program:
             self.integer.add(key)
 
     def switch(self, binary: Key, *zero: Key) -> None:
-        """Let variables be 0 unless a binary is 1."""
+        """Add the condition that variables are 0 unless a binary is 1."""
         self.alternatives.append([[({binary: 1.0}, 1.0, 1.0)], [({k: 1.0}, 0.0, 0.0) for k in (binary, *zero)]])
 
     def value(self, x: dict[Key, float]) -> tuple[float, float]:
@@ -133,7 +133,7 @@ class Program:
         return leaves
 
     def _check(self, best: float, point: dict[Key, float]) -> None:
-        """Solve the best convex program by another way."""
+        """Solve the best convex program by a second method and compare."""
         fixed = {k: round(point[k]) for k in self.integer}
         holding = [min(choice, key=lambda rows: max(_missed(r, point) for r in rows)) for choice in self.alternatives]
         leaf = (fixed, [row for rows in holding for row in rows])
@@ -144,7 +144,7 @@ class Program:
 
 
 def _missed(row: Row, x: dict[Key, float]) -> float:
-    """Return by how much a row is missed, relative to its terms."""
+    """Return the violation of a row, relative to its terms."""
     form, lo, up = row
     terms = [a * x[k] for k, a in form.items()]
     side = max(abs(v) for v in (lo, up) if math.isfinite(v))

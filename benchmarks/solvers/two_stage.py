@@ -128,7 +128,7 @@ def one(model, scenarios, contender, limit):
     """Run one contender in this process and return its record."""
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_CPU, (int(3 * limit) + 30,) * 2)
-    if contender in (*DRIVERS, *WHOLE):  # what is loaded at the first solve is not measured
+    if contender in (*DRIVERS, *WHOLE):  # loads packages, which are not measured
         with contextlib.suppress(solvers.errors.Error):
             made, declared = foreign_models.facility(0, 3, 4)
             solvers.solve(made, contender, **(declared if contender in DRIVERS[:3] else {}))
@@ -141,7 +141,7 @@ def one(model, scenarios, contender, limit):
             record = run(model, scenarios) if run else by_name(contender, model, scenarios)
     except KeyboardInterrupt:
         record = {"status": "limit"}
-    except Exception as error:  # of the other program
+    except Exception as error:  # any error of a solver or package
         record = {"status": "failed", "message": "".join(traceback.format_exception_only(error))[:200]}
     record["cpu"] = time.process_time() - before
     record["stopped"] = reached.reached

@@ -1,1 +1,1 @@
-"""The methods of all five papers and common methods on the same data."""
+"""Comparison of the methods of all five papers and common methods on the same data."""

@@ -1,4 +1,4 @@
-"""The page ``all_methods``, drawn from the log: answer, picture, five questions, tables."""
+"""The page ``all_methods``: answer, picture, five questions, tables."""
 
 import statistics
 
@@ -26,7 +26,7 @@ def entries(log, part):
 
 
 def whole(found, methods):
-    """Return the records of sets and splits with all methods."""
+    """Return the entries of the sets and splits on which all methods have run."""
     there = {}
     for entry in found:
         there.setdefault((entry["set"], entry["split"]), set()).add(entry["method"])
@@ -52,14 +52,16 @@ def fits_of(found):
 
 
 def by_set(found, fits):
-    """Return a record a method and set: means over splits, stability over them, the rank of the error."""
+    """Return a record for each method and set: means and stability over splits, and the rank of the error."""
     records, chosen = {}, {}
     for entry, row in zip(found, fits, strict=True):
         records.setdefault((row["method"], row["set"]), []).append(row)
         chosen.setdefault((row["method"], row["set"]), []).append(np.isin(range(entry["d"]), entry["selected"]))
     made = []
     for (method, at), rows in records.items():
-        index = fs.stability_index(chosen[method, at])[0] if len(rows) > 1 else None  # None too where all or none are
+        index = (
+            fs.stability_index(chosen[method, at])[0] if len(rows) > 1 else None
+        )  # also None if all or no features are selected
         fields = {name: statistics.fmean(row[name] for row in rows) for name in MEANS}
         fields["proven"] = None if rows[0]["proven"] is None else statistics.fmean(row["proven"] or 0.0 for row in rows)
         fields |= {"stability": index, "instability": None if index is None else -index, "splits": len(rows)}
@@ -72,7 +74,7 @@ def by_set(found, fits):
 
 
 def nested(records):
-    """Return method -> set -> record, methods and sets in the order of the tables."""
+    """Return method -> set -> record, in the order of the tables."""
     return {
         method: {
             record["set"]: record
@@ -85,7 +87,7 @@ def nested(records):
 
 
 def answer(by):
-    """Write the result in two sentences, also without the set with most fits at their limit."""
+    """Return the result in two sentences, and the result without the set with the most fits at their limit."""
     mean = {m: statistics.fmean(r["rank"] for r in sets.values()) for m, sets in by.items()}
     share = {m: statistics.fmean(r["share"] for r in sets.values()) for m, sets in by.items()}
     first, *_ = sorted(mean, key=mean.get)
@@ -117,7 +119,7 @@ def answer(by):
 
 
 def without_hardest(by, first):
-    """Write the best rank without the set with most fits at their limit."""
+    """Return a sentence on the best rank without the set with the most fits at their limit."""
     late = {at: statistics.fmean(by[m][at]["trials_late"] for m in by) for at in by["SVM"]}
     hardest = max(late, key=late.get)
     if len(late) < 3 or not late[hardest]:
@@ -132,8 +134,8 @@ def without_hardest(by, first):
 
 
 def main_table(page):
-    """Return the table with a row a method, over all sets."""
-    stable = any(record["stability"] is not None for record in page.records["by_set"])  # none on one split
+    """Return the table with a row for each method, over all sets."""
+    stable = any(record["stability"] is not None for record in page.records["by_set"])  # needs two splits
     forms = {"balanced_error": ("{mean:.1f}", 100), "f1": ("{mean:.2f}", 1), "features": ("{mean:.1f}", 1)}
     forms |= {"share": ("{mean:.0f}", 100), "stability": ("{mean:.2f}", 1), "cpu": ("{mean:.1f}", 1)}
     forms |= {"proven": ("{mean:.0f}", 100), "gap": ("{median:.1f}", 100)}
@@ -153,7 +155,7 @@ def main_table(page):
 
 
 def found_features(made):
-    """Return the columns of right and wrong features on generated sets."""
+    """Return the columns with the numbers of relevant and other features selected on generated sets."""
     columns = []
     for at in made:
         right = f"{at} right of {len(tasks.loaded(at)[2])}"
@@ -164,7 +166,7 @@ def found_features(made):
 
 
 def failures(fits):
-    """Return a line for each method without an answer."""
+    """Return a line for each method that had no result in some fits."""
     lines = []
     for name in METHODS:
         lost = [row for row in fits if row["method"] == name and not row["answer"]]
@@ -178,7 +180,7 @@ def failures(fits):
 
 
 def draw(by, apart, path):
-    """Draw mean ranks against shares of features, and how far ranks that differ beyond chance are apart."""
+    """Draw mean ranks against shares of features, with the critical difference of ranks as a bar."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -217,11 +219,11 @@ def draw(by, apart, path):
     plt.close(figure)
 
 
-SIDES = [(1, 0), (-1, 0), (1, -1), (-1, -1), (1, 1), (-1, 1), (0, -1.4), (0, 1.4)]  # of a point, for its label
+SIDES = [(1, 0), (-1, 0), (1, -1), (-1, -1), (1, 1), (-1, 1), (0, -1.4), (0, 1.4)]  # positions of a label at its point
 
 
 def boxed(name, x, y, right, down):
-    """Return left, top, right, bottom of a label at a side of its point, in units of the axes."""
+    """Return left, top, right and bottom of a label on one side of its point, in units of the axes."""
     width, height = 0.85 * len(name) + 0.5, 0.36
     middle, level = x + right * (width / 2 + 1), y + 0.8 * down * height
     return middle - width / 2, level - height / 2, middle + width / 2, level + height / 2
@@ -245,7 +247,7 @@ def page(log):
     page.facts = facts()
     apart = ranks.ranked([[by[m][at]["error"] for m in by] for at in known], by).critical()
     page.picture(f"{NAME}.png", draw, by, apart)
-    answers = [" ".join(question(by)) for question in questions.ASKED]
+    answers = [" ".join(question(by)) for question in questions.QUESTIONS]
     answers = [f"{number}. {text}" for number, text in enumerate(answers, 1)]
     also = [f"[{text}](all_methods_{part}.md)" for part, text in OTHERS.items() if entries(log, part)]
     count = ", ".join(f"{at} {sum(pair[0] == at for pair in pairs)}" for at in known)

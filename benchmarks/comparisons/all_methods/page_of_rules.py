@@ -12,7 +12,7 @@ LEVEL, LISTED = 0.05, 40
 
 
 def page(log):
-    """Return the page of the fits under a budget and a pair."""
+    """Return the page of the fits with a budget and a pair rule."""
     found, free = entries(log, "rules"), entries(log, "methods")
     without = {(e["set"], e["split"], e["method"]): e for e in free}
     records = []
@@ -47,7 +47,7 @@ def page(log):
 
 
 def honoured(page):
-    """Return the table of the fits that honour or refuse the rules."""
+    """Return the table of the fits that satisfy or reject the rules."""
     rows, paid = [], {r["method"] for r in page.records["prices"]}
     for name in METHODS:
         at = {"method": name}

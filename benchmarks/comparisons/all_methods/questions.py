@@ -1,7 +1,7 @@
-"""The five questions of ``all_methods``, written down before the results were seen, and their answers by test.
+"""The five questions of ``all_methods``, fixed before the results were seen, and their answers by statistical tests.
 
-A data set is one observation: its value is the mean over the splits that all methods have there. Tests are those of
-``ranks``, at 5%, each family of comparisons with one control corrected by Holm.
+A data set is one observation, the mean over the splits on which all methods have run. The tests are those of ``ranks``
+at the level 5%; the comparisons with one control are corrected by Holm's method.
 """
 
 from benchmarks.harness import ranks
@@ -15,19 +15,19 @@ SELECTING = [*HEURISTIC, *LINEAR, *KERNEL]
 
 
 def proof(by):
-    """Ask whether the exact model errs less than heuristics."""
+    """Test whether the exact model has a smaller error than heuristics."""
     question = f"Does the exact model have a smaller error than heuristics ({', '.join(HEURISTIC)})?"
     return family(by, "error", "FSP-M", HEURISTIC, question, "have")
 
 
 def all_features(by):
-    """Ask whether what the papers select errs more than all features."""
+    """Test whether the linear selections of the papers have a larger error than all features."""
     question = "Do the linear selections of the papers have a larger error than all features?"
     return family(by, "error", "SVM", LINEAR, question, "have")
 
 
 def kernels(by):
-    """Ask whether kernels with feature weights err less than linear selections."""
+    """Test whether kernels with feature weights have a smaller error than linear selections."""
     question = "Do feature weights inside a kernel have a smaller error than linear selections?"
     weights, linear, plain = (
         [mean([by[name][at]["error"] for name in group]) for at in sets(by)] for group in (KERNEL, LINEAR, ["RBF SVM"])
@@ -46,14 +46,14 @@ def kernels(by):
 
 
 def beside(first, second):
-    """Return Wilcoxon's p of errors beside others, set by set, and both in words."""
+    """Return the p-value of Wilcoxon's test of paired errors, and a text with their difference."""
     p, fewer = ranks.signed_ranks(first, second), sum(a < b for a, b in zip(first, second, strict=True))
     apart = 100 * (mean(first) - mean(second))
     return p, f"{apart:+.1f} points, smaller on {fewer} of {len(first)} sets, Wilcoxon p = {p:.2g}"
 
 
 def stability(by):
-    """Ask whether exact selections change more from split to split than others."""
+    """Test whether exact selections are less stable over splits than others."""
     question = "Are exact selections less stable over splits than others?"
     known = [at for at in sets(by) if all(by[name][at]["instability"] is not None for name in SELECTING)]
     if not known:
@@ -64,16 +64,16 @@ def stability(by):
 
 
 def seconds(by):
-    """Ask which of the papers' methods, their rival GMKL among them, cost more than elimination."""
+    """Test which methods of the papers, including GMKL, take more CPU time than RFE."""
     question = "Which methods of the papers, with one ranking or six fits each, take more CPU time than RFE?"
     return family(by, "cpu", "RFE", [*LINEAR, *KERNEL], question, "take", "less time", "more time")
 
 
-ASKED = (proof, all_features, kernels, stability, seconds)
+QUESTIONS = (proof, all_features, kernels, stability, seconds)
 
 
 def family(by, value, control, others, question, verb, less="a smaller error", more="a larger error"):
-    """Compare methods with a control in one value, less being better; return the question and what came out."""
+    """Compare methods with a control in one value, where less is better; return the question and its answer."""
     names = [control, *others]
     values = [[by[name][at][value] for name in names] for at in sets(by)]
     if len(values) < 2:
@@ -97,7 +97,7 @@ def family(by, value, control, others, question, verb, less="a smaller error", m
 
 
 def verb_of(verb, names):
-    """Return the verb in the number of the names."""
+    """Return the singular of a verb for one name, its plural otherwise."""
     if len(names) > 1:
         return verb
     return {"have": "has", "are": "is", "take": "takes"}[verb]

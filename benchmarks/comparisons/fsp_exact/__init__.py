@@ -1,1 +1,1 @@
-"""Time of the proof of exact feature selection."""
+"""Time to prove optimality in exact feature selection."""

@@ -1,11 +1,11 @@
-"""Exact feature selection for the linear SVM (FSP-M): time of the proof, or gap at the time limit.
+"""Exact feature selection for the linear SVM (FSP-M): time to prove optimality, or gap at the time limit.
 
     python -m benchmarks fsp_exact            # a few small instances, about ten minutes
     python -m benchmarks fsp_exact --full     # five groups, three seeds: about six hours
     python -m benchmarks fsp_exact --page     # only the page, from the log
 
-Each contender runs in a process of its own on one thread, which is killed after its limit and records its peak memory.
-All incumbents are evaluated from the data by the same code. ``page`` has the instances.
+Each method runs in its own process with one thread, which is killed after its limit; its peak memory is recorded. All
+incumbents are evaluated from the data by the same code. The module ``page`` defines the instances.
 """
 
 import math
@@ -35,8 +35,8 @@ from benchmarks.methods import heuristics
 from fsmodels import baselines, synthetic
 from fsmodels.models.fsp.oracle import SvmOracle
 
-GRACE = 90.0  # seconds for loading, building and evaluating, besides a quarter of the limit
-MEMORY_LIMIT = 12_000  # MB: a process beyond is killed
+GRACE = 90.0  # seconds for imports, building and evaluation, in addition to 1.25 times the limit
+MEMORY_LIMIT = 12_000  # MB; a process with more memory is killed
 SMALL = [i for i in INSTANCES if (i.group, i.samples) in ((1, 500), (2, 500))]
 __all__ = ["NAME", "page", "tasks", "work"]
 PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "scikit-learn", "highspy", "pyscipopt", "gurobipy")
@@ -104,7 +104,7 @@ RUN = {
 
 
 def evaluate(data, C, support, w, b):
-    """Return the objective of (w, b), w on the support only, and of the SVM refitted there."""
+    """Return the objective of (w, b), where w is given on the support, and that of the SVM refitted on the support."""
     columns = support or [0]
     X = np.ascontiguousarray(data.X[:, columns])
     refit = SvmOracle(X, data.y, C).solve(np.full(len(columns), float(bool(support))), tolerance=1e-8).value
@@ -116,13 +116,13 @@ def evaluate(data, C, support, w, b):
 
 
 def contend(spec):
-    """Run one contender on one instance; return its record."""
-    warnings.simplefilter("ignore")  # of convergence: the objective is evaluated
+    """Run one method on one instance; return its record."""
+    warnings.simplefilter("ignore")  # about convergence: the objective is evaluated from the data
     run = RUN[spec["contender"]]
     with np.load(spec["data"]) as file:
         X, y = file["X"], file["y"]
     data = fs.Dataset(X, y, tuple(f"x{j + 1}" for j in range(X.shape[1])))
-    run(synthetic.aytug(5, 40, 2, seed=0).train, spec | {"M": 2, "C": 1.0, "limit": 10})  # imports, solvers' libraries
+    run(synthetic.aytug(5, 40, 2, seed=0).train, spec | {"M": 2, "C": 1.0, "limit": 10})  # loads packages and solvers
     before = child_process.peak_memory()
     record, support, w, b = run(data, spec)
     record |= {"peak_mb": child_process.peak_memory(), "peak_mb_before": before}
@@ -155,7 +155,7 @@ def tasks(full):
 
 
 def work(**spec):
-    """Draw the instance and run the method; None if it cannot run."""
+    """Generate the instance and run the method, each in a process; return None if the method failed."""
     load = provenance.load()
     with tempfile.TemporaryDirectory() as folder:
         file = {"data": str(Path(folder) / "instance.npz")}

@@ -1,4 +1,4 @@
-"""Instances, judgements and page of ``fsp_exact``."""
+"""Instances of ``fsp_exact``, evaluation of its runs, and its page."""
 
 import dataclasses
 import math
@@ -16,7 +16,7 @@ INSTANCE = TASK[:7]
 
 @dataclasses.dataclass(frozen=True)
 class Instance:
-    """Sizes, price, seconds."""
+    """Sizes of an instance, C, limit in seconds and form of the model; a ``group`` has one number n of features."""
 
     group: int
     samples: int
@@ -28,7 +28,7 @@ class Instance:
 
     @property
     def contenders(self):
-        """Who is tried on it."""
+        """Return the methods that are run on the instance."""
         return EXACT + HEURISTICS if self.group < 5 else (OURS, *HEURISTICS)
 
 
@@ -51,15 +51,15 @@ INSTANCES += [
 
 
 def task(instance, seed, contender):
-    """Return the key of a run."""
+    """Return the task of a run, which identifies it in the log."""
     return dataclasses.asdict(instance) | {"seed": seed, "contender": contender, "protocol": PROTOCOL}
 
 
-# ---- judgement of the runs
+# ---- evaluation of the runs
 
 
 def judged(entries):
-    """Return the runs with incumbent, gap and errors, relative to the best known values."""
+    """Return the records of the runs for the page, evaluated with the best known objectives."""
     runs, best = [], {}
     for entry in entries:
         values = [entry[name] for name in ("value", "refit") if entry.get(name) is not None]
@@ -128,7 +128,7 @@ def page(log):
 
 
 def answer(page, runs):
-    """Return the lists of sizes in the answer."""
+    """Return the variables of the answer: lists by number of features."""
     form = "{gmean:.2f} ({least:.2f} to {most:.1f}, {n} runs)"
     sizes = sorted({run["n"] for run in runs if run["contender"] == LAZY})
     lazy = ", ".join(f"{page.number('ratio', form, contender=LAZY, n=n)} at n = {n}" for n in sizes)
@@ -163,7 +163,7 @@ def by_size(page):
 
 
 def instances(page):
-    """Return texts and fields of the instances that have a run of ours."""
+    """Return texts and fields of the instances on which branch-and-cut was run."""
     there = {place(run)[:-1] for run in page.records["runs"] if run["contender"] == OURS}
     return [
         ([f"{i.samples} x {i.n}", i.M, f"{i.C:g}", f"{i.limit:g}"], dataclasses.asdict(i))

@@ -1,11 +1,11 @@
-"""Mao and Tsang 2013: FSmulti on 20,000 x 1,000,000, 400 entries a row, beside l1 LinearSVC and RFE.
+"""Mao and Tsang 2013: FSmulti, l1 LinearSVC and RFE on 20,000 x 1,000,000 sparse data, 400 entries per row.
 
     python -m benchmarks multivariate_scale             # a tenth of the rows and columns: a minute or two
     python -m benchmarks multivariate_scale --full      # about 20 minutes, most of them RFE
     python -m benchmarks multivariate_scale --page      # only the page, from the log
 
-Each fit is a process of its own with one thread, which reads the arrays, builds its data set and model, solves, and
-records its peak memory, all of this included. ``page`` has the settings of the fits.
+Each fit runs in its own process with one thread, which reads the arrays, builds data set and model, and solves. The
+peak memory includes all of this. The module ``page`` defines the settings of the fits.
 """
 
 import itertools
@@ -50,7 +50,7 @@ MEASURES = ("hamming", "f1", "prbep", "rec@2p")
 
 
 def text_like(total, m, entries, seed, true=TRUE, ranks=RANKS):
-    """Return X (CSR), the noisy score of each row, and how many rows each column is in."""
+    """Return X (CSR), the noisy score of each row, and the number of entries of each column."""
     rng = np.random.default_rng(seed)
     frequency = np.cumsum(1.0 / np.arange(1, m + 1))
     frequency /= frequency[-1]
@@ -62,7 +62,7 @@ def text_like(total, m, entries, seed, true=TRUE, ranks=RANKS):
         while len(first) < entries:
             drawn = np.concatenate([drawn, np.searchsorted(frequency, rng.random(2 * entries))])
             _, first = np.unique(drawn, return_index=True)
-        end = np.sort(first)[entries - 1] + 1  # where the last of them came
+        end = np.sort(first)[entries - 1] + 1  # position of the draw that completes the row
         columns, times = np.unique(drawn[:end], return_counts=True)
         indices[i * entries : (i + 1) * entries] = columns
         counts[i * entries : (i + 1) * entries] = times
@@ -81,7 +81,7 @@ def text_like(total, m, entries, seed, true=TRUE, ranks=RANKS):
 
 
 def generate(n, m, entries, seed, folder):
-    """Write the arrays of a set, its rows for testing last."""
+    """Write the arrays of a generated set, with the test rows last; return a description."""
     X, score, rows_with = text_like(n + int(TEST * n), m, entries, seed)
     arrays = {"data": X.data, "indices": X.indices, "indptr": X.indptr}
     arrays["balanced"] = np.where(score > np.median(score), 1.0, -1.0)
@@ -100,7 +100,7 @@ def generate(n, m, entries, seed, folder):
 
 
 def read(spec):
-    """Return X and y of the training part, and those of the test part."""
+    """Return X and y of the training part, followed by X and y of the test part."""
     folder, (n, m, entries) = Path(spec["folder"]), spec["shape"]
     values, indices = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("data", "indices"))
     labels = np.load(folder / f"{spec['labels']}.npy")
@@ -116,14 +116,14 @@ def read(spec):
 # ---- the fits
 
 
-class Watch:
-    """Seconds and calls of a wrapped function."""
+class Timer:
+    """Wrapper of a function that counts its calls and seconds."""
 
     def __init__(self, work):
         self.work, self.seconds, self.calls = work, 0.0, 0
 
     def __call__(self, *arguments):
-        """Work, and add the seconds."""
+        """Call the function and add its seconds."""
         start = time.perf_counter()
         try:
             return self.work(*arguments)
@@ -132,16 +132,16 @@ class Watch:
             self.calls += 1
 
 
-class WatchedLoss(fs.measures.Loss):
-    """A loss whose oracle is timed."""
+class TimedLoss(fs.measures.Loss):
+    """Loss whose oracle is timed."""
 
     def __init__(self, name):
         self.loss = loss_of(name)
-        self.most_violated = Watch(self.loss.most_violated)
+        self.most_violated = Timer(self.loss.most_violated)
 
     @property
     def name(self):
-        """The name of the loss inside."""
+        """Return the name of the loss."""
         return self.loss.name
 
     def value(self, y, labelling):
@@ -149,7 +149,7 @@ class WatchedLoss(fs.measures.Loss):
         return self.loss.value(y, labelling)
 
     def most_violated(self, y, scores):
-        """Stand in for the object's own, which comes first."""
+        """Implement the abstract method; the timer that ``__init__`` sets hides it."""
         raise NotImplementedError
 
 
@@ -158,12 +158,12 @@ def fsmulti(spec, X, y):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fs.DataWarning)  # columns without an entry
         data = fs.Dataset.from_arrays(X, y, positive=1.0)
-    loss = WatchedLoss(spec["loss"])
+    loss = TimedLoss(spec["loss"])
     C = spec["c"] * len(y)
     model = fs.multivariate.fsmulti(data, budget=BUDGET, C=C, loss=loss)
     driver = TwoLayer(model, gap=spec["gap asked"], time_limit=LIMIT)
     work = driver.work
-    work.slopes, work.add_columns = outer, columns = Watch(work.slopes), Watch(work.add_columns)
+    work.slopes, work.add_columns = outer, columns = Timer(work.slopes), Timer(work.add_columns)
     building = time.perf_counter() - start
     cpu = time.process_time()
     result = driver.solve()
@@ -195,7 +195,7 @@ def fsmulti(spec, X, y):
 
 
 def l1(spec, X, y):
-    """Bisect on C for the largest number of features that is at most the requested one."""
+    """Bisect on C for the largest number of features up to the requested one."""
     kept, fits, cpu, start = None, [], time.process_time(), time.perf_counter()
     for C, svm, used in heuristics.l1_bisection(X, y, spec["most"], (-2.0, 2.0), steps=10):
         fits.append({"C": C, "features": len(used), "seconds": time.perf_counter() - start})
@@ -225,7 +225,7 @@ METHODS = {"FSmulti": fsmulti, "l1": l1, "RFE": rfe}
 
 
 def job(spec):
-    """Do one task in this process; return its record."""
+    """Run one task in this process; return its record."""
     if spec["method"] == "data":
         start = time.perf_counter()
         made = generate(*spec["shape"], seed=spec["seed"], folder=Path(spec["folder"]))
@@ -236,7 +236,7 @@ def job(spec):
         warnings.simplefilter("always")
         w, b, found = METHODS[spec["method"]](spec, X, y)
     scores = np.asarray(X_test @ w).ravel() + b
-    most = 2 * np.count_nonzero(y_test > 0)  # with as many rows as there are, all positive ones are found
+    most = 2 * np.count_nonzero(y_test > 0)  # with more rows than the test part has, the recall is 100%
     named = [name for name in MEASURES if name != "rec@2p" or most <= len(y_test)]
     measures = {"rec@2p": 100.0} | fs.measures.measure(y_test, scores, named).round(3).to_dict()
     remarks = sorted({str(w.message).splitlines()[0] for w in caught if "ConvergenceWarning" in w.category.__name__})
@@ -254,7 +254,7 @@ def job(spec):
 
 
 def packed(truths):
-    """Return truth values as text, eight to two digits."""
+    """Return truth values as hexadecimal digits, eight values in two digits."""
     return np.packbits(truths).tobytes().hex()
 
 
@@ -270,7 +270,7 @@ def run(spec):
 
 
 def run_all(shape, log, minutes):
-    """Run the tasks that are not in the log one after the other, so that memory and seconds are undisturbed."""
+    """Run the tasks that are not in the log one at a time, so that parallel runs do not disturb memory and time."""
     about = provenance.about(*PACKAGES, **{"time limit of a fit (s)": LIMIT})
     known = {key(record): record for record in log.entries(*TASK)}
     with tempfile.TemporaryDirectory() as folder:
@@ -280,7 +280,7 @@ def run_all(shape, log, minutes):
             spec = base | task
             if key(spec) not in known:
                 if not any(Path(folder).iterdir()) and task["method"] != "data":
-                    run(base | {"method": "data", "folder": folder})  # again, for a run that goes on
+                    run(base | {"method": "data", "folder": folder})  # a continued run generates the data again
                 record = known[key(spec)] = run(spec | {"folder": folder})
                 log.begin(about)
                 log.add(record)

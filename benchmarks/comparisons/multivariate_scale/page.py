@@ -6,16 +6,16 @@ from benchmarks.harness.page import Page
 
 NAME, PROTOCOL = "multivariate_scale", 2
 TASK = ("method", "labels", "loss", "c", "gap asked", "shape", "seed", "most", "protocol")
-FULL, SMALL = [20_000, 1_000_000, 400], [2_000, 100_000, 400]  # rows, columns, entries a row
-BUDGET, LIMIT = 50, 300.0  # features a group; seconds of a fit of FSmulti
+FULL, SMALL = [20_000, 1_000_000, 400], [2_000, 100_000, 400]  # rows, columns, entries per row
+BUDGET, LIMIT = 50, 300.0  # features per group; seconds of a fit of FSmulti
 LABELS = ("balanced", "rare")
-TWO = ("true", "said")
+TWO = ("true", "said")  # prefixes of fields of the log: true and predicted labels
 FITS = (("hamming", 0.1, 0.01), ("f1", 0.1, 0.01), ("f1", 1.0, 0.10))  # loss, C / n, gap
 EACH = 1 + len(LABELS) * (len(FITS) + 2)  # tasks of one shape
 
 
 def page(log):
-    """Return the page: the full set once it is begun, else the small one."""
+    """Return the page of the full set if it has runs, otherwise that of the small set."""
     everything = [record for record in log.entries(*TASK) if record["protocol"] == PROTOCOL]
     shape = FULL if any(record["shape"] == FULL for record in everything) else SMALL
     runs = [record for record in everything if record["shape"] == shape]
@@ -40,7 +40,7 @@ def page(log):
 
 
 def named(record):
-    """Return a fit with the name that tables give it, and how far its objective is from the one computed again."""
+    """Return the record of a fit with its name in tables, and the relative error of its objective."""
     name, fits = record["method"], record.get("fits", 1)
     more = {
         "fits": len(fits) if isinstance(fits, list) else fits,
@@ -53,7 +53,7 @@ def named(record):
 
 
 def answer(page):
-    """Return the lists in the answer."""
+    """Return the variables of the answer."""
     best = "FSmulti f1, C = 0.1 n"
     ours = [fit for fit in page.records["fits"] if fit["method"] == "FSmulti" and fit["loss"] == "f1"]
     gaps = []
@@ -88,16 +88,16 @@ def answer(page):
 
 
 def spread(fits, name, labels):
-    """Return values of the test rows with the mean and the standard error of F1, in per cent; None without the fit.
+    """Return one value per test row, with the mean and standard error of F1 in per cent; None without the fit.
 
-    F1 = 2 TP / (predicted + true) is a ratio of means a / s; to first order it varies as the mean of its influences
-    (a_i - F s_i) / s.
+    F1 = 2 TP / (predicted + true) is a ratio of means a / s. To first order its variance is that of the mean of its
+    influences (a_i - F s_i) / s.
     """
     found = [fit for fit in fits if (fit["name"], fit["labels"]) == (name, labels)]
     if not found:
         return None
-    true, text = (np.unpackbits(np.frombuffer(bytes.fromhex(found[0][f"{of} rows"]), np.uint8)) for of in TWO)
-    true, text = (bits[: found[0]["test rows"]].astype(float) for bits in (true, text))
-    both, either = 2.0 * true * text, true + text
+    true, predicted = (np.unpackbits(np.frombuffer(bytes.fromhex(found[0][f"{of} rows"]), np.uint8)) for of in TWO)
+    true, predicted = (bits[: found[0]["test rows"]].astype(float) for bits in (true, predicted))
+    both, either = 2.0 * true * predicted, true + predicted
     F = both.sum() / either.sum()
     return 100.0 * (F + (both - F * either) / either.mean())

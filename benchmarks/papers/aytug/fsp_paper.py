@@ -1,11 +1,12 @@
-"""Aytug 2015: tables 2 to 5 and figures 1 to 3, GBD-M beside the proven optimum and the paper's benchmarks.
+"""Aytug 2015, tables 2 to 5 and figures 1 to 3: GBD-M, the proven optimum and the other methods of the paper.
 
     python -m benchmarks fsp_paper             # two instances of data set one, n = 20 and 50: some minutes
     python -m benchmarks fsp_paper --full      # all 90 + 25 triplets, and five divisions of each UCI set: hours
     python -m benchmarks fsp_paper --sets uci --full
 
-Writes ``fsp_paper`` (data sets one and two) and ``fsp_uci``. A stopped run is balanced: the first instance of every
-size comes first, small ones before large. UCI sets that the project lacks are read from ``FSMODELS_SHARED``.
+Writes the pages ``fsp_paper`` (data sets one and two) and ``fsp_uci``. The first instance of every size is run before
+the second ones, small sizes first, so that a stopped run is balanced. UCI sets that are not in the repository are read
+from ``FSMODELS_SHARED``.
 """
 
 import sys

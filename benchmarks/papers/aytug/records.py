@@ -1,15 +1,15 @@
-"""Records of the pages of Aytug 2015: the classifier kept on each instance, and each run of a tree."""
+"""Records of the pages of Aytug 2015: chosen classifiers, and runs of GBD-M and branch-and-cut."""
 
 from benchmarks.harness.page import NOTHING, Cell, summary
 from benchmarks.methods.fsp import CPU_LIMIT
 
 GBD, TREE = "GBD-M", "FSP-M, branch-and-cut"
-CALLED = {"FSP-M, proven": TREE}  # in the log
-BINS = 5  # of M / n
+CALLED = {"FSP-M, proven": TREE}  # name in the log -> name on the page
+BINS = 5  # number of bins of M / n
 
 
 def records_of(entries):
-    """Return a record for each instance and method, with the excess test error of GBD-M, and one for each tree."""
+    """Return a record for each instance and method, with the excess test error of GBD-M, and one for each run."""
     base = {entry["instance"]: entry["chosen"]["test_error"] for entry in entries if entry["method"] == GBD}
     kept, runs = [], []
     for entry in entries:
@@ -48,14 +48,14 @@ def values(records, field, **where):
 
 
 def gap_cell(runs, form, **where):
-    """Return a cell over the gaps of the runs that are not closed, if there are any."""
+    """Return a cell over the gaps of the runs without a proof; a dash if there are none."""
     mine = (run for run in runs if all(run[name] == value for name, value in where.items()))
     known = any(run["open_gap"] is not None for run in mine)
     return Cell("runs", "open_gap", form, where) if known else NOTHING
 
 
 def difference(less, decimals=1):
-    """Return the mean of differences in points, in words, with its standard error."""
+    """Return a text with the mean and standard error of differences, in percentage points."""
     if not less:
         return NOTHING
     found = summary([100 * x for x in less])

@@ -16,12 +16,12 @@ JUDGED = ("better", "worse", "equal")
 
 
 def sizes(kept, which, *fields):
-    """Return the values of fields that occur, in order."""
+    """Return the distinct values of some fields, sorted."""
     return sorted({tuple(r[name] for name in fields) for r in kept if r["set"] == which})
 
 
 def kept_cell(field, form, **where):
-    """Return a cell over the classifiers kept."""
+    """Return a cell over the chosen classifiers."""
     return Cell("kept", field, form, where)
 
 
@@ -49,7 +49,7 @@ def share(closed):
 
 
 def answer(kept, runs):
-    """Return the values of the answer, on data set one."""
+    """Return the variables of the answer, which is about data set one."""
     one = {"set": "one"}
     errors = values(kept, "test_error", method=GBD, **one)
     closed = {m: values(runs, "closed", method=m, **one) for m in (GBD, TREE)}
@@ -69,7 +69,7 @@ def answer(kept, runs):
 
 
 def by_size(kept):
-    """Return the rows of table 2: each l and n, each l, all."""
+    """Return the rows of table 2: for each l and n, for each l, and for all."""
     rows, cells = [], sizes(kept, "one", "l", "n")
     for size in sorted({size for size, _ in cells}):
         rows += [([size, n], {"set": "one", "l": size, "n": n}) for other, n in cells if other == size]
@@ -78,7 +78,7 @@ def by_size(kept):
 
 
 def beside_gbd():
-    """Return the columns of table 2: differences of GBD-M to each other method, in per cent too."""
+    """Return the columns of table 2: differences between GBD-M and each other method, absolute and in per cent."""
     columns = [("instances", "test_error", "{n}", {"method": GBD})]
     columns += [("GBD-M TE", "test_error", "{mean:.4f}", {"method": GBD})]
     for peer in PEERS:
@@ -88,7 +88,7 @@ def beside_gbd():
 
 
 def table_three(page, kept):
-    """Overlap with the true features."""
+    """Return table 3: overlap with the true features."""
     methods = [GBD, *PEERS]
 
     def row(*head, **where):
@@ -120,7 +120,7 @@ def figure_three(page, kept):
 
 
 def censored(runs):
-    """Return how the runs of GBD-M ended, compared with the limit of the paper."""
+    """Return a text on the limits at which the runs of GBD-M ended, and on the limit of the paper."""
     ours = [r for r in runs if r["method"] == GBD]
     if not ours:
         return "of which no run has ended"
@@ -132,7 +132,7 @@ def censored(runs):
 
 
 def proofs(page, runs):
-    """Add the proofs of the trees."""
+    """Return the table of proofs by GBD-M and branch-and-cut."""
     header = ["set", "n", "runs", "GBD-M: closed", "at CPU limit", "at 250", "iterations", "gap"]
     rows = []
     for which in ("one", "two"):

@@ -12,11 +12,11 @@ from fsmodels import synthetic
 from fsmodels.models.fsp.oracle import SvmOracle
 
 SETS = ("one", "two", "uci")
-PROTOCOL = 1  # another number: earlier entries of the log do not count
+PROTOCOL = 1  # increase it to ignore the present entries of the log
 SEED = 0
 FEATURES, SAMPLES, RELEVANT = (20, 50, 100), (500, 1000, 5000), (20, 100, 200, 400, 600)
-TOLD = ("GBD-M", "FSP-M, proven", "RFE", "FSV", "ONSVM", "InfoGain")
-TWO = ("ONSVM", "GBD-M", "FSP-M, proven", "RFE")  # the paper's, cheapest first
+ONE_METHODS = ("GBD-M", "FSP-M, proven", "RFE", "FSV", "ONSVM", "InfoGain")
+TWO_METHODS = ("ONSVM", "GBD-M", "FSP-M, proven", "RFE")  # those of the paper, the fastest first
 UCI_METHODS = ("ONSVM", "GBD-M", "FSP-M, proven", "GBD-lambda", "RFE", "FSV")
 SHIPPED = ("bupa", "cleveland", "wpbc", "ionosphere", "sonar", "wdbc", "german_numeric", "musk1", "spambase", "mfeat")
 FILES = {
@@ -32,7 +32,7 @@ FIELDS = ("protocol", "set", "instance", "method")
 def tasks(full, sets):
     """Return all tasks, the first instance of every size first.
 
-    At the end: FSV's linear programs on 5000 samples, and RFE from 7129 features.
+    The slowest ones are last: FSV on 5000 samples, and RFE on 7129 features.
     """
     found = []
     if "one" in sets:
@@ -46,13 +46,13 @@ def tasks(full, sets):
                     {"set": "one", "n": n, "l": size, "k": k, "instance": f"aytug1-n{n}-l{size}-{k}", "method": m},
                 )
                 for cost, (size, n) in enumerate(sorted(cells, key=lambda cell: cell[0] * cell[1]))
-                for m in TOLD
+                for m in ONE_METHODS
             ]
     if "two" in sets and full:
         for k in range(5):
             found += [
                 (k, 100 + cost, {"set": "two", "M": M, "k": k, "instance": f"aytug2-M{M}-{k}", "method": m})
-                for cost, m in enumerate(TWO)
+                for cost, m in enumerate(TWO_METHODS)
                 for M in RELEVANT
             ]
     if "uci" in sets and full:
@@ -80,7 +80,7 @@ def triplet(task):
 
 
 def divided(task):
-    """Return the parts of a UCI set, standardised by the first: 60, 20 and 20 per cent of each class."""
+    """Return training, validation and test part of a UCI set, standardised by the training part."""
     name = task["name"]
     data = fs.load_dataset(name) if name in SHIPPED else fs.Dataset.from_csv(SHARED / FILES[name], target="target")
     train, validation, test = data.split(seed=task["k"])  # 60, 20 and 20 per cent, stratified
@@ -89,7 +89,7 @@ def divided(task):
 
 
 def work(**task):
-    """Run one method on one instance; None without its data."""
+    """Run one method on one instance; return None if its data are not available."""
     warnings.simplefilter("ignore")
     if task["set"] == "uci":
         if task["name"] in FILES and not (SHARED / FILES[task["name"]]).exists():
@@ -107,7 +107,7 @@ def work(**task):
 
 @cache
 def warm():
-    """Import the packages of the methods before their time is measured and Ctrl-C can interrupt them."""
+    """Import the packages of the methods, so that imports are neither measured nor interrupted."""
     data = fs.load_dataset("wdbc").scaled("standard")
     oracle, sigma = SvmOracle(data.X, data.y, 1.0), np.arange(data.n_features) < 5
     oracle.solve(sigma.astype(float))
@@ -117,11 +117,11 @@ def warm():
 
 
 def chosen(runs):
-    """Return the record of least validation error; of equals that of the least parameter."""
+    """Return the record with the smallest validation error; in a tie that with the smallest parameter."""
     return min(runs, key=lambda run: (run["validation_error"], run["value"]))
 
 
 def entries_of(*logs):
-    """Return the entries of this protocol, with the classifier that validation chooses."""
+    """Return the entries of this protocol, each with the record that validation chooses."""
     entries = [entry for log in logs for entry in log.entries() if entry["protocol"] == PROTOCOL]
     return [{**entry, "chosen": chosen(entry["runs"])} for entry in entries]

@@ -11,17 +11,17 @@ from benchmarks.papers.aytug.tasks import entries_of, tasks
 
 JUDGED = ("better", "worse", "equal")
 METHODS = [TREE, "GBD-lambda", "RFE", "FSV", "ONSVM"]
-WINS = {"RFE": "7 / 1", "FSV": "17 / 1", "ONSVM": "11 / 2"}  # the paper's, of 25 sets
+WINS = {"RFE": "7 / 1", "FSV": "17 / 1", "ONSVM": "11 / 2"}  # in the paper, of 25 sets
 
 
 def sets_of(kept):
-    """Return a record for each set and method: comparison with the mean error of GBD-M."""
+    """Return a record for each set and method, which compares its mean error with that of GBD-M."""
     found = []
     for name in sorted({r["name"] for r in kept}):
         for method in METHODS:
             less = [r["less"] for r in kept if r["name"] == name and r["method"] == method and r["less"] is not None]
             if less:
-                mean = round(statistics.fmean(less), 9)  # of rounded numbers: no difference is 0
+                mean = round(statistics.fmean(less), 9)  # rounded, so that a tie is exactly 0
                 judged = {"better": int(mean < 0), "worse": int(mean > 0), "equal": int(mean == 0)}
                 found.append({"name": name, "method": method, "less": mean, **judged})
     return found
@@ -57,7 +57,7 @@ def table_five(page, names):
 
 
 def at_limit(runs, method):
-    """Return the share of the runs of a method that the limit of CPU seconds stopped."""
+    """Return the share of the runs of a method that ended at the limit of CPU seconds."""
     return f"{statistics.fmean([r['at_limit'] for r in runs if r['method'] == method] or [0]):.0%}"
 
 

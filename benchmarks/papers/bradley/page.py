@@ -1,4 +1,4 @@
-"""The page of ``concave_tables``, drawn from its log."""
+"""The page of ``concave_tables``."""
 
 import itertools
 
@@ -39,7 +39,7 @@ def where(data, scaling, method):
 
 
 def table_reductions(page, name):
-    """Tables 1 and 2."""
+    """Return table 1 or 2."""
     header = ["method", "data", "paper: error less by %", "features less by %", "ours: error less by %"]
     header += ["features less by %", "error: ours - paper", "features: ours - paper", "differs?", "lambda"]
     header += ["features left", "balanced %"]
@@ -63,7 +63,7 @@ def table_reductions(page, name):
 
 
 def differs(signs, *which):
-    """Return in what we differ from the paper by more than the divisions explain."""
+    """Return the measures in which our result differs significantly from that of the paper."""
     found = [signs.get((*which, what)) for what in ("error", "features")]
     if None in found:
         return "few divisions"
@@ -72,7 +72,7 @@ def differs(signs, *which):
 
 
 def complementary(divisions):
-    """Return for each scaling of WPBC the share of the runs of FSB, by fold and lambda, with a complementary point."""
+    """Return a sentence with the share of the runs of FSB on WPBC that end at a complementary point."""
     runs, shares = FOLDS * len(GRIDS["paper"]), []
     for scaling in SCALINGS:
         these = where("WPBC", scaling, ONE["FSB"]) | {"grid": "paper"}
@@ -89,7 +89,7 @@ def complementary(divisions):
 
 
 def table_seconds(page):
-    """Table 3."""
+    """Return table 3."""
     header = ["method"]
     for name in DATA:
         header.append(f"{name}: paper")
@@ -136,7 +136,7 @@ def table_claims(page, tests):
 
 
 def claims():
-    """Yield words, problem, the paper's number, a cell for each scaling, and the sign that confirms."""
+    """Yield claim, problem, number of the paper, a cell for each scaling, and the sign that confirms the claim."""
     form = "{mean:+.1f} ± {se:.1f}"
     for method, name in itertools.product(PAPERS, DATA):
         paper = PAPER[name][METHODS[method].paper]
@@ -177,7 +177,7 @@ def claims():
 
 
 def random_columns():
-    """Return the columns on the random features."""
+    """Return the columns of the table on random features."""
     columns = []
     for name, scaling in itertools.product(DATA, SCALINGS):
         which = {"data": name, "scaling": scaling}
@@ -187,7 +187,7 @@ def random_columns():
 
 
 def gone(page):
-    """Return where FSS, FSV and FSB have all dropped the random features."""
+    """Return a sentence on the lambdas from which on FSS, FSV and FSB drop all random features."""
     texts = []
     for name, scaling in itertools.product(DATA, SCALINGS):
         cells = [Cell("best", "random_gone", "{mean:.2f}", where(name, scaling, method)) for method in ONE.values()]
@@ -197,7 +197,7 @@ def gone(page):
 
 
 def table_below(page):
-    """Return what our smaller values of lambda change."""
+    """Return the table on the effect of our smaller values of lambda."""
     header = ["problem", "method", "paper: error less by %"]
     for scaling in SCALINGS:
         header += [f"{SHOWN[scaling]}: error less by %", "with ours", "gain", "features less by %", "differs?"]
@@ -244,7 +244,7 @@ def page(log):
 
 
 def count(page, entries):
-    """Count what is done of each part."""
+    """Set the progress of each part of the page."""
     names = {"WPBC": "table 1", "Ionosphere": "table 2"}
     done = {key(entry) for entry in entries}
     parts = {}
@@ -266,7 +266,7 @@ def count(page, entries):
 
 
 def answer(page):
-    """Return in two sentences what came out, of one start and OBD."""
+    """Return the variables of the answer, which is about one start and OBD."""
     data, signs = page.records, apart(page.records, "best")
     shown = []
     for name in DATA:
@@ -290,16 +290,16 @@ def answer(page):
 
 
 def differing(data, records, scaling):
-    """Count the reductions, of error and of features, by the paper's methods that differ from the paper's."""
+    """Return the number of reductions by the methods of the paper that differ significantly from its numbers."""
     signs = apart(data, records).items()
     return sum(bool(sign) for (_, scaled, method, _), sign in signs if scaled == scaling and method in PAPERS)
 
 
 def listed(words):
-    """Return words as a list in a sentence."""
+    """Join words with commas and "and"."""
     return ", ".join(words[:-1]) + " and " + words[-1] if len(words) > 1 else words[0] if words else "no method"
 
 
 def days(done):
-    """Return the days of the entries without times."""
+    """Return the dates of the entries without times."""
     return listed(sorted({entry["date"] for entry in done if entry.get("cpu_seconds") is None}))

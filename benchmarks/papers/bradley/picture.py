@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 
 
 def draw(divisions, path):
-    """Draw figures 1-8: correctness against number of features, a panel for each method and problem."""
+    """Draw figures 1-8: share of correct labels by number of features, a panel for each method and problem."""
     groups = {}
     for entry in divisions:
         if entry["grid"] == "paper":

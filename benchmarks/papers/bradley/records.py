@@ -12,7 +12,7 @@ from benchmarks.papers.bradley.tasks import DATA, FOLDS, GRIDS, METHODS, PAPER, 
 
 
 def read(entries):
-    """Return the newest entry of each task of this protocol, in order, and how many were computed again, and equal."""
+    """Return the last entry of each task of this protocol, in order, and whether repeated tasks gave equal results."""
     order = {key(task): number for number, task in enumerate(tasks(full=True))}
     found, again = {}, []
     for entry in entries:
@@ -27,7 +27,7 @@ def read(entries):
 
 
 def reductions(divisions, grids):
-    """Return for each division the largest reduction of the error relative to lambda = 0."""
+    """Return a record for each division with the largest reduction of the error relative to lambda = 0."""
     curves = {}
     measures = ("correct", "balanced", "features", "empty", "random")
     for entry in divisions:
@@ -74,7 +74,10 @@ def reduction(which, curve, curves):
 
 
 def chosen_on(curves):
-    """Return the lambda with the least mean error on these divisions, without an empty fold; None without any."""
+    """Return the lambda with the smallest mean error on these divisions; None without divisions.
+
+    Lambdas that leave a fold without features are excluded.
+    """
     if not curves:
         return None
     allowed = [penalty for penalty in curves[0] if not any(curve[penalty]["empty"] for curve in curves)]
@@ -87,7 +90,7 @@ def chosen_on(curves):
 
 
 def references(divisions):
-    """Return for each division without selection, and with no features: per cent correct, and balanced."""
+    """Return a record for each division: results with all features, and with none."""
     found = {}
     for entry in divisions:
         if entry["grid"] == "paper":
@@ -101,11 +104,11 @@ def references(divisions):
 # ---- tests
 
 RATIO = {"best": 1 / (FOLDS - 1), "below": 1 / (FOLDS - 1), "typical": 0.0}  # divisions of one set; starts
-ANOTHER = 1.0  # the variance of a mean less one further value of the same spread is s^2 (1/n + 1)
+ANOTHER = 1.0  # the variance of a mean minus one further value of the same distribution is s^2 (1/n + 1)
 
 
 def outcome(cell, data, ratio=None):
-    """Return the test of the values of a cell; None below three. Without a ratio it is that of the cell's records."""
+    """Test the values of a cell; return None for fewer than three. The default ``ratio`` is that of its records."""
     if not known(cell, data):
         return None
     return difference(cell.values(data[cell.records]), RATIO[cell.records] if ratio is None else ratio)
@@ -122,7 +125,7 @@ def apart(data, records):
 
 
 def known(cell, data):
-    """Return True if any record has the value."""
+    """Return True if the value of the cell is not None in some record."""
     return any(record.get(cell.value) is not None for record in data[cell.records])
 
 

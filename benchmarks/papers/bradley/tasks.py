@@ -21,16 +21,16 @@ import pyomo.environ as pyo
 
 import fsmodels as fs
 
-PROTOCOL = 1  # raised whenever entries of the log no longer mean the same
+PROTOCOL = 1  # increased when the meaning of the entries of the log changes
 GRIDS = {"paper": [round(0.05 * k, 2) for k in range(20)], "below": [0.005, 0.01, 0.02, 0.03]}
 FOLDS, RANDOM = 10, 6
 SEEDS = (0, 1, 2, 3, 4)
 SCALINGS = ("none", "standard")
 SHOWN = {"none": "raw", "standard": "standardised"}
-LP = "sla"  # on a linear objective it is the linear program itself, and passes it to HiGHS without a file
+LP = "sla"  # with a linear objective it solves one linear program, and passes it to HiGHS in memory
 USED = 1e-6
 TYPICAL = 0.05  # lambda of table 3
-DIGITS = 5  # of the shares in the log
+DIGITS = 5  # decimals of the shares in the log
 
 
 # ---- data
@@ -62,7 +62,7 @@ DATA = {
 
 @dataclasses.dataclass(frozen=True)
 class Method:
-    """``prepare(data, seed)`` builds the model and returns a function of lambda; ``paper``: column of the paper."""
+    """Method: ``prepare(data, seed)`` returns a function of lambda that solves; ``paper``: its column in the paper."""
 
     prepare: Callable
     paper: str
@@ -70,7 +70,7 @@ class Method:
 
 
 def by_driver(build, driver, **options):
-    """Return how a model is solved by a driver."""
+    """Return the ``prepare`` function of a method that builds a model and solves it by a driver."""
 
     def prepare(data, seed):
         model = build(data, penalty=0.0)
@@ -85,7 +85,7 @@ def by_driver(build, driver, **options):
 
 
 def by_suppression(data, seed):
-    """Prepare OBD: lambda is its nu."""
+    """Prepare OBD, whose nu has the role of lambda."""
     model = fs.svm.robust_lp(data)
 
     def at(nu):
@@ -105,13 +105,13 @@ METHODS = {
     FSV_LP: Method(by_driver(fs.concave.fsv, "sla", starts=0), "FSV", small=False),
     FSV_MANY: Method(by_driver(fs.concave.fsv, "sla"), "FSV", small=False),
 }
-PAPERS = [ONE["FSS"], ONE["FSV"], ONE["FSB"], OBD]  # with the starts that the paper has
+PAPERS = [ONE["FSS"], ONE["FSV"], ONE["FSB"], OBD]  # with the starts of the paper
 # Error reduction and feature reduction in per cent (tables 1 and 2), seconds (table 3).
 PAPER = json.loads(Path(__file__).with_name("paper.json").read_text("utf-8"))
 
 
 def selected_in(model, data):
-    """Return the features that the point on the model uses, by the rule above."""
+    """Return the features used at the point of the model, by the rule in the module docstring."""
     effects = np.abs([weight.value for weight in model.w.values()]) * np.abs(data.X).max(axis=0)
     return [
         name for name, effect in zip(data.features, effects, strict=True) if effect > USED * max(1.0, effects.max())
@@ -119,13 +119,13 @@ def selected_in(model, data):
 
 
 class Refit:
-    """The robust LP (5) on a part of the features: one model, the other weights fixed to 0."""
+    """Robust LP (5) on subsets of the features: one model in which the other weights are fixed to 0."""
 
     def __init__(self, data):
         self.data, self.model, self._known = data, fs.svm.robust_lp(data), {}
 
     def __call__(self, selected):
-        """Return (w, b); without features that of the larger class."""
+        """Return (w, b); without features the classifier that predicts the larger class."""
         key = frozenset(selected)
         if key not in self._known:
             self._known[key] = self._solve(key)
@@ -149,7 +149,7 @@ class Refit:
 
 
 def division(task):
-    """Cross-validate one method with one seed over one grid; lists are over the grid."""
+    """Cross-validate one method with one seed over one grid; the lists have one value per point of the grid."""
     parts = [one_fold(task, fold) for fold in range(FOLDS)]
     found = {
         "correct": [statistics.fmean(map(correct, labels)) for labels in turned(parts, "labels")],
@@ -186,9 +186,9 @@ def one_fold(task, number):
 
 
 def typical(task):
-    """Solve on all samples at the lambda of table 3: seconds of building, solving and refitting, the least of three."""
+    """Measure building, solving and refitting on all samples at the lambda of table 3; the minimum of three runs."""
     data, seconds = DATA[task["data"]]().scaled(task["scaling"]), []
-    for _ in range(3):  # the first one imports what it needs
+    for _ in range(3):  # the first run includes imports
         start = time.process_time()
         result, selected = METHODS[task["method"]].prepare(data, task["seed"])(TYPICAL)
         Refit(data)(selected)
@@ -200,12 +200,12 @@ def typical(task):
 
 
 def turned(parts, name):
-    """Return for each point of the grid the values of all folds."""
+    """Return a tuple of the values of all folds for each point of the grid."""
     return list(zip(*(part[name] for part in parts), strict=True))
 
 
 def counts(data, w, b):
-    """Return right and wrong labels of class +1, then of class -1."""
+    """Return the numbers of right and wrong labels of class +1, then those of class -1."""
     positive, right = data.y > 0, np.where(data.X @ w + b > 0, 1.0, -1.0) == data.y
     return [int((side & answer).sum()) for side in (positive, ~positive) for answer in (right, ~right)]
 
@@ -216,13 +216,13 @@ def correct(labels):
 
 
 def balanced(folds):
-    """Return the mean of both classes' shares over all folds together."""
+    """Return the mean of the shares of right labels of both classes, over all folds together."""
     total = np.sum(list(folds), axis=0)
     return float(0.5 * (total[0] / (total[0] + total[1]) + total[2] / (total[2] + total[3])))
 
 
 def rounded(values):
-    """Return a share or shares with the digits of the log."""
+    """Round a share, or a list of shares, for the log."""
     return [round(value, DIGITS) for value in values] if isinstance(values, list) else round(values, DIGITS)
 
 
@@ -231,7 +231,7 @@ KEY = ("protocol", "kind", "data", "scaling", "method", "grid", "seed")
 
 
 def key(entry):
-    """Return the key of a task."""
+    """Return the values of the fields that identify a task."""
     return tuple(entry.get(name) for name in KEY)
 
 
@@ -243,7 +243,7 @@ def work(**task):
 
 
 def tasks(full):
-    """Return the tasks: all of one seed before the next, the paper's starts before many of them."""
+    """Return the tasks: all tasks of a seed before the next seed, and one start before many starts."""
     methods = [name for name, method in METHODS.items() if full or method.small]
     few = [name for name in methods if name != FSV_MANY]
     seeds = SEEDS if full else SEEDS[:1]

@@ -1,8 +1,8 @@
-"""The data of ``multivariate_tables``: what stands in for each set of Mao and Tsang 2013, which are not to be had here.
+"""Data of ``multivariate_tables``: substitutes for the sets of Mao and Tsang 2013, which are not available.
 
-Most files are not shipped with the repository: the folder that has ``data/`` and ``data-extra/`` (where each comes from
-is in their SOURCES.md) lies beside the clone as ``shared``, or is the folder FSMODELS_SHARED. Tasks without a file are
-left out.
+Most files are not part of the repository. They are in the folders ``data/`` and ``data-extra/`` of FSMODELS_SHARED (by
+default the folder ``shared`` next to the repository); SOURCES.md in these folders lists their origin. Tasks without
+their file are omitted.
 """
 
 import functools
@@ -22,7 +22,7 @@ TEXTS = {
     "basehock": "baseball, hockey",
     "relathe": "religion, atheism",
 }
-BIRDS = ("SWTH", "PAWR", "VATH", "HEWA", "PSFL")  # the commonest of 19 labels
+BIRDS = ("SWTH", "PAWR", "VATH", "HEWA", "PSFL")  # the most frequent of 19 labels
 BAGS = ("musk1", "musk2", "elephant", "fox", "tiger", *(f"bird {name}" for name in BIRDS), "dogs")
 FILES = {
     "musk1": "data/musk1_bags.csv",
@@ -32,39 +32,39 @@ FILES = {
     "tiger": "data-extra/tiger_bags.csv.gz",
     "dogs": "data/corel_dogs_bags.csv",
 }
-COLLECTIONS = {  # the cheapest first
+COLLECTIONS = {  # the fastest first
     "Reuters": ("grain", "corn"),
     "topics": tuple(f"topic {k}" for k in range(10)),
     "digits": tuple(f"digit {k}" for k in range(10)),
 }
 TOPICS, WORDS, LONG, DOCUMENTS = 10, 10_000, 60, 2000
-OWN, STRAY = 0.15, 0.10  # of a document's words: from its own topic, from another one
+OWN, STRAY = 0.15, 0.10  # shares of the words of a document: of its own topic, and of another topic
 
 
 def file(name):
-    """Return the path of a file. Raises FileNotFoundError without one."""
+    """Return the path of a file. Raises FileNotFoundError if it does not exist."""
     path = SHARED / name
     if not path.exists():
         raise FileNotFoundError(path)
     return path
 
 
-def weighed(*parts):
-    """Turn word counts into (1 + log count) idf with rows of unit length, by the first part's constants."""
+def tf_idf(*parts):
+    """Return word counts as tf-idf, (1 + log count) idf, with rows of unit length; idf is that of the first part."""
     change = TfidfTransformer(sublinear_tf=True).fit(sparse.csr_array(parts[0].X))
     turned = [sparse.csr_array(change.transform(sparse.csr_array(part.X))) for part in parts]
     return [fs.Dataset.from_arrays(X, part.y, positive=1.0) for X, part in zip(turned, parts, strict=True)]
 
 
 def halves(data, seed=0):
-    """Return 60% for training and 40% for testing, the classes in proportion."""
+    """Return 60% for training and 40% for testing, stratified."""
     train, _, test = data.split(0.6, 0.0, 0.4, seed=seed)
     return train, test
 
 
 def reuters(topic):
     frames = [pd.read_csv(file(f"data/reuters_{topic}_{part}.csv.gz")) for part in ("train", "test")]
-    return weighed(*map(fs.Dataset.from_frame, frames))
+    return tf_idf(*map(fs.Dataset.from_frame, frames))
 
 
 def acq():
@@ -73,12 +73,12 @@ def acq():
 
 
 def news(pair):
-    return weighed(*halves(fs.Dataset.from_svmlight(file(f"data-extra/news20_{pair}.svm.gz"))))
+    return tf_idf(*halves(fs.Dataset.from_svmlight(file(f"data-extra/news20_{pair}.svm.gz"))))
 
 
 @functools.cache
 def numerals():
-    """Return mfeat, standardised by its training part, and which digit each row is."""
+    """Return the parts of mfeat, standardised by the training part, and the digit of each row."""
     digits = np.loadtxt(file("data/mfeat_digits.csv"), delimiter=",", skiprows=1, usecols=0)
     data = fs.load_dataset("mfeat")
     order = np.random.default_rng(0).permutation(len(data))
@@ -89,10 +89,10 @@ def numerals():
 
 @functools.cache
 def documents():
-    """Return generated word counts and the topic of each document; half are for training.
+    """Return generated word counts and the topic of each document; half of the documents are for training.
 
-    Words of no topic follow a Zipf law; each topic has 30 words of its own, among the 20th to the 3000th in frequency,
-    some ten times as common as others. As in real text a document strays into another topic here and there.
+    The common words follow a Zipf law. Each topic has 30 words of its own, among the 20th to the 3000th in frequency;
+    some of them are ten times as frequent as others. As in real text, some words of a document are of another topic.
     """
     rng = np.random.default_rng(0)
     common = 1.0 / np.arange(1, WORDS + 1)
@@ -113,7 +113,7 @@ def topics(which):
     X, topic = documents()
     y = np.where(topic == which, 1.0, -1.0)
     cut = DOCUMENTS // 2
-    return weighed(*(fs.Dataset.from_arrays(X[rows], y[rows], positive=1.0) for rows in (slice(cut), slice(cut, None))))
+    return tf_idf(*(fs.Dataset.from_arrays(X[rows], y[rows], positive=1.0) for rows in (slice(cut), slice(cut, None))))
 
 
 def digit(which):
@@ -126,7 +126,7 @@ def digit(which):
 
 @functools.lru_cache(maxsize=4)
 def split_bags(name, seed):
-    """Return the rows of the bags for training and for testing, the classes in proportion."""
+    """Return the training part and the test part of a set of bags, stratified by bag."""
     if name.startswith("bird "):
         table = pd.read_csv(file("data/miml_birds_bags.csv"))
         target = np.where(table[f"label_{name.removeprefix('bird ')}"] > 0, 1, -1)
@@ -151,14 +151,14 @@ def labels_of(data, bags):
 
 
 def fold_of_bags(data, k, number):
-    """Return one of ``number`` folds of whole bags: the training part and the part held out."""
+    """Return training part and held-out part of one of ``number`` folds of whole bags."""
     bags = whole_bags(data)
     parts = fold_rows(labels_of(data, bags), number, 0)[k]
     return [data.take(np.concatenate([bags[i] for i in part])) for part in parts]
 
 
 def embedded(train, held):
-    """Embed bags by the instances of the training ones, (26) and (27); sigma is the median that ``embed`` takes."""
+    """Embed bags by the instances of the training bags, (26) and (27), with the default sigma of ``embed``."""
     embedding = fs.instances.embed(train.scaled("standard"))
     return embedding.data, embedding.transform(held)
 
@@ -180,7 +180,7 @@ def parts_of(name, seed=0):
 
 @functools.cache
 def there(name):
-    """Return True if the files of a task are there."""
+    """Return True if the files of a task exist."""
     needed = {
         "digit": ["data/mfeat_digits.csv"],
         "bird": ["data/miml_birds_bags.csv"],

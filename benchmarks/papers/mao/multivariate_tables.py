@@ -1,4 +1,4 @@
-"""Mao and Tsang 2013: FSmulti for F1, Rec@2p, PRBEP and errors beside structural SVM, FGM, l1 and RFE.
+"""Mao and Tsang 2013: FSmulti for F1, Rec@2p, PRBEP and errors, compared with structural SVM, FGM, l1 and RFE.
 
     python -m benchmarks multivariate_tables           # three sets of bags, four of text, six classes: some minutes
     python -m benchmarks multivariate_tables --full    # all tables and figures: about an hour

@@ -1,4 +1,4 @@
-"""The page of ``multivariate_tables``, drawn from its log."""
+"""The page of ``multivariate_tables``."""
 
 import itertools
 import json
@@ -43,7 +43,7 @@ def page(log):
 
 
 def parts(page, found):
-    """Count the fits and paths of each table and figure in the full protocol."""
+    """Set the progress of each table and figure: fits and paths of the full protocol."""
     done, of = {}, {}
     there = {str(protocol.task(**{"name": e["task"]} | {k: e[k] for k in KEY})) for e in found.entries}
     for task in protocol.wanted(True):
@@ -58,7 +58,7 @@ KEY = ("kind", "method", "seed", "loss", "B", "c", "offset")
 
 
 def belongs(task):
-    """Return the tables and figures that a task is for."""
+    """Return the tables and figures that use a task."""
     name, B, method = task["task"], task["B"], task["method"]
     if task["kind"] == "c":
         return []
@@ -82,23 +82,23 @@ VERDICT = {1: "above", 0: "not shown to differ from", -1: "below", None: "not ye
 
 
 def power(page, cells):
-    """Return a sentence on the differences that the tests of the cells would detect."""
+    """Return a sentence with the differences that the tests of the cells detect."""
     return power_of(tested(page, cells))
 
 
 def tested(page, cells):
-    """Return key -> test over the values, of key -> cell."""
+    """Return key -> test of the values of the cell; ``cells`` is key -> cell."""
     return {key: difference(cell.values(page.records[cell.records])) for key, cell in cells.items()}
 
 
 def against(rival, measure="f1", group=None, B=WIDE):
-    """Return the cell of FSmulti less a rival."""
+    """Return the cell of the difference between FSmulti and another method."""
     where = {"rival": rival, "measure": measure, "B": B} | ({"group": group} if group else {})
     return Cell("contests", "difference", "{mean:+.1f} ± {se:.1f}", where)
 
 
 def answer(page):
-    """Return the comparisons of F1 in the answer: on classes at the B of table 2, and on bags."""
+    """Return the variables of the answer: comparisons of F1 on classes at the B of table 2, and on bags."""
     classes = {(group, m): against(m, group=group) for group in MANY for m in (ERRORS, L1, RFE, ALL)}
     pairs = [(min(BAG_B), ERRORS), *((10, rival) for rival in (ERRORS, L1, RFE))]
     bags = {(B, rival): bag_difference(rival, B) for B, rival in pairs}
@@ -109,7 +109,7 @@ def answer(page):
 
 
 def compared(page, cells, signs, at):
-    """Write the comparison of FSmulti for F1 with each rival in points; repeated verdicts are left out."""
+    """Return a text that compares FSmulti for F1 with each other method; a repeated result is not repeated in words."""
     text, before = [], None
     for key in sorted([key for key in cells if key[0] == at], key=lambda key: not signs.get(key)):
         rival, cell = key[1], cells[key]
@@ -122,7 +122,7 @@ def compared(page, cells, signs, at):
 
 
 def bag_difference(rival, B, form="{mean:+.1f} ± {se:.1f}"):
-    """Return the cell of FSmulti for F1 less another method on bags, over sources."""
+    """Return the cell of FSmulti for F1 minus another method on bags, over sources."""
     ours, theirs = ({"method": name, "B": B} for name in ("FSmulti for F1", rival))
     return Cell("sources", "f1", form, ours, minus=theirs, pair=("source",))
 
@@ -136,7 +136,7 @@ def table_2_methods(group):
 
 
 def table_2_cells():
-    """Return (set, method, measure) -> difference of each method to FSmulti."""
+    """Return (set, method, measure) -> cell of the difference between FSmulti and the method."""
     return {
         (group, method, m): Cell("contests", "difference", "", contest(group, method, m))
         for group in COLLECTIONS
@@ -146,7 +146,7 @@ def table_2_cells():
 
 
 def table_2(page):
-    """Return table 2 of the paper and ours."""
+    """Return table 2 with the numbers of the paper and ours."""
     signs = verdicts(tested(page, table_2_cells()))
     rows = [[f"{name} (paper)", CLASSES[name], method, *rest] for name, method, *rest in PAPER]
     for group in COLLECTIONS:
@@ -158,7 +158,7 @@ def table_2(page):
 
 
 def points_of(group, method, measure, B=WIDE):
-    """Return which points a method's are in table 2."""
+    """Return the condition on the points of a method in table 2."""
     name = OURS if method == ERRORS else method
     loss = "hamming" if method == ERRORS else measure
     return {"group": group, "method": name, "loss": loss, "B": None if method == ALL else B}
@@ -170,7 +170,7 @@ def star(sign):
 
 
 def contest(group, method, measure):
-    """Return which contests a method's are in table 2."""
+    """Return the condition on the comparisons of a method in table 2."""
     return {"group": group, "rival": method, "measure": measure, "B": WIDE}
 
 
@@ -185,7 +185,7 @@ def measured(group, method, measure, sign):
 
 
 def at_b(where):
-    """Leave out a B that is None: of the structural SVM, which has all features."""
+    """Remove a B of None from a condition: the structural SVM has no B."""
     return {name: value for name, value in where.items() if value is not None}
 
 
@@ -307,7 +307,7 @@ def figure_7(page):
 
 
 def fits_of(page, found):
-    """Return what the protocol and the speed report of the fits."""
+    """Return the variables of the sections on protocol and speed."""
     chosen = [r for r in found.choices if r["method"] == OURS]
     edges = [sum(r["best"] == c for r in chosen) for c in GRID[OURS]]
     grid = ", ".join(f"{c:g} ({k} times)" for c, k in zip(GRID[OURS], edges, strict=True))

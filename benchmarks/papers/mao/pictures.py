@@ -1,4 +1,4 @@
-"""The picture of ``multivariate_tables``, after figures 1 to 3 and 5 to 7 of Mao and Tsang 2013."""
+"""Picture of ``multivariate_tables``: figures 1 to 3 and 5 to 7 of Mao and Tsang 2013 with our data."""
 
 import itertools
 import math
@@ -34,7 +34,7 @@ def draw(found, path):
             if axis.get_scale() == "log":
                 axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
                 axis.set_major_formatter(StrMethodFormatter("{x:g}"))
-            axis.set_minor_formatter(NullFormatter())  # of a log axis, labels upon labels
+            axis.set_minor_formatter(NullFormatter())  # minor labels of a logarithmic axis overlap
         if ax.get_legend_handles_labels()[0]:
             ax.legend(fontsize=7)
     figure.savefig(path, dpi=80)
@@ -49,7 +49,7 @@ def titled(ax, title, x, y):
 
 
 def named(p):
-    """Return how the picture calls the method of a point."""
+    """Return the name of the method of a point in the picture."""
     return ERRORS if p["method"] == OURS and p["loss"] == "hamming" else p["method"]
 
 
@@ -104,7 +104,7 @@ def bags(ax, found):
 
 
 def improvement(ax, found, rival, title):
-    """Figure 6: FSmulti less a rival against B, mean over the classes of the collections of many."""
+    """Figure 6: FSmulti minus another method by B, mean over the classes of a collection."""
     for measure in LOSSES:
         here = [r for r in found.contests if r["rival"] == rival and r["measure"] == measure and r["group"] in MANY]
         line(ax, here, measure)
@@ -112,7 +112,7 @@ def improvement(ax, found, rival, title):
 
 
 def rivals(ax, found):
-    """Figure 7: FSmulti for F1 less l1 and RFE against B."""
+    """Figure 7: FSmulti for F1 minus l1 and minus RFE by B."""
     for rival, group in itertools.product((L1, RFE), MANY):
         line(ax, [r for r in found.contests if r["rival"] == rival and r["group"] == group], f"{rival}, {group}")
     titled(ax, "Figure 7: FSmulti for F1 less l1, RFE", "B", "points of F1, mean over classes")

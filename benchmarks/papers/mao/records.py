@@ -1,4 +1,4 @@
-"""Records of the page of ``multivariate_tables`` from its log: points, contests, tests of errors."""
+"""Records of the page of ``multivariate_tables``: fits, comparisons of methods, tests of errors."""
 
 import itertools
 import statistics
@@ -14,13 +14,13 @@ from benchmarks.papers.mao.tasks import ALL, BAGS, COLLECTION, FGM, L1, OURS, RF
 
 ERRORS, NO_OFFSET = "FSmulti for errors", "FSmulti without an offset"
 RIVALS = (L1, RFE)
-LOSS = {"text": "hamming", "bags": "f1"}  # whose features l1 and RFE are held to, and F1 for classes
+LOSS = {"text": "hamming", "bags": "f1"}  # l1 and RFE have no more features than FSmulti with this loss (classes: F1)
 BAG_B = (50, 10, 2)
 
 
 @dataclass
 class Found:
-    """Lists of records; ``entries`` are those of the log in this protocol."""
+    """Lists of records of the page; ``entries`` are the log entries of this protocol."""
 
     entries: list
     points: list = field(default_factory=list)
@@ -32,7 +32,7 @@ class Found:
     nested: list = field(default_factory=list)
 
     def lists(self):
-        """Return the records as a page takes them."""
+        """Return the lists of records by name, for ``Page``."""
         names = ("points", "contests", "grid", "bags", "sources", "errors", "nested", "choices")
         return {name: getattr(self, name) for name in names}
 
@@ -49,7 +49,7 @@ def group_of(task):
 
 
 def kind_of(bags):
-    """Return which set of bags a task is of: birdsong has five labels, a task each."""
+    """Return the set of bags of a task; the labels of birdsong are tasks on the same set."""
     return f"birdsong, {len(BIRDS)} labels" if bags.startswith("bird ") else bags
 
 
@@ -80,7 +80,7 @@ def read(entries):
 
 
 def spec(entry):
-    """Return the key of the task of an entry, as for ``protocol.task``."""
+    """Return the arguments of ``tasks.task`` for the task of an entry."""
     record = {name: entry[name] for name in ("kind", "method", "seed", "loss", "B", "c", "offset")}
     return record | {"name": entry["task"]}
 
@@ -94,13 +94,13 @@ def point(entry):
 
 
 def at_most(points, count):
-    """Return the point of a path with most features, no more than count and not none."""
+    """Return the point of a path with the most features, at least 1 and at most ``count``; None without one."""
     rows = [row for row in points if 0 < row["features"] <= count]
     return max(rows, key=lambda row: row["features"], default=None)
 
 
 def contests(points):
-    """Return FSmulti for a measure against every rival, class by class: who won, and by how much."""
+    """Return a record for each class, measure and other method: the difference of FSmulti to it, and its sign."""
     by = {(p["task"], p["method"], p["loss"], p["B"]): p for p in points if p["group"] in protocol.COLLECTIONS}
     found = []
     for (task, method, measure, B), ours in by.items():
@@ -119,7 +119,7 @@ def contests(points):
 
 
 def means_of_bags(points):
-    """Return F1 and features of each method on each set of bags, the mean over splits that all methods have."""
+    """Return F1 and features of each method on each set of bags: means over the splits that all methods have."""
     methods = {"FSmulti for F1": (OURS, "f1"), ERRORS: (OURS, "hamming"), L1: (L1, "f1"), RFE: (RFE, "f1")}
     by = {(p["task"], p["method"], p["loss"], p["B"], p["seed"]): p for p in points if p["group"] == "bags"}
     found = []
@@ -155,7 +155,10 @@ def means_of_sources(bags):
 
 
 def tests_of_errors(points, wrong):
-    """Return, for each text, B and rival of FSmulti for errors, how many test samples only one of them labels right."""
+    """Compare the test errors of FSmulti for errors and of each other method on each text, by McNemar's test.
+
+    "ours" and "theirs" are the numbers of test samples that only one of both methods labels correctly.
+    """
     by = {
         (p["task"], p["method"], p["B"]): p for p in points if p["group"] == "text" and p["loss"] in ("hamming", None)
     }
@@ -176,7 +179,7 @@ def mcnemar(one, other):
 
 
 def nested(fits):
-    """Return, for text and FSmulti for errors, which share of the features at one B is also selected at the next."""
+    """Return the share of the features of FSmulti for errors at one B that are also selected at the next B, by text."""
     chosen = {
         (e["task"], e["B"]): set(e["selected"])
         for e in fits

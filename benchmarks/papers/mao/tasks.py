@@ -1,6 +1,6 @@
-"""The protocol of ``multivariate_tables``: its tasks, cheap ones and whole comparisons first, and what each does.
+"""Protocol of ``multivariate_tables``: its tasks, the fast ones and complete comparisons first.
 
-C = c n throughout. A task that needs a c which no task has chosen yet (``kind`` "c") chooses it again.
+C = c n in all fits. A task of ``kind`` "c" chooses c. A task that needs a choice that is not in the log makes it.
 """
 
 import functools
@@ -20,16 +20,16 @@ from benchmarks.papers.mao import data as source
 from benchmarks.papers.mao.data import BAGS, COLLECTIONS, TEXTS, fs
 
 NAME, PROTOCOL = "multivariate_tables", 1
-GRID = {"FSmulti": (0.1, 1.0, 10.0, 100.0), "structural SVM": (0.01, 0.1, 1.0, 10.0)}  # c; FSmulti's is the paper's
+GRID = {"FSmulti": (0.1, 1.0, 10.0, 100.0), "structural SVM": (0.01, 0.1, 1.0, 10.0)}  # c; FSmulti: as in the paper
 COSTS = (0.01, 0.1, 1.0, 10.0)  # C of RFE
-FOLDS, TRIED = 3, 10  # of cross-validation, and its B
-ROUNDS = {"FSmulti": 200, "structural SVM": 100}  # at most, to a gap of 1%
+FOLDS, TRIED = 3, 10  # number of folds, and B, in cross-validation
+ROUNDS = {"FSmulti": 200, "structural SVM": 100}  # limit of iterations; the gap is 1%
 TRIAL = {"gap": 0.05, "iteration_limit": 50}
 PATH = np.logspace(-2.5, 1.5, 25)  # C of l1
-DROP = 0.1  # RFE, of what is left
-FGM_C = 5.0  # the paper's
+DROP = 0.1  # share of the remaining features that RFE removes in a step
+FGM_C = 5.0  # as in the paper
 WIDE, BUDGETS, SPLITS = 250, (250, 50, 10, 2), 3
-GRID_B = (2, 10, 50, 250, 5, 100, 150, 200)  # figure 1, as the paper has them
+GRID_B = (2, 10, 50, 250, 5, 100, 150, 200)  # of figure 1, as in the paper
 LOSSES = ("f1", "rec@2p", "prbep")
 MEASURES = ("f1", "rec@2p", "prbep", "hamming")
 OURS, ALL, FGM, L1, RFE = "FSmulti", "structural SVM", "FGM", "l1", "RFE"
@@ -48,12 +48,12 @@ def task(kind, name, method, *, seed=0, loss=None, B=None, c=None, offset=True):
 
 
 def tasks(full):
-    """Return the tasks whose files are there, in the order of use."""
+    """Return the tasks whose files exist, in the order in which they are run."""
     return [each for each in wanted(full) if all(map(source.there, COLLECTIONS.get(each["task"], (each["task"],))))]
 
 
 def wanted(full):
-    """Return all tasks: bags by F1, text by errors, collections by measure; then those with several B and C."""
+    """Return all tasks: bags for F1, text for errors, collections for each measure; then those with several B and C."""
     found = []
     classes = [name for names in COLLECTIONS.values() for name in (names if full else names[:2])]
     splits = [(name, seed) for seed in range(SPLITS) for name in BAGS[:-1]] + [(BAGS[-1], 0)]
@@ -92,7 +92,7 @@ def wanted(full):
             found += [task("fit", name, OURS, loss=loss, B=B) for loss in MEASURES]
     for name, seed in splits:
         found += paths(name, seed) + fits(name, ("f1", "hamming"), (50, 10, 2), seed)
-    if full:  # B = 1, the norm of l1, in place of the bundle method, and the paper's FSmulti, without an offset
+    if full:  # B = 1, the squared 1-norm, instead of l1-bmrm; and FSmulti as in the paper, without an offset
         found += [task("fit", name, OURS, seed=seed, loss="f1", B=1) for name, seed in splits]
         for name in classes:
             found += [task("fit", name, OURS, loss="f1", B=WIDE, offset=False)]
@@ -106,7 +106,7 @@ def figure_1(budgets):
 
 
 def work(**spec):
-    """Run a task; return its record with all its CPU seconds."""
+    """Run a task; return its record with its CPU seconds."""
     start = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -119,7 +119,7 @@ def work(**spec):
 
 
 def solved(data, spec, c, limits):
-    """Fit; return weights, offset and result."""
+    """Fit a model; return ((weights, offset), result)."""
     if spec["method"] == FGM:
         model = fs.multivariate.fgm(data, budget=spec["B"], C=FGM_C)
         return weights(data, model, fs.solve(model))
@@ -132,7 +132,7 @@ def solved(data, spec, c, limits):
 
 
 def weights(data, model, result):
-    """Return the weights of selected features without rounding, the offset, and the result."""
+    """Return ((weights, offset), result); weights of features that are not selected are set to 0."""
     w, b = fs.multivariate.classifier(model)
     place = {name: j for j, name in enumerate(data.features)}
     kept = np.zeros(len(w), dtype=bool)
@@ -141,9 +141,9 @@ def weights(data, model, result):
 
 
 def choice(spec):
-    """Return the c that is best for its own loss over three folds of the training part; of equals the least.
+    """Choose c by the loss of the method over three folds of the training part; the smallest one in a tie.
 
-    Of a collection the folds are one of each of its first three classes: the paper too has one C for all.
+    A collection has one c for all classes, as in the paper; its folds are one fold of each of its first three classes.
     """
     names = COLLECTIONS.get(spec["task"], (spec["task"],))
     method = spec | {"B": TRIED if spec["method"] == OURS else None}
@@ -162,14 +162,14 @@ def choice(spec):
 
 @functools.lru_cache(maxsize=FOLDS)
 def fold(name, seed, k):
-    """Return one of three folds of the training part; bags are embedded by those of the fold alone."""
+    """Return one of three folds of the training part; bags are embedded by the training bags of the fold."""
     if name not in BAGS:
         return source.parts_of(name, seed)[0].folds(FOLDS, seed=0)[k]
     return source.embedded(*source.fold_of_bags(source.split_bags(name, seed)[0], k, FOLDS))
 
 
 def chosen(spec):
-    """Return the c that a task of ``kind`` "c" has chosen, from the log if it is there."""
+    """Return the c that the task of ``kind`` "c" chooses, from the log if it contains this task."""
     of = COLLECTION.get(spec["task"], spec["task"])
     return _chosen(of, spec["seed"], spec["method"], spec["loss"])
 
@@ -197,7 +197,7 @@ def fit(spec):
 
 
 def measured(spec, test, scores):
-    """Return the measures of test scores; for text by errors also which samples they are wrong about."""
+    """Return the measures of test scores; for text also the misclassified samples, as hexadecimal digits."""
     names = [name for name in MEASURES if name != "rec@2p" or 2 * np.sum(test.y > 0) < len(test)]
     found = {"test": fs.measures.measure(test.y, scores, names).round(4).to_dict()}
     if spec["task"] in TEXTS:
@@ -206,11 +206,11 @@ def measured(spec, test, scores):
     return found
 
 
-# ---- rivals
+# ---- other methods
 
 
 def path(spec):
-    """Return the points of l1 over its C, or of RFE over its levels."""
+    """Return the points of l1 for all C, or those of RFE for all numbers of features."""
     train, test = source.parts_of(spec["task"], spec["seed"])
     return {"points": list((by_l1 if spec["method"] == L1 else by_rfe)(spec, train, test))}
 
@@ -225,19 +225,19 @@ def by_l1(spec, train, test):
 
 
 def by_rfe(spec, train, test):
-    """Eliminate a tenth of the features at each step, with the best C of all features over three folds."""
+    """Remove a tenth of the features at each step; C is the best one for all features over three folds."""
     X = sparse.csc_array(train.X) if train.is_sparse else train.X
     C = best_svm(spec, train)
     start = time.process_time()
     for left, svm in elimination(X, train.y, C, np.arange(train.n_features), drop=DROP):
-        seconds = round(time.process_time() - start, 2)  # from all features on
+        seconds = round(time.process_time() - start, 2)  # since the start with all features
         if len(left) <= 1000:
             scores = svm.decision_function(test.X[:, left])
             yield {"C": C, "features": len(left), "cpu": seconds} | measured(spec, test, scores)
 
 
 def best_svm(spec, train):
-    """Return the C of COSTS at which the SVM on all features is best over three folds, for errors or F1."""
+    """Return the C of ``COSTS`` with the best error (bags, classes: F1) of the SVM on all features over three folds."""
     loss = "hamming" if spec["task"] in TEXTS else "f1"
     means = []
     for C in COSTS:

@@ -1,7 +1,7 @@
-"""Peleg and Meir 2005, tables 3 and 4, figures 1 and 2: GMEB beside linear SVM, 1-norm SVM and RFE.
+"""Peleg and Meir 2005, tables 3 and 4, figures 1 and 2: GMEB compared with linear SVM, 1-norm SVM and RFE.
 
     python -m benchmarks gmeb_tables          # two repetitions of the small sets: a minute or two
-    python -m benchmarks gmeb_tables --full   # everything: about an hour of one core; goes on where it was stopped
+    python -m benchmarks gmeb_tables --full   # everything: about an hour of one core; repeat the command to continue
     python -m benchmarks gmeb_tables --page   # only the page from the log
 
 One task is one data set, training part, scaling and method, on one thread. The protocol is on the page.

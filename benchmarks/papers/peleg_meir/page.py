@@ -1,4 +1,4 @@
-"""The page of ``gmeb_tables``, drawn from its log: the numbers of Peleg and Meir 2005 and ours."""
+"""The page of ``gmeb_tables``: the numbers of Peleg and Meir 2005 and ours."""
 
 import itertools
 from collections import Counter
@@ -12,7 +12,7 @@ from benchmarks.papers.peleg_meir.tasks import KEY, tasks_of
 
 NAME = "gmeb_tables"
 COMMAND = "python -m benchmarks gmeb_tables --full"
-FEWEST = 5  # pairs of which a test is made
+MIN_PAIRS = 5  # of a test
 OTHERS = [method for method in METHODS if method != "GMEB"]
 CHOICE = ("kind", "set", "scaling", "rep", "method")
 KEPT = (*CHOICE, "error", "features", "relevant", "samples", "d", "cpu_seconds")
@@ -46,7 +46,7 @@ def page(log):
 
 
 def _parts(page, entries, tasks):
-    """Count the finished tasks of each table and figure."""
+    """Set the progress of each table and figure."""
 
     def table(task):
         if task["kind"] == "real":
@@ -57,7 +57,7 @@ def _parts(page, entries, tasks):
     for name, of in Counter(name for task in tasks for name in table(task)).items():
         page.part(name, done[name], of, COMMAND)
     sets = {entry["set"] for entry in entries if entry["kind"] == "real"}
-    page.part("Table 1", int(done["Table 3"] > 0), 1, COMMAND)  # tables 1 and 2 tell of the data alone
+    page.part("Table 1", int(done["Table 3"] > 0), 1, COMMAND)  # tables 1 and 2 describe the data
     page.part("Table 2", len(sets), len(paper.REAL), COMMAND)
 
 
@@ -66,7 +66,7 @@ def _where(kind, name, scaling, method):
 
 
 def less_gmeb(kind, name, scaling, other):
-    """Return GMEB's error less another's, in pairs, in per cent."""
+    """Return the cell of the error of GMEB minus that of another method, in pairs, in per cent."""
     ours, theirs = (_where(kind, name, scaling, method) for method in ("GMEB", other))
     return Cell("choices", "error", "{mean:+.1f} ± {se:.1f}", ours, 100, theirs, ("rep",))
 
@@ -90,7 +90,7 @@ def _stated(numbers, spread=False):
 
 
 def _rows(page, kind, name, said, numbers, *, spread, known):
-    """Return the paper's row and ours for each scaling."""
+    """Return the row of the paper and our row for each scaling."""
     rows = [["paper", "", *(_stated(cell, spread) for cell in numbers), *paper.differences(numbers)]]
     for scaling, words in said.items():
         runs = Cell("choices", "error", "{n}", _where(kind, name, scaling, "GMEB"))
@@ -153,7 +153,7 @@ def speed(page):
 
 
 def _left_open(page):
-    """Return the evidence on what the paper leaves open."""
+    """Return the variables of the section on what the paper does not specify."""
 
     def mean(kind, name, scaling, method, value):
         found = _numbers(page, Cell("choices", value, "", _where(kind, name, scaling, method)))
@@ -173,7 +173,7 @@ def _numbers(page, cell):
 
 
 def _answer(page):
-    """Return the values of the answer: all methods on type 1, and GMEB compared with the others on the real sets."""
+    """Return the variables of the answer: all methods on type 1, and GMEB compared with the others on real sets."""
     raw, standard = TYPE_ONE_ROWS
     texts = []
     for k, method in enumerate(METHODS):
@@ -197,7 +197,7 @@ def _answer(page):
 
 
 def _lowest(page, scaling):
-    """Return on how many sets GMEB's mean error is the lowest, alone or with others, and of how many."""
+    """Return the number of sets on which no mean error is lower than that of GMEB, and the number of all sets."""
     lowest = measured = 0
     for name in paper.REAL:
         found = {m: _numbers(page, Cell("choices", "error", "", _where("real", name, scaling, m))) for m in METHODS}
@@ -208,18 +208,18 @@ def _lowest(page, scaling):
 
 
 def _tests(page, scaling):
-    """Return (set, method) -> the test of GMEB's difference in per cent; the divisions of a set share samples."""
+    """Return (set, method) -> test of the difference between GMEB and the method, for divisions that share samples."""
     tests = {}
     for name, other in itertools.product(paper.REAL, OTHERS):
         values = less_gmeb("real", name, scaling, other).values(page.records["choices"])
-        if len(values) >= FEWEST:
+        if len(values) >= MIN_PAIRS:
             sizes = [r["samples"] for r in page.records["choices"] if (r["kind"], r["set"]) == ("real", name)]
             tests[name, other] = difference(values, sizes[0]["test"] / sizes[0]["train"])
     return tests
 
 
 def _clear(page, scaling):
-    """Return the sets where GMEB's differences to the others are below and above 0; number of tests."""
+    """Return the sets on which GMEB is significantly better and worse than another method, and the number of tests."""
     tests = _tests(page, scaling)
     signs = verdicts(tests)
     below, above = ([name for (name, _), found in signs.items() if found == sign] for sign in (-1, 1))
@@ -227,5 +227,5 @@ def _clear(page, scaling):
 
 
 def _of(names):
-    """Return a text for some sets."""
+    """Return the names of sets in brackets."""
     return f" ({', '.join(dict.fromkeys(names))})" if names else ""

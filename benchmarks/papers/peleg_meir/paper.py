@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 NUMBERS = json.loads(Path(__file__).with_name("paper.json").read_text("utf-8"))
-CHOICES = ("type 1", "type 2", "real")  # what each method chooses a point for
+CHOICES = ("type 1", "type 2", "real")  # kinds of data on which each method chooses a point
 TYPE_ONE = {int(samples): cells for samples, cells in NUMBERS["type one"].items()}  # table 3
 TYPE_TWO, REAL = NUMBERS["type two"], NUMBERS["real"]  # section 6.4.1; table 4
 SHAPES = NUMBERS["shapes"]  # samples and features; table 2
@@ -17,5 +17,5 @@ LOWEST = sum(numbers[3][0] <= min(cell[0] for cell in numbers) for numbers in RE
 
 
 def differences(numbers):
-    """Return GMEB's error less that of each other method."""
+    """Return the error of GMEB minus that of each other method."""
     return [f"{numbers[3][0] - other[0]:+.1f}" for other in numbers[:3]]

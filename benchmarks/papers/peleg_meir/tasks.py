@@ -18,13 +18,13 @@ from benchmarks.papers.peleg_meir import paper as gmeb_paper
 from fsmodels import synthetic
 from fsmodels.models.gmeb.grid import selected
 
-PROTOCOL = 1  # raise it where old entries may not be mixed with new ones
+PROTOCOL = 1  # increase it if new entries cannot be combined with old ones
 FOLDS = 5
-TYPE_ONE_RUNS, PARTS = 30, 10  # repetitions of type 1, and of all else unless they say so
+TYPE_ONE_RUNS, PARTS = 30, 10  # repetitions of type 1, and default number of the others
 SCALINGS = ("none", "standard")
-NOISES = {"variance 20": math.sqrt(20.0), "sd 20": 20.0}  # of type 1: the readings of N(0, 20)
+NOISES = {"variance 20": math.sqrt(20.0), "sd 20": 20.0}  # of type 1: possible readings of N(0, 20)
 TYPE_ONE = ("none, variance 20", "standard, variance 20")
-DOUBT, DOUBT_RUNS = ("type 1", 50, "none, sd 20"), 5  # enough to tell which reading the paper's numbers are of
+DOUBT, DOUBT_RUNS = ("type 1", 50, "none, sd 20"), 5  # enough to decide which reading the paper uses
 SIZES = (10, 20, 30, 40, 50)
 FIGURE_VALUES = np.linspace(1.0, 10.0, 10)
 KEY = ("protocol", "kind", "set", "scaling", "rep", "method")
@@ -33,7 +33,7 @@ SPEED_SETS = ("WDBC", "Colon")
 
 @dataclass(frozen=True)
 class Real:
-    """A data set of table 2: its file, the number of training samples if there is one division, and where C = L."""
+    """Data set of table 2: file, number of training samples if there is one division, and ``tame`` for C = L."""
 
     file: str
     train: int | None = None
@@ -42,7 +42,7 @@ class Real:
     parts: int = PARTS
 
 
-REAL = {  # cheapest first
+REAL = {  # the fastest first
     "BUPA": Real("bupa", tame=True, small=True),
     "Cleveland": Real("cleveland", small=True),
     "Pima": Real("data/pima.csv", tame=True),
@@ -56,7 +56,7 @@ REAL = {  # cheapest first
 
 @cache
 def real(name):
-    """Return a data set, or None without its file."""
+    """Return a data set; None if its file does not exist."""
     where = REAL[name].file
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fs.DataWarning)  # equal columns
@@ -85,14 +85,14 @@ def parts_of(task):
 
 
 def fitted(method, data, points):
-    """Return weights and offsets; a constant classifier for a fold with one class."""
+    """Return weights and offsets; those of a constant classifier if a fold has only one class."""
     if len(np.unique(data.y)) < 2:
         return np.zeros((len(points), data.n_features)), np.full(len(points), data.y[0])
     return METHODS[method].fit(data, points)
 
 
 def errors(data, W, b):
-    """Return the share of wrong labels of each classifier; 0 counts as -1."""
+    """Return the share of wrong labels of each classifier; a decision value of 0 is the class -1."""
     return np.mean(np.where(data.X @ W.T + b > 0, 1.0, -1.0) != data.y[:, None], axis=0)
 
 
@@ -103,8 +103,8 @@ def choice(train, test, method, scaling="none", tame=False, relevant=None):
     for rows, held in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(train.X, train.y):
         fold = train.take(rows).scaled(scaling)
         wrong += len(held) * errors(fold.apply_scale_to(train.take(held)), *fitted(method, fold, points))
-    wrong = np.round(wrong)  # counts of labels
-    best = int(np.argmin(wrong))  # of equals the first
+    wrong = np.round(wrong)  # counts of labels, so that ties are exact
+    best = int(np.argmin(wrong))  # the first one in a tie
     scaled = train.scaled(scaling)
     W, b = fitted(method, scaled, [points[best]])
     counts = selected(W[0], train.features)
@@ -121,7 +121,7 @@ def choice(train, test, method, scaling="none", tame=False, relevant=None):
 
 
 def one_choice(task):
-    """Do a task of tables 3, 4 or type 2."""
+    """Run a task of table 3, table 4 or type 2."""
     train, test, relevant = parts_of(task)
     tame = task["kind"] == "real" and REAL[task["set"]].tame
     return choice(train, test, task["method"], task["scaling"].split(",")[0], tame, relevant)
@@ -149,7 +149,7 @@ def one_surface(task):
 
 
 def one_timing(task):
-    """Time the path over 7 x 7 pairs, and one pair by Clarabel from nothing, standardised."""
+    """Measure the path over 7 x 7 pairs, and one pair by Clarabel without a warm start, on standardised data."""
     data = real(task["set"]).scaled("standard")
     start = time.process_time()
     values = gmeb_methods.GMEB_VALUES
@@ -173,10 +173,10 @@ KINDS = {"type 1": one_choice, "type 2": one_choice, "real": one_choice, "figure
 
 
 def work(**task):
-    """Return the result of a task with its CPU seconds; None without its data."""
+    """Return the result of a task with its CPU seconds; None if its data are not available."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # constant columns, folds with few samples of a class
-        if task["set"] in REAL and real(task["set"]) is None:  # read once a process, which is not the method's time
+        if task["set"] in REAL and real(task["set"]) is None:  # cached before the clock starts
             return None
         start = time.process_time()
         found = KINDS[task["kind"]](task)
@@ -184,7 +184,7 @@ def work(**task):
 
 
 def tasks_of(full):
-    """Return all tasks, of one repetition before the next, so that a run that is stopped is balanced."""
+    """Return all tasks, those of a repetition before the next one, so that a stopped run is balanced."""
     chosen = [{"kind": "speed", "set": name, "rep": 0} for name in SPEED_SETS if full]
     sets = [("real", name, entry.parts) for name, entry in REAL.items() if full or entry.small]
     sets.insert(5, ("type 2", "type 2", PARTS))  # by cost

@@ -1,4 +1,4 @@
-"""Choice of the grid point of a method of ``kernel_tables``, without test data."""
+"""Choice of the grid point of a method of ``kernel_tables`` by held-out samples."""
 
 import collections
 
@@ -8,7 +8,7 @@ GRIDS = ("coarse", "paper")
 
 
 def by_run(entries):
-    """Return the rows of the grids in force, by data, split, method, way and folds, and in each by (C, mus)."""
+    """Return (data, split, method, way, folds) -> (C, mus) -> entry, for the entries of the current protocols."""
     found = collections.defaultdict(dict)
     for e in entries:
         if e["part"] == "grid" and e["protocol"] == protocol(e["method"], e["way"]):

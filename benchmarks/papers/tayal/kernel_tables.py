@@ -1,11 +1,11 @@
-"""Tayal, Coleman, Li: weights of features inside an RBF kernel; tables 1 to 3 and figures 5 to 14, beside the paper's.
+"""Tayal, Coleman, Li, tables 1 to 3 and figures 5 to 14: weights of features inside an RBF kernel.
 
     python -m benchmarks kernel_tables                        # coarse grids, threefold validation: hours of one core
     python -m benchmarks kernel_tables --full                 # the paper's grids, tenfold validation: days
     python -m benchmarks kernel_tables --parts ndcc --minutes 20
 
-What is in the log is not computed again; a coarse grid is part of the paper's. The methods of the paper's tables come
-first, division by division.
+Tasks in the log are not computed again; the coarse grid is part of the paper's grid. The methods of the paper's tables
+are run first, one division after the other.
 """
 
 import sys
@@ -23,10 +23,14 @@ PAGES = ((page.page, (NAME,)), (rankings_page.page, (NAME,)))
 
 
 def main(words=None):
-    """Run the parts one after the other, as the rankings need the others, and write the pages."""
+    """Run the parts in order, because the rankings need the others, and write the pages."""
     parser = arguments(__doc__)
-    parser.add_argument("--parts", default=",".join(PARTS), help="of ndcc, uci, rankings (which needs the others)")
-    parser.add_argument("--sets", default=";".join(SETS), help="sets beside NDCC, separated by semicolons")
+    parser.add_argument(
+        "--parts", default=",".join(PARTS), help="some of ndcc, uci, rankings (rankings needs the others; default: all)"
+    )
+    parser.add_argument(
+        "--sets", default=";".join(SETS), help="sets other than NDCC, separated by semicolons (default: all)"
+    )
     options, log = parser.parse_args(words), Log(NAME)
     parts, sets = options.parts.split(","), options.sets.split(";")
     for given, known in ((parts, PARTS), (sets, SETS)):

@@ -1,4 +1,4 @@
-"""The page of ``kernel_tables``, drawn from its log: tables 1 to 3 of the paper beside ours."""
+"""The page of ``kernel_tables``: tables 1 to 3 of the paper with our numbers."""
 
 import json
 from dataclasses import replace
@@ -65,7 +65,7 @@ def page(log):
 
 
 def counted(page, book):
-    """Count the tasks of each part."""
+    """Set the progress of each part of the page."""
     keys = kernel_plan.KEYS
     done = book.done(*keys)
 
@@ -85,7 +85,7 @@ def counted(page, book):
 
 
 def of(data, method, way=TRUST, grid="coarse", folds=None):
-    """Return what selects the chosen points of a method."""
+    """Return the condition on the chosen points of a method."""
     where = {"data": data, "method": method, "way": "" if method in (SVM, SVM_TRUE) else way, "grid": grid}
     return where if folds is None else where | {"folds": folds}
 
@@ -97,18 +97,18 @@ def errors(page, method, way=TRUST):
 
 
 def chosen(page, where):
-    """Return the chosen points that match."""
+    """Return the chosen points that match a condition."""
     return [r for r in page.records["chosen"] if all(r[k] == v for k, v in where.items())]
 
 
 def apart(page, worse, better):
-    """Return the differences of two runs over the sets that both have, in per cent; the sets are independent draws."""
+    """Test the difference of two runs in per cent, over the sets on which both have run; the sets are independent."""
     a, b = errors(page, *worse), errors(page, *better)
     return [100 * (a[s] - b[s]) for s in sorted(set(a) & set(b))]
 
 
 def answer(page):
-    """Return the two sentences: errors over the sets that all four have, and Omega."""
+    """Return the variables of the answer: errors on the sets on which all four methods have run, and Omega."""
     own = Cell("chosen", "omega", "{mean:+.1f} ± {se:.1f}", of(NDCC, EFS), minus=of(NDCC, FULL), pair=("split",))
     own = own.text(page.records)
     by_l_bfgs_b = [(m, QUASI if m in (FULL, EFS) else w) for m, w in PAPER_FOUR]
@@ -124,7 +124,7 @@ def answer(page):
 
 
 def sentence(page, runs, how):
-    """Return the errors over the sets that all runs have, and which steps of the order hold."""
+    """Return a text with the errors on the sets on which all runs are finished, and a check of their order."""
     every = [errors(page, *run) for run in runs]
     sets = sorted(set.intersection(*map(set, every)))
     if not sets:
@@ -133,7 +133,7 @@ def sentence(page, runs, how):
     found = ", ".join(
         f"{run[0]} {form.format(**summary([100 * one[s] for s in sets]))}"
         for run, one in zip(runs, every, strict=True)
-        if runs is PAPER_FOUR or run not in PAPER_FOUR  # said before
+        if runs is PAPER_FOUR or run not in PAPER_FOUR  # not repeated in the second list
     )
     gaps = [apart(page, a, b) for a, b in pairwise(runs)]
     held = sum(sum(values) > 0 for values in gaps)
@@ -143,7 +143,7 @@ def sentence(page, runs, how):
 
 
 def gaps(page):
-    """Return by how much Omega differs, both ways, and whether that is beyond two standard errors."""
+    """Return a text on the difference of Omega by both solvers, and whether it exceeds two standard errors."""
     text = []
     for way in (TRUST, QUASI):
         gap = Cell("omegas", "omega", ERROR.replace(":", ":+", 1), {"method": EFS, "way": way}, **beside(way))
@@ -161,7 +161,7 @@ def gaps(page):
 
 
 def beside(way):
-    """Return what makes Omega that of AO-EFS less FULL-FS."""
+    """Return the arguments of a cell for Omega of AO-EFS minus that of FULL-FS."""
     return {"minus": {"method": FULL, "way": way}, "pair": ("split", "C", "mu")}
 
 
@@ -198,7 +198,7 @@ PAIRS += [((MARGIN, TRUST), (FULL, TRUST)), ((EFS, TRUST), (SVM_TRUE, ""))]
 
 
 def pairs(page, tests):
-    """Return the order of table 1 in pairs."""
+    """Return the table of pairs of methods in the order of table 1."""
     rows, bar, signs = [], {"pair": ("split",), "times": 100}, verdicts(tests)
     for a, b in PAIRS:
         test, sure = tests[a, b], signs.get((a, b))
@@ -208,12 +208,12 @@ def pairs(page, tests):
 
 
 def shown(method, way):
-    """Return how a method goes and where it begins."""
+    """Return the solver and the start of a method."""
     return way.replace("trust region", GRADIENT).replace("L-BFGS-B", GRADIENT) if method == GMKL else way
 
 
 def name(method, way):
-    """Return a method with its way where it is not the paper's."""
+    """Return the name of a method, with its solver if it is not that of the paper."""
     return method if way in ("", TRUST) else f"{method} by L-BFGS-B"
 
 
@@ -231,12 +231,12 @@ def omega_table(page):
 
 
 def folds_of(page, data):
-    """Return the folds of the runs there are, the paper's if there are any."""
+    """Return the number of folds of the runs; that of the paper if a run has it."""
     return max((r["folds"] for r in page.records["chosen"] if r["data"] == data), default=3)
 
 
 def has_run(page, data):
-    """Tell whether any method has a chosen point on a set."""
+    """Return True if a method has a chosen point on a set."""
     return bool(chosen(page, {"data": data}))
 
 
@@ -250,7 +250,7 @@ def ours(page, data, method, way):
 
 
 def table_two(page):
-    """Return the digits in place of table 2."""
+    """Return the table of the digits, which replaces table 2."""
     runs = UCI_RUNS if has_run(page, DIGITS) else PAPER_FOUR
     rows = [[name(m, w), PAPER_TWO[m] if w in ("", TRUST) else "", ours(page, DIGITS, m, w)] for m, w in runs]
     return page.table(["method", "paper, faces", "ours, digits"], rows)

@@ -1,4 +1,4 @@
-"""The tasks of a run of ``kernel_tables``: grid rows of all methods on all divisions, and the rankings."""
+"""Tasks of ``kernel_tables``: rows of the grids of all methods on all divisions, and the rankings."""
 
 from benchmarks.papers.tayal import choice as kernel_choice
 from benchmarks.papers.tayal.tasks import (
@@ -32,7 +32,7 @@ def grid_tasks(data, split, runs, folds, full):
 
 
 def tasks_of(part, full, sets=SETS, entries=()):
-    """Return the tasks of a part; ``entries``: of the log, from which the rankings take the chosen weights."""
+    """Return the tasks of a part; the rankings use the weights chosen in the log ``entries``."""
     folds = 10 if full else 3
     if part == "ndcc":
         beside = [run for run in NDCC_RUNS if run not in PAPER_FOUR]

@@ -1,4 +1,4 @@
-"""The page ``kernel_rankings``: figures 5 and 7 to 14 of Tayal, Coleman and Li, from the log of ``kernel_tables``."""
+"""The page ``kernel_rankings``: figures 5 and 7 to 14 of Tayal, Coleman and Li."""
 
 from benchmarks.harness.differences import difference, verdicts
 from benchmarks.harness.page import Cell, Page
@@ -13,7 +13,7 @@ FIGURES |= {"German Credit": 13, "Madelon": 14}
 ERROR = "{mean:.1f} ± {se:.1f}, {n}"
 METHODS = (*RANKERS, *FILTERS)
 LONG, SHORT = (1, 2, 4, 8, 15, 20, 30, 60), (1, 2, 3, 4, 6, 8, 11, 15, 20, 30)
-AT = (15, 20)  # where figure 5 is read for the answer: all sets have weights up to 15, 20 features are informative
+AT = (15, 20)  # k of figure 5 in the answer: all rankings have 15 features; 20 features are informative
 
 
 def page(log):
@@ -30,7 +30,7 @@ def page(log):
 
 
 def counted(page):
-    """Count the curves: of figure 5 the paper has one set."""
+    """Set the progress of the figures; figure 5 of the paper has one set."""
     there = {(r["grid"], r["data"], r["split"], r["method"]) for r in page.records["curves"]}
     every = len(FILTERS) + len(RANKERS)
     ndcc = [(grid, split) for grid, data, split, _ in there if data == NDCC]
@@ -67,19 +67,19 @@ def answer(page):
 
 
 def mean(page, where):
-    """Return the mean error of those records; infinity where there is none."""
+    """Return the mean error of the matching records; infinity if there are none."""
     values = Cell("curves", "error", "", where).values(page.records["curves"])
     return sum(values) / len(values) if values else float("inf")
 
 
 def rows_of(page, names, grid, counts):
-    """Return the rows of a table, a ranking each."""
+    """Return the rows of a table, one for each ranking."""
     rows = []
     for data, title in names.items():
         here = [r for r in page.records["curves"] if (r["data"], r["grid"]) == (data, grid)]
         for method in dict.fromkeys(r["method"] for r in here):
             where = {"data": data, "method": method, "grid": grid}
-            every = max(r["k"] for r in here)  # the filters rank all
+            every = max(r["k"] for r in here)  # filters rank all features
             cells = [Cell("curves", "error", ERROR, where | {"k": k}, times=100) for k in (*counts, every)]
             rows.append([title, method, *cells])
     return rows
@@ -92,7 +92,7 @@ def clusters(page):
 
 
 def real(page):
-    """Return the tables of figures 7 to 14: a set on the grid of the paper if it is there, else on coarse grids."""
+    """Return the tables of figures 7 to 14; a set has the grid of the paper if finished, otherwise the coarse one."""
     there = {(r["data"], r["grid"]) for r in page.records["curves"]}
     tables = []
     for grid in ("paper", "coarse"):

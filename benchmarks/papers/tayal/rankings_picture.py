@@ -8,7 +8,7 @@ COLOURS = dict(zip((EFS, FULL, GMKL, *FILTERS), ("C3", "C0", "C1", "0.35", "0.55
 
 
 def draw(curves, figures, path):
-    """Draw the available curves, by the grid with more divisions; None without curves."""
+    """Draw the available curves, those of the grid with more divisions; return None without curves."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,4 +1,4 @@
-"""Records of the pages of ``kernel_tables``: chosen points, Omega at equal points, curves, ends of fits."""
+"""Records of the pages of ``kernel_tables``: chosen points, Omega at equal points, curves, stop reasons of fits."""
 
 import collections
 
@@ -9,7 +9,7 @@ KEPT = ("C", "mu", "features", "right", "wrong", "omega")
 
 
 def of(entries):
-    """Return the records."""
+    """Return the records of ``kernel_tables`` by name."""
     runs = kernel_choice.by_run(entries)
     return {
         "chosen": [r for run, rows in runs.items() for r in chosen(run, rows)],
@@ -19,12 +19,12 @@ def of(entries):
 
 
 def known(run):
-    """Return the names of a run."""
+    """Return the fields that identify a run."""
     return dict(zip(("data", "split", "method", "way", "folds"), run, strict=True))
 
 
 def chosen(run, rows):
-    """Return the point that a run chooses on each grid that is finished."""
+    """Return the point chosen in a run on each finished grid."""
     found = []
     for grid in kernel_choice.GRIDS:
         point = kernel_choice.best(kernel_choice.points(rows, run[2], grid))
@@ -40,7 +40,7 @@ def chosen(run, rows):
 
 
 def omegas(run, rows):
-    """Return Omega at the points that all coarse grids hold."""
+    """Return Omega at the points that all coarse grids contain."""
     if run[2] in (SVM, SVM_TRUE):
         return []
     shared = {c for c in PAPER_C if c % 2 and c in EFS_C}

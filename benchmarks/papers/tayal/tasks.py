@@ -1,4 +1,4 @@
-"""Methods, grids, data and tasks of ``kernel_tables``; a task is one C of one method on one division, a log line."""
+"""Methods, grids, data and tasks of ``kernel_tables``; a task is one C of one method on one division."""
 
 import collections
 import functools
@@ -13,11 +13,11 @@ from benchmarks.harness.log import SHARED
 from fsmodels import kernel, rankings, synthetic
 
 PROTOCOL = 1
-AO_PROTOCOL = 4  # of the methods that alternate by descending: their sweeps are accelerated, and more
-TRUST_PROTOCOL = 3  # of the trust region: its variables are scaled, where steps were projected
+AO_PROTOCOL = 4  # of AO simple and AO margin, since their sweeps are accelerated and their limits are higher
+TRUST_PROTOCOL = 3  # of the trust region, since its variables are scaled; before, its steps were projected
 EPS = 0.5
 SVM_LIMIT = 10**6  # iterations of libsvm for the SVM on all or chosen features
-INNER_LIMIT = 1000  # iterations of a method within a step, as the driver has it
+INNER_LIMIT = 1000  # iterations within a step, the default of the driver
 SPLITS = 5
 NDCC, DIGITS = "NDCC", "Digits 3, 8"
 FILES = {  # name in the table: shipped name or file below the shared folder, in the order of cost
@@ -32,7 +32,7 @@ FILES = {  # name in the table: shipped name or file below the shared folder, in
 }
 MADELON_TEST = "data-extra/madelon_valid.csv.gz"
 SETS = [*FILES, DIGITS]
-FACES_TRAIN = 167  # of 200, as of the faces
+FACES_TRAIN = 167  # of 200 images, as for the faces
 
 TRUST, QUASI = "trust region, z = 1", "L-BFGS-B, scaled start"
 WAYS = {TRUST: ("trust-newton", "ones"), QUASI: ("l-bfgs-b", "default")}
@@ -47,7 +47,7 @@ RANKERS = [GMKL, FULL, EFS]
 
 
 def protocol(method, way):
-    """Return the number of the protocol in force."""
+    """Return the current protocol number of a method."""
     if method in (SIMPLE, MARGIN):
         return AO_PROTOCOL
     return TRUST_PROTOCOL if way == TRUST and method != GMKL else PROTOCOL
@@ -56,14 +56,14 @@ def protocol(method, way):
 # ---- grids, in powers of 2
 
 PAPER_C, PAPER_MU = range(-5, 16), range(-10, 11, 2)  # mu, or the SVM's width sigma
-EFS_C = range(-7, 3)  # what (12) asks for, where C >= 1 makes memorising nearly free; the paper's are tried as well
+EFS_C = range(-7, 3)  # suits (12), where overfitting has nearly no cost for C >= 1; the paper's C are used as well
 COARSE_MU = range(-8, 9, 4)
 
 
 def rows(method):
-    """Return pairs (C, mus): those of the coarse grid, every second value of each, and the rest of the paper's.
+    """Return two lists of pairs (C, mus): the coarse grid, with every second value, and the rest of the paper's grid.
 
-    The SVM, whose fits cost nothing beside, has the paper's grid at once; the coarse one of AO-EFS has its own C.
+    For the SVM, whose fits are fast, the first list is the paper's grid. The coarse grid of AO-EFS has its own C.
     """
     if method in (SVM, SVM_TRUE):
         return [(c, tuple(PAPER_MU)) for c in PAPER_C], []
@@ -79,14 +79,14 @@ def rows(method):
 
 @functools.lru_cache(maxsize=2)
 def clusters(seed):
-    """Return training, validation and test part, standardised on the first, and the relevant features."""
+    """Return training, validation and test part, standardised on the training part, and the relevant features."""
     drawn = synthetic.ndcc(seed=seed)
     train = drawn.train.scaled("standard")
     return train, train.apply_scale_to(drawn.validation), train.apply_scale_to(drawn.test), drawn.relevant
 
 
 def found(name):
-    """Return True if the file of a set is there."""
+    """Return True if the file of a set exists."""
     file = "data/mfeat.csv.gz" if name == DIGITS else FILES[name]
     return "/" not in file or (SHARED / file).exists()
 
@@ -100,7 +100,7 @@ def real(name):
 
 
 def digits():
-    """Return the 240 pixels of the first hundred threes and eights: 200 images, as many as of the faces."""
+    """Return the 240 pixels of the first hundred threes and eights: 200 images, as many as there are faces."""
     import pandas as pd
 
     pixels = pd.read_csv(SHARED / "data/mfeat.csv.gz").filter(regex=r"^pix\d+$")
@@ -114,21 +114,23 @@ def digits():
 
 @functools.lru_cache(maxsize=2)
 def parts_of(name, split, folds):
-    """Return pairs (train, held out) for the choice, and the test pair, standardised on their training parts."""
+    """Return pairs (train, held out) for the choice, and (train, test); parts are standardised on their train part."""
     if name == NDCC:
         train, validation, test, _ = clusters(split)
         return [(train, validation)], (train, test)
     data = real(name)
     share = FACES_TRAIN / 200 if name == DIGITS else 2 / 3
     train, _, test = data.split(share, 0.0, 1 - share, seed=split)
-    if name == "Madelon":  # the third left out chooses, the challenge's validation part tests
+    if (
+        name == "Madelon"
+    ):  # chosen by the third that is not for training, tested by the validation part of the challenge
         train, chooses = scaled(train, test)
         return [(train, chooses)], (train, train.apply_scale_to(fs.Dataset.from_csv(SHARED / MADELON_TEST)))
     return [scaled(fold.train, fold.held_out) for fold in train.folds(folds, seed=0)], scaled(train, test)
 
 
 def scaled(train, other):
-    """Return both, standardised on the first."""
+    """Return both parts, standardised on the first one."""
     train = train.scaled("standard")
     return train, train.apply_scale_to(other)
 
@@ -139,16 +141,16 @@ def scaled(train, other):
 def build(method, way, data, C, mu):
     """Return a method's model."""
     start = WAYS[way][1]
-    if method == FULL:  # by L-BFGS-B over z alone, which finds the same local minima
+    if method == FULL:  # L-BFGS-B uses the reduced form in z alone, which has the same local minima
         form = "oracle" if way == TRUST else "reduced"
         return kernel.full_fs(data, C=C, penalty=mu, start=start, eps=EPS, form=form)
     makers = {GMKL: kernel.gmkl, SIMPLE: kernel.ao_simple, MARGIN: kernel.ao_margin, EFS: kernel.ao_efs}
-    stop = {"stop": "weights"} if (method, way) == (EFS, TRUST) else {}  # as Algorithm 3 prints it
+    stop = {"stop": "weights"} if (method, way) == (EFS, TRUST) else {}  # the stopping rule of Algorithm 3
     return makers[method](data, C=C, penalty=mu, start=start, **stop)
 
 
 def fit(method, way, data, C, mu):
-    """Return (wrong labels of a Dataset as a function, z, facts) of a method at a point."""
+    """Fit a method at a point; return a function for the number of wrong labels of a Dataset, z, and facts."""
     begin = time.process_time()
     if method in (SVM, SVM_TRUE):
         machine = SVC(C=C, gamma=mu**-2, max_iter=SVM_LIMIT).fit(data.X, data.y)
@@ -171,11 +173,11 @@ def fit(method, way, data, C, mu):
 
 
 def tried(method, way, train, others, C, mu):
-    """Return the wrong labels in each of ``others``, z and facts; a fit that fails has every label wrong."""
+    """Return the numbers of wrong labels in ``others``, z and facts; if a fit fails, all labels count as wrong."""
     try:
         wrong, z, facts = fit(method, way, train, C, mu)
         return [wrong(other) for other in others], z, facts
-    except Exception as error:  # a benchmark reports it
+    except Exception as error:  # the log records it
         failed = {"reason": "error", "status": f"{type(error).__name__}: {error}"[:200], "cpu": 0.0, "steps": 0}
         return [len(o) for o in others], None, failed
 
@@ -187,7 +189,7 @@ def one_row(spec):
     """Fit a method at one C and several mu; count the wrong labels of the held-out and of the test part."""
     method, way = spec["method"], spec["way"]
     pairs, (train, test) = parts_of(spec["data"], spec["split"], spec["folds"])
-    single, true = pairs[0][0] is train, None  # whether one fit serves for both
+    single, true = pairs[0][0] is train, None  # single: the same fit is used for choice and test
     if spec["data"] == NDCC:
         relevant = clusters(spec["split"])[3]
         if method == SVM_TRUE:
@@ -231,7 +233,7 @@ def ends(facts):
 
 
 def one_ranking(spec):
-    """Test an RBF SVM on the k best features of one ranking, C and sigma chosen anew for each k."""
+    """Test an RBF SVM on the k best features of one ranking; C and sigma are chosen for each k."""
     pairs, last = parts_of(spec["data"], spec["split"], spec["folds"])
     names = list(last[0].features)
     if spec["order"] is not None:
@@ -248,18 +250,18 @@ def one_ranking(spec):
 
 
 def counts(d):
-    """Return numbers of features of a curve."""
+    """Return the numbers of features k of a curve."""
     return [k for k in (1, 2, 3, 4, 6, 8, 11, 15, 20, 30, 45, 60, 90) if k < d] + [d]
 
 
 def svm_points(grid):
-    """Return (C, sigma) of an SVM on a few features, the least C and the widest kernel first."""
+    """Return (C, sigma) of an SVM on selected features, the smallest C and the widest kernel first."""
     powers = (PAPER_C, PAPER_MU) if grid == "paper" else (range(-3, 14, 4), range(-4, 7, 2))
     return [(2.0**c, 2.0**s) for c in powers[0] for s in sorted(powers[1], reverse=True)]
 
 
 def best_svm(names, pairs, spec):
-    """Return (C, sigma) with the smallest held-out error, the first of ties."""
+    """Return (C, sigma) with the smallest held-out error; the first one in a tie."""
     points = svm_points(spec["grid"])
     cut = [(train.select_features(names), held.select_features(names)) for train, held in pairs]
     totals = [sum(tried(SVM, "", train, [held], *point)[0][0] for train, held in cut) for point in points]
@@ -267,7 +269,7 @@ def best_svm(names, pairs, spec):
 
 
 def filtered(method, train, pairs, spec):
-    """Return feature names, best first."""
+    """Return the feature names in the order of a ranking, best first."""
     if method == "Mutual information":
         return list(rankings.mutual_information(train, seed=0).index)
     if method == "Relief":
