@@ -28,7 +28,6 @@ Without bounds this is E = sigma + h v^2, F = h v, S = h; for a fixed sigma h = 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -168,6 +167,7 @@ class Iterates:
         position[where] = np.arange(where.size)
         self.sigmas = np.flatnonzero(position[free] >= 0)  # of the free x
         self.of = position[free[self.sigmas]]  # their columns
+        self.held = np.setdiff1d(np.arange(where.size), self.of)  # columns with a fixed sigma
         fixed = np.flatnonzero(lower == upper)
         A = rows.matrix[:, free]
         b = rows.sides - (rows.matrix[:, fixed] * lower[fixed]).sum(axis=1)
@@ -182,7 +182,6 @@ class Iterates:
         self.b, self.A, self.c, self.G, self.on_b = b[kept], A[kept], cost[free], G[kept], g[kept]
         self.on_x = ~mixed[kept]
         self.at_fixed = float(cost[fixed] @ lower[fixed])
-        self.problem = replace(problem, rows=rows)
         self.lows, self.ups = np.flatnonzero(np.isfinite(terms.least)), np.flatnonzero(np.isfinite(terms.largest))
         self.least, self.largest = terms.least[self.lows], terms.largest[self.ups]
         self.form: FeatureSystem | SampleSystem = (FeatureSystem if where.size <= self.y.size else SampleSystem)(
@@ -261,9 +260,13 @@ class Iterates:
         value += self.loss.cost(np.maximum(self.short, 0.0))
         value += self.fixed_sum - float(self.fixed_v @ self.w) - self.fixed_y * self.offset
         self.value = value
-        total = abs(self.fixed_sum) + float(np.abs(self.need) @ self.alpha)
         gained = self.fixed_sum + self.loss.gained(self.alpha) + float((self.need - 1) @ self.alpha)
-        self.bound_estimate, _ = self.problem.bound(total, gained, self.v, self.theta)
+        curb, _ = self.terms.curb(self.v)
+        d = self.c + self.A.T @ self.theta
+        d[self.sigmas] -= curb[self.of]
+        least = float(np.minimum(d * self.lower[self.free], d * self.upper[self.free]).sum())
+        held = float(curb[self.held] @ self.sigma[self.held])
+        self.bound_estimate = gained - float(self.b @ self.theta) + self.at_fixed - held + least
         scale = max(abs(value), TINY)
         left = self.A @ self.x + self.G @ self.w + self.on_b * self.offset - self.b
         miss = np.where(self.rows.equal, np.abs(left), np.maximum(left, 0.0)) / np.maximum(1.0, np.abs(self.b))

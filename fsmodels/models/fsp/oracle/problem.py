@@ -301,7 +301,6 @@ class JointProblem:
         columns = self.columns.among(which)
         return JointProblem(columns, stay, self.terms.of(which), self.cost, self.rows.of(which), self.lower, upper)
 
-    @cached_property
     def _sides(self) -> tuple[Array, Array, Array, Array, float]:
         """Free x, fixed columns, sides of the rows minus fixed terms, their rounding error, and the fixed cost."""
         lower, upper, rows = self.lower, self.upper, self.rows
@@ -312,16 +311,14 @@ class JointProblem:
         sides, at_fixed = rows.sides - terms.sum(axis=1), float(self.cost[fixed] @ lower[fixed])
         return np.flatnonzero(~fixed), np.flatnonzero(fixed[self.where]), sides, error, at_fixed
 
-    def bound(
-        self, total: float, gained: float, v: Array, theta: Array, sizes: Array | float = 0.0
-    ) -> tuple[float, Array]:
+    def bound(self, total: float, gained: float, v: Array, theta: Array, sizes: Array) -> tuple[float, Array]:
         """Return (*) and the reduced costs, minus the rounding errors; theta may be arbitrarily large.
 
         ``total``: the sum of the sizes of d_i alpha_i. ``gained``: of ``Terms.gained``, the same for the hinge and
         d = 1. ``sizes`` (k,): of the terms of v, whose error is derived in ``proofs.svm``; g_j(v + e) is at most
-        g_j(v) + |t*| |e| + 1/2 e^2. Without sizes (*) is an estimate.
+        g_j(v) + |t*| |e| + 1/2 e^2.
         """
-        free, fixed, b, b_error, at_fixed = self._sides
+        free, fixed, b, b_error, at_fixed = self._sides()
         (curb, at_most), matrix = self.terms.curb(v), self.rows.matrix
         rounding = unit(self.terms.y.size, self.cost.size + self.rows.sides.size)
         d, size = self.cost + matrix.T @ theta, np.abs(self.cost) + np.abs(matrix).T @ np.abs(theta)
