@@ -28,7 +28,7 @@ from solvers.drivers.catalogue import DRIVERS
 from solvers.interfaces.registry import SOLVERS, find
 from solvers.interfaces.runner import Runner, SolveOptions
 
-# The benchmarks are a package of the tree alone, found here also where the tree is not on the path.
+# The package ``benchmarks`` is not installed. This makes it importable if the repository is not on the path.
 TREE = Path(__file__).resolve().parents[1]
 if "benchmarks" not in sys.modules and (TREE / "benchmarks").is_dir():
     spec = importlib.util.spec_from_file_location("benchmarks", TREE / "benchmarks" / "__init__.py")

@@ -5,7 +5,7 @@ import math
 ROUNDING = 1e-6  # relative: a bound that exceeds the best known objective by more is wrong
 
 
-def judged(runs, cell):
+def evaluate_runs(runs, cell):
     """Add gap, excess and validity of the bound to each run, relative to the best known objective.
 
     ``cell`` are the fields that identify a problem. "gap" is relative to the best known objective, "above" is the

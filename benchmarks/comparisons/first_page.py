@@ -62,12 +62,12 @@ def named(train, take):
 CONTENDERS = {OURS: exact, "RFE": rfe, "l1": l1, "forward": forward, "abess": abess}
 
 
-def judged(train, test, selected):
+def evaluate(train, test, selected):
     """Return the training objective of the SVM on a selection, and its held-out error."""
     if not selected:
         return fs.fsp.value(train, (), C=C), float(np.mean(test.y != np.sign(train.y.sum() or 1.0)))
-    machine = svm().fit(train.select_features(selected).X, train.y)
-    wrong = machine.predict(test.select_features(selected).X) != test.y
+    classifier = svm().fit(train.select_features(selected).X, train.y)
+    wrong = classifier.predict(test.select_features(selected).X) != test.y
     return fs.fsp.value(train, selected, C=C), float(np.mean(wrong))
 
 
@@ -84,7 +84,7 @@ def tasks(full):
 
 def work(set, M, fold, contender, protocol):
     """Run one method on one fold; return its selection and errors."""
-    warnings.simplefilter("ignore", ConvergenceWarning)  # of l1: its support is what counts
+    warnings.simplefilter("ignore", ConvergenceWarning)  # of l1, which only provides the support
     warnings.simplefilter("ignore", fs.DataWarning)
     data = fs.load_dataset(set)
     folds = RepeatedStratifiedKFold(n_splits=FOLDS, n_repeats=1 + fold // FOLDS, random_state=SEED)
@@ -96,11 +96,11 @@ def work(set, M, fold, contender, protocol):
     start = time.process_time()
     selected, record = CONTENDERS[contender](train, M)
     record |= {"cpu": time.process_time() - start, "selected": list(selected)}
-    return record | dict(zip(("objective", "error"), judged(train, test, selected), strict=True))
+    return record | dict(zip(("objective", "error"), evaluate(train, test, selected), strict=True))
 
 
-def judged_all(entries):
-    """Return the folds that all contenders have, with how far each objective is above the least of the fold."""
+def evaluate_all(entries):
+    """Return the folds on which all methods have run, with the excess of each objective over the best of the fold."""
     by = {}
     for entry in entries:
         by.setdefault((entry["set"], entry["M"], entry["fold"]), {})[entry["contender"]] = entry
@@ -122,14 +122,14 @@ def means(fits):
 
 
 def difference(contender):
-    """Return the cell of a contender's error less that of fsp-m, in points, over sources."""
+    """Return the cell of the error of a method minus that of fsp-m, in percentage points, over sources."""
     form, minus = "{mean:+.1f} ± {se:.1f}", {"contender": OURS}
     return Cell("sources", "error", form, {"contender": contender}, 100.0, minus, ("source",))
 
 
 def page(log):
     """Return the page."""
-    fits = judged_all(log.entries("set", "M", "fold", "contender", "protocol"))
+    fits = evaluate_all(log.entries("set", "M", "fold", "contender", "protocol"))
     page = Page(NAME, globals(), fits=fits, sources=means(fits))
     page.key("fits", "set", "M", "fold", "contender")
     page.part("the table", len(fits), len(tasks(False)))

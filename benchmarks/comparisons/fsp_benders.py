@@ -71,7 +71,7 @@ def work(data, M, budget, seed, form, contender, protocol):
     }
 
 
-def judged(runs):
+def evaluate_runs(runs):
     """Add the ratio to the perspective form, and whether a bound or a proof contradicts another run."""
     plain = {(run["data"], run["contender"]): run["cpu"] for run in runs if run["form"] == "perspective" and run["M"]}
     best = {}
@@ -87,7 +87,7 @@ def judged(runs):
 
 def page(log):
     """Return the page."""
-    runs = judged(log.entries(*TASK))
+    runs = evaluate_runs(log.entries(*TASK))
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *TASK[:-1])
     page.part("runs", len(runs), len(tasks(False)))

@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 
 import fsmodels as fs
-from benchmarks.comparisons.best_known import judged
+from benchmarks.comparisons.best_known import evaluate_runs
 from benchmarks.harness.page import Page
 from benchmarks.methods.heuristics import warm_up
 from fsmodels.models.fsp.oracle import SvmOracle
@@ -94,7 +94,7 @@ def work(data, C, M, contender, limit, protocol):
 
 def page(log):
     """Return the page."""
-    runs = judged(log.entries("data", "C", "M", "contender", "limit", "protocol"), ("data", "C", "M"))
+    runs = evaluate_runs(log.entries("data", "C", "M", "contender", "limit", "protocol"), ("data", "C", "M"))
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", "data", "C", "M", "contender")
     page.part("cells", len(runs), len(tasks(False)))

@@ -15,7 +15,7 @@ import warnings
 import numpy as np
 
 import fsmodels as fs
-from benchmarks.comparisons.best_known import judged
+from benchmarks.comparisons.best_known import evaluate_runs
 from benchmarks.harness.page import Cell, Page
 from benchmarks.methods import heuristics
 from fsmodels.datasets.synthetic import bertsimas
@@ -164,7 +164,7 @@ def work(part, contender, protocol, limit=None, **cell):
 def page(log):
     """Return the page."""
     entries = log.entries(*CELL, "contender", "limit", "protocol")
-    runs = judged([run for run in entries if run["part"]], cell=(*CELL, "limit"))
+    runs = evaluate_runs([run for run in entries if run["part"]], cell=(*CELL, "limit"))
     firsts = [entry for entry in entries if not entry["part"]]
     page = Page(NAME, globals(), runs=runs, first=firsts)
     page.key("runs", *CELL, "contender", "limit")

@@ -138,7 +138,7 @@ def page(log):
     page.key("runs", *names, "contender")
     page.part(
         "seconds", len(runs), sum(task["contender"] != "PIQP" for task in tasks(False))
-    )  # it may not be installed
+    )  # PIQP is not installed everywhere
     peers = [name for name in dict.fromkeys(run["contender"] for run in runs) if name != OURS]
     beside = [run["times"] for run in runs if run["contender"] != OURS and run["times"]]
     kinds = list(dict.fromkeys(tuple(run[name] for name in names[:-1]) for run in runs))

@@ -15,7 +15,7 @@ import numpy as np
 
 import fsmodels as fs
 from benchmarks.comparisons import sparse_rivals
-from benchmarks.comparisons.best_known import judged
+from benchmarks.comparisons.best_known import evaluate_runs
 from benchmarks.harness.cpu_limit import cpu_limit
 from benchmarks.harness.page import Page
 from benchmarks.methods.heuristics import warm_up
@@ -107,7 +107,7 @@ def peak():
 
 def page(log):
     """Return the page."""
-    runs = judged(log.entries(*CELL, "contender", "limit", "protocol"), CELL)
+    runs = evaluate_runs(log.entries(*CELL, "contender", "limit", "protocol"), CELL)
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *CELL, "contender", "limit")
     page.part("runs", len(runs), len(tasks(False)))

@@ -21,7 +21,7 @@ SIZES = (1, 2, 4, 8, 16, 32)
 TRIAL, LAST = 1.0, 6.0  # limits in CPU seconds: of the fits that choose a point, and of the final fit
 SVM_ITERATIONS = 2 * 10**5  # of libsvm
 FOLDS = 3  # of the cross-validation in forward selection
-GRACE = 1.0  # share of the limit after which a solve that ignored its own limit is interrupted
+GRACE = 1.0  # a solve that exceeds its limit is interrupted after (1 + GRACE) times the limit
 AT_ONCE = ("one-norm-svm", "obd", "rfe", "relief")  # without a CPU limit of their own; that of HiGHS is wall-clock time
 ENDED = ("time_limit", "interrupted", "iteration_limit")
 
@@ -92,16 +92,16 @@ def svm(train, point, limit, rules):
     """Fit the linear SVM on all features; with rules, on the features that ``fs.select`` selects."""
     if rules:
         return select("svm", lambda train, point: {"C": point[0]})(train, point, limit, rules)
-    return machine(train, train.features, limit, kernel="linear", C=point[0])
+    return fit_svm(train, train.features, limit, kernel="linear", C=point[0])
 
 
 def rbf(train, point, limit, rules):
     """Fit the SVM with the kernel exp(-|x - x'|^2 share / d); a point is (C, share)."""
     refuse(rules)
-    return machine(train, train.features, limit, C=point[0], gamma=point[1] / train.n_features)
+    return fit_svm(train, train.features, limit, C=point[0], gamma=point[1] / train.n_features)
 
 
-def machine(train, names, limit, **words):
+def fit_svm(train, names, limit, **words):
     """Fit the SVM of libsvm on some features."""
     with within(limit):
         fitted = SVC(max_iter=SVM_ITERATIONS, cache_size=500, **words).fit(train.select_features(names).X, train.y)
@@ -166,7 +166,7 @@ def best(how):
         if not names:
             raise NoAnswer(f"no feature within {seconds:g} CPU s")
         names = set(names[: point[0]])
-        found = machine(train, [name for name in train.features if name in names], limit, kernel="linear", C=1.0)
+        found = fit_svm(train, [name for name in train.features if name in names], limit, kernel="linear", C=1.0)
         found.facts["late"] |= cut and len(names) < point[0]
         return found
 

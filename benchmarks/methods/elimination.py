@@ -5,11 +5,11 @@ Let F be the samples with 0 < alpha < C, U those with alpha = C, and z_i = y_i x
     [K_FF  y_F] [alpha_F]   [e - C K_FU e]
     [y_F'   0 ] [   b   ] = [ -C y_U'e   ],   K = Z Z'.
 
-If the data are centred and F contains all samples, K is singular. K + s y y' is not; it changes b by s y'alpha, which
-is subtracted. From one SVM to the next few samples enter or leave F and U. The primal-dual active set method starts
-with the F and U of the previous SVM, solves the system, moves every sample that violates a condition, and repeats this
-until no sample moves. It may cycle, and K_FF is singular if F has more samples than there are features; in these cases
-``SvmOracle`` solves the SVM. The result is always proven on the data, to ``TOLERANCE``.
+If the data are centred and F contains all samples, K is singular. K + s y y' is not; it changes b by a known number,
+which is subtracted. From one SVM to the next few samples enter or leave F and U. The primal-dual active set method
+starts with the F and U of the previous SVM, solves the system, moves every sample that violates a condition, and
+repeats this until no sample moves. It may cycle, and K_FF is singular if F has more samples than there are features; in
+these cases ``SvmOracle`` solves the SVM. The result is always proven on the data, to ``TOLERANCE``.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Smooth models with known optima: Hock and Schittkowski's, those of Pyomo's tests, kernel models, GMEB.
 
 ``MODELS[group][name]`` is a function without arguments that builds a model, and the known optimum: a number, None if
-only runs tell it, or ``INFEASIBLE`` or ``UNBOUNDED``. Variables have the start of the source as their values.
+no optimum is published, or ``INFEASIBLE`` or ``UNBOUNDED``. Variables have the start of the source as their values.
 
 Sources:
 

@@ -104,7 +104,7 @@ def work(group, model, start, solver, protocol):
     return record | {"cpu": seconds, "iterations": iterations(built(group, model, start), solver)}
 
 
-def judged(runs):
+def evaluate_runs(runs):
     """Add to each run whether its status is right and whether it reaches the best known objective.
 
     A run without a solution after ``LONG`` CPU seconds ended at the limit of wall-clock time; it is not counted.
@@ -141,11 +141,13 @@ def paired(runs):
 
 def page(log):
     """Return the page."""
-    runs = judged(log.entries(*TASK))
+    runs = evaluate_runs(log.entries(*TASK))
     pairs = paired(runs)
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *TASK[:-1])
-    page.part("runs", len(runs), sum(task["solver"] != PROGRAM for task in tasks(False)))  # it may not be installed
+    page.part(
+        "runs", len(runs), sum(task["solver"] != PROGRAM for task in tasks(False))
+    )  # the executable is not installed everywhere
 
     def only(ours, theirs):
         return sum(bool(pair[ours]["best"]) > bool(pair[theirs]["best"]) for pair in pairs.values())

@@ -6,9 +6,10 @@
 
 A model is drawn from its seed: one to four integers x, one to three blocks with continuous y, linear rows that couple
 them, and by its kind quadratic terms, balls, second-order cones or rotated cones; some columns are free, some models
-are maximised, and some are infeasible or unbounded. The truth is the enumeration of x with Clarabel, confirmed by SCIP
-on the whole model; where the two differ, the model is unsure and not solved. Seeds from 100,000 on have convex
-functions that are not quadratic, such as exponentials; there the truth is the optimum of SCIP if its gap is closed.
+are maximised, and some are infeasible or unbounded. The truth is the optimum by enumeration of x with Clarabel,
+confirmed by SCIP on the whole model; if the two differ, the model is unsure and the drivers are not run. Seeds from
+100,000 on have convex functions that are not quadratic, such as exponentials; for these the truth is the optimum of
+SCIP if its gap is closed.
 A run is wrong if its status, objective or bound contradicts the truth.
 """
 

@@ -2,14 +2,14 @@ r"""Optimum of a small mixed-integer convex program by enumeration, with numpy, 
 
 Problem
     ``min 1/2 sum_k p_k x_k^2 + c.x + c_0`` over bounds, two-sided linear rows, rotated cones ``x^2 <= d t``, balls
-    ``sum x_k^2 <= r``, integer variables, and alternatives, of which one must hold (a switch, a set of ordered
-    variables, a disjunction). Each combination of integer values and alternatives leaves a convex program.
+    ``sum x_k^2 <= r``, integer variables, and alternatives, of which one must be satisfied (a switch, a set of ordered
+    variables, a disjunction). Each combination of integer values and alternatives gives a convex program.
 
 Certificate
-    Each convex program is scaled and solved, a linear one by highspy, others by clarabel, whose point counts if its
-    residuals and the gap of its dual are below 1e-6. The best one is solved again by another way: clarabel, in other
-    units. If the two differ, ``Unsure`` is raised and the case does not count. So it is if one way finds no point of a
-    program and another way, without the objective, finds one.
+    Each convex program is scaled and solved, a linear one by highspy, others by clarabel, whose point is accepted if
+    its residuals and the gap of its dual are below 1e-6. The best one is solved again by clarabel in other units. If
+    the two results differ, ``Unsure`` is raised and the case is not counted. This is also done if one method finds no
+    point of a program and another one, without the objective, finds one.
 
 Nothing here imports ``fsmodels`` or ``solvers``.
 """

@@ -1,10 +1,10 @@
 """Two-stage models: the drivers that support them, compared with solvers of the whole model and other packages.
 
-python -m benchmarks two_stage            # 10 to 1,000 scenarios, 20 CPU seconds a run: half an hour
-python -m benchmarks two_stage --full     # 300 CPU seconds a run: hours
+python -m benchmarks two_stage            # 10 to 1,000 scenarios, 20 CPU seconds per run: half an hour
+python -m benchmarks two_stage --full     # 300 CPU seconds per run: hours
 python -m benchmarks two_stage --page     # only the page, from the log
 
-Every run is a process of its own. mpi-sppy is used if it is installed with an MPI library and gurobipy.
+Every run has its own process. mpi-sppy is used if it is installed with an MPI library and gurobipy.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ def tasks(full):
         dict(zip(TASK, (*cell, contender, limit, PROTOCOL), strict=True))
         for cell in cells
         for contender in (*DRIVERS, *WHOLE, *OTHERS)
-        if contender not in (OTHERS[1] if cell[1] else OTHERS[0],)  # scenarios for one, curved costs for the other
+        if contender not in (OTHERS[1] if cell[1] else OTHERS[0],)  # mpi-sppy needs scenarios, MindtPy curved costs
         and (contender != OTHERS[1] or cell[0].startswith("unit"))
     ]
 
@@ -60,7 +60,7 @@ def built(model, scenarios):
     return made, made.first
 
 
-# ---- the contenders; each returns status, objective, bound
+# ---- the methods; each returns status, objective and bound
 
 
 def by_name(solver, model, scenarios):
@@ -107,7 +107,7 @@ def by_mpi_sppy(model, scenarios):
 
 
 def by_mindtpy(model, scenarios):
-    """Solve by outer approximation of MindtPy, with HiGHS and the Ipopt program, which all its strategies need."""
+    """Solve by outer approximation in MindtPy, with HiGHS and the Ipopt executable that all its strategies need."""
     if shutil.which("ipopt") is None:
         return {"status": "not installed"}
     made, _ = built(model, scenarios)
@@ -125,7 +125,7 @@ def by_mindtpy(model, scenarios):
 
 
 def one(model, scenarios, contender, limit):
-    """Run one contender in this process and return its record."""
+    """Run one method in this process and return its record."""
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_CPU, (int(3 * limit) + 30,) * 2)
     if contender in (*DRIVERS, *WHOLE):  # loads packages, which are not measured
@@ -150,7 +150,7 @@ def one(model, scenarios, contender, limit):
 
 
 def work(model, scenarios, contender, limit, protocol):
-    """Run one contender in a process of its own."""
+    """Run one method in its own process."""
     found, ended = child_process.call(one, model=model, scenarios=scenarios, contender=contender, limit=limit)
     if found is None:
         found = {"status": "killed", "cpu": None, "stopped": True, "MB": None, "message": ended["message"][-200:]}
@@ -160,8 +160,8 @@ def work(model, scenarios, contender, limit, protocol):
 # ---- the page
 
 
-def judged(runs):
-    """Add the gap to the best known objective, and whether a claim contradicts another one."""
+def evaluate_runs(runs):
+    """Add to each run its gap to the best known objective, and whether its bound or proof contradicts another run."""
     best = {}
     for run in runs:
         if "Model too large" in (run["message"] or ""):
@@ -184,7 +184,7 @@ def judged(runs):
 
 
 def shown(run):
-    """Return the text of a run without a proof."""
+    """Return the text of a cell for a run without a proof."""
     if run is None:
         return ""
     if not run["tried"]:
@@ -195,7 +195,7 @@ def shown(run):
 
 def page(log):
     """Return the page."""
-    runs = judged([run for run in log.entries(*TASK) if run["limit"] == LIMIT])
+    runs = evaluate_runs([run for run in log.entries(*TASK) if run["limit"] == LIMIT])
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *TASK[:-1])
     page.part("runs", len(runs), len(tasks(False)))
@@ -211,7 +211,7 @@ def page(log):
 
 
 def by_contender(page, names, instances, entry):
-    """Return a table of ``entry(run, where)`` of each contender on each (model, scenarios)."""
+    """Return a table of ``entry(run, where)`` for each method on each (model, scenarios)."""
     by = {(run["model"], run["scenarios"], run["contender"]): run for run in page.records["runs"]}
     some = [scenarios for _, scenarios in instances if scenarios is not None]
     rows = []
@@ -223,14 +223,14 @@ def by_contender(page, names, instances, entry):
 
 
 def seconds(run, where):
-    """Return the seconds of a run with a proof, otherwise its state."""
+    """Return the cell with the seconds of a run, or a text for a run without a proof."""
     if run is None or run["seconds"] is None:
         return shown(run)
     return [Cell("runs", "seconds", "{mean:.2f}", where), "" if run["proven"] else f" ({shown(run)})"]
 
 
 def megabytes(run, where):
-    """Return the memory of a run."""
+    """Return the cell with the peak memory of a run."""
     return Cell("runs", "MB", "{mean:.0f}", where) if run and run["tried"] and run["MB"] else ""
 
 

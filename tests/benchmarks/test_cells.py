@@ -1,4 +1,4 @@
-"""A cell of a page is the statistic of its records that it names."""
+"""Cells of a page are the statistics of their records that the format strings name."""
 
 import json
 

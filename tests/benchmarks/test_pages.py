@@ -1,4 +1,4 @@
-"""Every page of results says first what came out, is short, and its numbers follow from its records."""
+"""Every page of results starts with its conclusion, is short, and its numbers follow from its records."""
 
 import importlib
 import json
@@ -37,7 +37,7 @@ def inward(record, path):
 
 
 def by_hand(rule, records):
-    """Return the numbers behind a cell, by numpy and independently of the code that drew the page."""
+    """Return the values of a cell, computed by numpy and independently of the code that wrote the page."""
 
     def those(where):
         kept = [r for r in records if all(inward(r, k) == v for k, v in where.items())]
@@ -45,7 +45,7 @@ def by_hand(rule, records):
 
     ours = those(rule.get("where", {}))
     values = [inward(r, rule["value"]) for r in ours]
-    if rule.get("minus") is not None:  # every record with every other: a pair that is there twice counts twice
+    if rule.get("minus") is not None:  # all combinations of records, so that a duplicate pair would count twice
         values = [
             inward(a, rule["value"]) - inward(b, rule["value"])
             for a in ours

@@ -55,7 +55,7 @@ def test_a_contender_of_fsp_exact_is_judged_by_its_data(contender, tmp_path):
     spec = page.task(page.Instance(1, 60, 6, 2, 1.0, 10), 0, contender)
     exact.draw(spec | {"data": str(tmp_path / "instance.npz")})
     record = spec | exact.contend(spec | {"data": str(tmp_path / "instance.npz")}) | {"wall_seconds": 1.0}
-    (run,) = page.judged([record])
+    (run,) = page.evaluate_runs([record])
     assert run["proven"] is (True if contender == "ours" else None)
     assert not run["wrong"]
     assert run["above"] == pytest.approx(0.0, abs=1e-9)
@@ -74,7 +74,7 @@ def test_a_bound_above_the_best_known_is_wrong_and_proves_nothing():
         "bound": 2.0,
     }
     better = spec | found | {"contender": "RFE", "objective": None, "bound": None, "refit": 1.0}
-    run, _ = page.judged([spec | found, better])
+    run, _ = page.evaluate_runs([spec | found, better])
     assert run["wrong"]
     assert not run["proven"]
 

@@ -1,4 +1,4 @@
-"""Data, splits and tasks of ``all_methods``; one task is one line of the log."""
+"""Data, splits and tasks of ``all_methods``."""
 
 import functools
 import time
@@ -15,10 +15,10 @@ from fsmodels.selection.catalogue import MODELS
 
 NAME, PROTOCOL = "all_methods", 1
 KEY = ("part", "set", "split", "method")
-DEAR = 2  # sets that take as long as all others together
+SLOW = 2  # the two largest sets take as long as all others together
 SPLITS, SHIPPED = 5, 10
 KS = range(1, 11)
-MADE = {  # name: the instance, and the paper it is of; seed 0
+MADE = {  # generated sets: name of the generator -> instance
     "Aytug": lambda: fs.synthetic.aytug(30, 300, 5, seed=0),
     "Weston": lambda: fs.synthetic.weston(75, seed=0),
     "NDCC": lambda: fs.synthetic.ndcc(300, seed=0),
@@ -27,7 +27,7 @@ MADE = {  # name: the instance, and the paper it is of; seed 0
 
 @functools.cache
 def sets():
-    """Return the ten shipped flat sets of fewest cells and the made ones, the smallest first."""
+    """Return the ten shipped flat sets with the fewest cells and the generated sets, the smallest first."""
     listed = fs.list_datasets().set_index("name")
     cells = (listed["samples"] * listed["features"]).sort_values(kind="stable")[:SHIPPED].to_dict()
     cells |= {name: loaded(name)[0].X.size for name in MADE}
@@ -36,7 +36,7 @@ def sets():
 
 @functools.cache
 def wide():
-    """Return the sets with enough features for every k."""
+    """Return the sets with at least as many features as the largest k."""
     return [name for name in sets() if loaded(name)[0].n_features >= max(KS)]
 
 
@@ -51,9 +51,9 @@ def loaded(name):
 
 @functools.lru_cache(maxsize=4)
 def parts(name, split):
-    """Return the training part, the test part, and both halves of the training part by which points are chosen.
+    """Return training part, test part, and the two parts of the training part that choose points: fit, held out.
 
-    Each pair is standardised on the first of it.
+    Each pair is standardised on its first part.
     """
     data, test, _ = loaded(name)
     train, _, left = data.split(2 / 3, 0.0, 1 / 3, seed=split)
@@ -62,7 +62,7 @@ def parts(name, split):
 
 
 def on_first(first, second):
-    """Return both, standardised on the first."""
+    """Return both parts, standardised on the first one."""
     first = first.scaled("standard")
     return first, first.apply_scale_to(second)
 
@@ -71,7 +71,7 @@ def on_first(first, second):
 
 
 def compared(spec):
-    """Choose a point on a third of the training part, fit all of it, test."""
+    """Choose a point on a third of the training part, fit on the whole training part, and test."""
     train, test, learn, held = parts(spec["set"], spec["split"])
     method = METHODS[spec["method"]]
     points = method.points(*learn.X.shape)
@@ -81,9 +81,9 @@ def compared(spec):
             fit = method.fit(learn, point, TRIAL, {})
             tried.append((error_of(fit, held), len(fit.selected), place))
             late += fit.facts.get("late", False)
-        except Exception as failed:  # the entry has the reason
+        except Exception as failed:  # the log records the reason
             reasons.append(reason_of(failed))
-    # the same number of the list: points that depend on n are those of the whole training part
+    # The point with the same position in the grid of the whole training part, because points may depend on n.
     final = method.points(*train.X.shape)
     point = final[min(tried)[2]] if tried else final[0]
     entry = {"point": point, "place": min(tried)[2] if tried else None, "trials": len(points), "late_trials": late}
@@ -95,7 +95,7 @@ def compared(spec):
 
 
 def tested(fit, train, test, point, rules):
-    """Return the test error of a fit on the training part; without a result that of the majority class."""
+    """Fit on the training part and return test measures and facts; without a result those of the majority class."""
     begin, reason, refused = time.process_time(), "", False
     try:
         found = fit(train, point, LAST, rules)
@@ -119,7 +119,7 @@ def tested(fit, train, test, point, rules):
 
 
 def reason_of(failed):
-    """Return why a fit came to nothing; KeyboardInterrupt is no Exception and ends the run."""
+    """Return the reason why a fit failed, for the log."""
     named = "" if isinstance(failed, NoAnswer | fs.ModelError | fs.ParameterError) else f"{type(failed).__name__}: "
     return f"{named}{failed}"[:300] or type(failed).__name__
 
@@ -143,12 +143,12 @@ def measured(fit, test):
 
 
 def ladder(model, **always):
-    """Return names at each k: those of the loosest of 25 values of the method's parameter with at most k features."""
+    """Return a function that selects at each k: by the weakest of 25 regularisations with at most k features."""
     names, values_of = MODELS[model].tuning_grid
 
     def at(train):
         found = {}
-        for value in values_of(train, 1.0)[::-1]:  # tight to loose
+        for value in values_of(train, 1.0)[::-1]:  # strongest regularisation first
             words = dict.fromkeys(names, float(value))
             fit = select(model, lambda train, point, words=words: words, **always)
             try:
@@ -164,7 +164,7 @@ def ladder(model, **always):
 
 
 def ranking(how):
-    """Return names at each k of one ranking."""
+    """Return a function that selects the k best features of one ranking at each k."""
 
     def at(train):
         names, cut = fits.ranked(how, train, min(max(KS), train.n_features), 6 * TRIAL)
@@ -174,7 +174,7 @@ def ranking(how):
 
 
 def with_given_k(model, words, **always):
-    """Return the selected names at each k of a model with a given number of features."""
+    """Return a function that selects at each k by a model with a given number of features."""
     fit = select(model, words, **always)
 
     def at(train):
@@ -204,7 +204,7 @@ AT_K = {
 
 
 def by_number(spec):
-    """Test the SVM, C = 1, on the selection of a method at each k."""
+    """Test the SVM with C = 1 on the selection of a method at each k."""
     train, test, _, _ = parts(spec["set"], spec["split"])
     begin, curve, reason = time.process_time(), [], ""
     try:
@@ -217,7 +217,7 @@ def by_number(spec):
             break
         names, facts = found.get(k, ((), {}))
         taken = [name for name in train.features if name in set(names)]
-        fit = fits.machine(train, taken, LAST, kernel="linear", C=1.0) if taken else fits.majority(train, 0, 0, {})
+        fit = fits.fit_svm(train, taken, LAST, kernel="linear", C=1.0) if taken else fits.majority(train, 0, 0, {})
         curve.append({"k": k, "features": len(taken), **measured(fit, test), **facts})
     return {"curve": curve, "reason": reason, "cpu": cpu}
 
@@ -226,20 +226,20 @@ def by_number(spec):
 
 
 def rules_of(train, name):
-    """Return costs, a limit and a pair that may not be selected together, as words of ``fs.select``.
+    """Return a budget and a pair of features that may not both be selected, as options of ``fs.select``.
 
-    Costs are whole numbers from 1 to 9, seeded by the set's name; the limit is 25, five features of mean cost. The pair
-    are the two features that correlate most with the label.
+    Costs are integers from 1 to 9, with the name of the set as seed. The limit is 25, the mean cost of five features.
+    The pair are the two features with the largest correlation with the label.
     """
     random = np.random.default_rng(sum(name.encode()))
     costs = dict(zip(train.features, map(int, random.integers(1, 10, train.n_features)), strict=True))
-    strength = np.abs(train.y @ train.X)  # standardised
+    strength = np.abs(train.y @ train.X)  # proportional to the correlation: columns are standardised
     first, second = (train.features[j] for j in np.argsort(-strength, kind="stable")[:2])
     return {"budget": (costs, 25.0), "excludes": [(first, second)]}
 
 
 def ruled(spec):
-    """Fit with rules at the point that was chosen without them; report whether the rules hold."""
+    """Fit with rules at the point that was chosen without them, and check whether the selection satisfies them."""
     train, test, _, _ = parts(spec["set"], spec["split"])
     rules, method = rules_of(train, spec["set"]), METHODS[spec["method"]]
     begin = time.process_time()
@@ -258,10 +258,10 @@ TASKS = {"methods": compared, "k": by_number, "rules": ruled}
 
 
 def tasks(full):
-    """Return the tasks split by split, the two dear sets last, so that a stopped run is balanced."""
+    """Return the tasks, one split after the other with the slow sets last, so that a stopped run is balanced."""
     found = []
     for split in range(SPLITS if full else 1):
-        for names in (sets()[:-DEAR], sets()[-DEAR:]):
+        for names in (sets()[:-SLOW], sets()[-SLOW:]):
             found += [("methods", name, split, method) for name in names for method in METHODS]
             for name in names:
                 found += [("rules", name, split, method) for method in METHODS]
@@ -270,10 +270,10 @@ def tasks(full):
 
 
 def work(**task):
-    """Run a task; None for "rules" before the same task of "methods", which chooses its point."""
+    """Run a task; return None for "rules" if the log lacks the task of "methods" that chooses its point."""
     with fits.cpu_clock(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # constant columns, limits of libsvm
-        fits.ranked.cache_clear()  # no task is faster for what another has done
+        fits.ranked.cache_clear()  # the time of a task must not depend on earlier tasks
         warm()
         if task["part"] != "rules":
             return TASKS[task["part"]](task)
@@ -282,7 +282,7 @@ def work(**task):
 
 
 def chosen_point(task):
-    """Return the point that the task of "methods" has chosen, from the log."""
+    """Return the point chosen by the task of "methods" in the log; None without this task."""
     before = task | {"part": "methods"}
     for entry in Log(NAME).entries():
         if all(entry[name] == value for name, value in before.items()):
@@ -292,7 +292,7 @@ def chosen_point(task):
 
 @functools.cache
 def warm():
-    """Import and compile code whose time would count for the first fit."""
+    """Run every method once, so that imports and compilation are not part of the time of the first fit."""
     data = fs.load_dataset("bupa").take(np.arange(0, 345, 12)).scaled("standard")
     for method in METHODS.values():
         method.fit(data, method.points(*data.X.shape)[-1], TRIAL, {})

@@ -58,7 +58,7 @@ def task(instance, seed, contender):
 # ---- evaluation of the runs
 
 
-def judged(entries):
+def evaluate_runs(entries):
     """Return the records of the runs for the page, evaluated with the best known objectives."""
     runs, best = [], {}
     for entry in entries:
@@ -69,14 +69,14 @@ def judged(entries):
         if found is not None:
             best[problem] = min(best.get(problem, math.inf), found)
     ours = {}
-    judged = [verdict(entry, found, best.get(problem)) for entry, found, problem in runs]
-    for run in judged:
+    evaluated = [verdict(entry, found, best.get(problem)) for entry, found, problem in runs]
+    for run in evaluated:
         if run["contender"] == OURS:
             ours[place(run)] = run
-    for run in judged:
+    for run in evaluated:
         own = ours.get(place(run))
         run["ratio"] = own["charged"] / run["charged"] if own and run["contender"] in EXACT else None
-    return judged
+    return evaluated
 
 
 def place(run):
@@ -115,7 +115,7 @@ def verdict(entry, found, best):
 
 def page(log):
     """Return the page."""
-    runs = judged(log.entries(*TASK))
+    runs = evaluate_runs(log.entries(*TASK))
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *TASK[:-1])
     there = {(*place(run), run["contender"]) for run in runs}

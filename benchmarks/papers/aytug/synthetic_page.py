@@ -9,10 +9,9 @@ from benchmarks.papers.aytug.tasks import SETS, entries_of, tasks
 
 PEERS = [TREE, "RFE", "FSV", "ONSVM", "InfoGain"]
 COMMAND = "python -m benchmarks fsp_paper --full --sets"
-INNER = {GBD: "0.9966", "RFE": "0.9959", "FSV": "0.9928", "ONSVM": "0.9939"}  # the paper's
+INNER = {GBD: "0.9966", "RFE": "0.9959", "FSV": "0.9928", "ONSVM": "0.9939"}  # in the paper
 WINS = {"RFE": "32 / 23", "FSV": "45 / 39"}
 DIFFERENCE = "{mean:+.4f} ± {se:.4f}"
-JUDGED = ("better", "worse", "equal")
 
 
 def sizes(kept, which, *fields):

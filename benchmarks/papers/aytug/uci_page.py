@@ -9,7 +9,6 @@ from benchmarks.methods.fsp import ITERATIONS, SECONDS
 from benchmarks.papers.aytug.records import GBD, TREE, difference, gap_cell, records_of
 from benchmarks.papers.aytug.tasks import entries_of, tasks
 
-JUDGED = ("better", "worse", "equal")
 METHODS = [TREE, "GBD-lambda", "RFE", "FSV", "ONSVM"]
 WINS = {"RFE": "7 / 1", "FSV": "17 / 1", "ONSVM": "11 / 2"}  # in the paper, of 25 sets
 
@@ -22,8 +21,8 @@ def sets_of(kept):
             less = [r["less"] for r in kept if r["name"] == name and r["method"] == method and r["less"] is not None]
             if less:
                 mean = round(statistics.fmean(less), 9)  # rounded, so that a tie is exactly 0
-                judged = {"better": int(mean < 0), "worse": int(mean > 0), "equal": int(mean == 0)}
-                found.append({"name": name, "method": method, "less": mean, **judged})
+                outcome = {"better": int(mean < 0), "worse": int(mean > 0), "equal": int(mean == 0)}
+                found.append({"name": name, "method": method, "less": mean, **outcome})
     return found
 
 

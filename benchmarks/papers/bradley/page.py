@@ -254,7 +254,7 @@ def count(page, entries):
         elif task["grid"] == "below":
             belongs = ["smaller lambdas"]
         elif task["method"] == FSV_MANY:
-            belongs = ["default starts"]  # the paper has one
+            belongs = ["default starts"]  # the paper reports one start
         else:
             belongs = [names[task["data"]], *["figures 1-8"] * (task["method"] in PAPERS)]
         for name in belongs:

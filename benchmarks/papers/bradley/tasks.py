@@ -1,9 +1,9 @@
 """Data, methods and tasks of ``concave_tables``: the protocol of Bradley, Mangasarian and Street 1998.
 
 A division is one data set, scaling and method, cross-validated over one grid with one seed of the folds: each fold
-builds the model once and changes ``model.penalty``. A feature is selected where |w_j| max_i |x_ij| is above 1e-6 of
-the largest and above 1e-6: a margin is 1, so less than that is rounding. The classifier is always the robust LP (5)
-refitted on the selected features; without any it is the majority class of the training part.
+builds the model once and changes ``model.penalty``. A feature is selected if |w_j| max_i |x_ij| is above 1e-6 and above
+1e-6 times the largest value; smaller values are rounding errors, because margins are 1. The classifier is always the
+robust LP (5) refitted on the selected features; without features it is the majority class of the training part.
 """
 
 import dataclasses

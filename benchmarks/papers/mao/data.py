@@ -91,8 +91,8 @@ def numerals():
 def documents():
     """Return generated word counts and the topic of each document; half of the documents are for training.
 
-    The common words follow a Zipf law. Each topic has 30 words of its own, among the 20th to the 3000th in frequency;
-    some of them are ten times as frequent as others. As in real text, some words of a document are of another topic.
+    The common words follow a Zipf law. Each topic has 30 words of its own, among the 20th to the 3000th in frequency.
+    As in real text, some words of a document are of another topic.
     """
     rng = np.random.default_rng(0)
     common = 1.0 / np.arange(1, WORDS + 1)

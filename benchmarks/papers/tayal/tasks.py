@@ -13,7 +13,7 @@ from benchmarks.harness.log import SHARED
 from fsmodels import kernel, rankings, synthetic
 
 PROTOCOL = 1
-AO_PROTOCOL = 4  # of AO simple and AO margin, since their sweeps are accelerated and their limits are higher
+AO_PROTOCOL = 4  # of AO simple and AO margin, since their sweeps are accelerated
 TRUST_PROTOCOL = 3  # of the trust region, since its variables are scaled; before, its steps were projected
 EPS = 0.5
 SVM_LIMIT = 10**6  # iterations of libsvm for the SVM on all or chosen features
@@ -153,15 +153,15 @@ def fit(method, way, data, C, mu):
     """Fit a method at a point; return a function for the number of wrong labels of a Dataset, z, and facts."""
     begin = time.process_time()
     if method in (SVM, SVM_TRUE):
-        machine = SVC(C=C, gamma=mu**-2, max_iter=SVM_LIMIT).fit(data.X, data.y)
-        facts = {"reason": "iteration_limit" if machine.fit_status_ else "converged", "status": "-"}
+        classifier = SVC(C=C, gamma=mu**-2, max_iter=SVM_LIMIT).fit(data.X, data.y)
+        facts = {"reason": "iteration_limit" if classifier.fit_status_ else "converged", "status": "-"}
         facts |= {"cpu": time.process_time() - begin, "steps": 0}
-        return lambda other: int((machine.predict(other.X) != other.y).sum()), None, facts
+        return lambda other: int((classifier.predict(other.X) != other.y).sum()), None, facts
     model = build(method, way, data, C, mu)
     method_option = {} if method == GMKL else {"method": WAYS[way][0]}  # GMKL is a projected gradient method
     result = fs.solve(model, **method_option)
-    machine = kernel.classifier(model)
-    z = np.where(kernel.used(machine.z), machine.z, 0.0)
+    classifier = kernel.classifier(model)
+    z = np.where(kernel.used(classifier.z), classifier.z, 0.0)
     facts = {
         "reason": result.stop_reason.value,
         "status": result.status.value,
@@ -169,7 +169,7 @@ def fit(method, way, data, C, mu):
         "steps": len(result.details["steps"]),
         "cut": int((result.details["steps"]["iterations"] >= INNER_LIMIT).sum()),
     }
-    return lambda other: int((machine.predict(other.X) != other.y).sum()), z, facts
+    return lambda other: int((classifier.predict(other.X) != other.y).sum()), z, facts
 
 
 def tried(method, way, train, others, C, mu):

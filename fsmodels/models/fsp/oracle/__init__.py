@@ -400,7 +400,7 @@ class SvmOracle:
         return norms(self._X) + apart
 
     def _slopes(self, alpha: Array, v: Array | None = None) -> Array:
-        """Return X' (y alpha) for all features, which is ``v`` if that is complete."""
+        """Return X' (y alpha) for all features; ``v`` itself if it already contains all of them."""
         return v if v is not None and v.size == self._mean.size else self._data.products(self._y * alpha)[0]
 
     def _wide(self, support: Array, w: Array) -> Array:

@@ -584,7 +584,7 @@ CONES = names(C.QCP, installed=False)
 
 
 def least_ratio(data, C_):
-    """(18) by libsvm: its optimum has the least loss of all w of one length, so it is on the path of the SVM."""
+    """Return the optimum of (18) by libsvm: its loss is the smallest for its ||w||, so it is an SVM for some C."""
 
     def value(log_price):
         found = SVC(kernel="linear", C=np.exp(log_price), tol=1e-10).fit(data.X, data.y)

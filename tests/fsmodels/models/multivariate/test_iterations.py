@@ -34,7 +34,7 @@ def constants(data, loss, budget):
 @pytest.mark.parametrize("loss", ["hamming", "f1", "prbep"])
 @pytest.mark.parametrize("budget", [1, 2, 4])
 def test_the_bound_is_that_of_the_theorem_with_r_from_above(loss, budget, data):
-    """The part with epsilon grows with R^2; for B = 1 and losses of all labellings both parts are exact."""
+    """The term with epsilon increases with R^2; for B = 1 and losses with all labellings both terms are exact."""
     largest, square = constants(data, loss, budget)
     epsilon, C = 1e-3, 2.0
     exact = max(0, math.ceil(math.log2(largest / (4 * square * C)))) + math.ceil(16 * square * C / epsilon)
@@ -49,7 +49,7 @@ def test_the_bound_is_that_of_the_theorem_with_r_from_above(loss, budget, data):
 @pytest.mark.parametrize("offset", [False, True])
 @pytest.mark.parametrize("loss", ["hamming", "f1", "prbep", "rec@2", "prec@2", "auc"])
 def test_no_row_of_a_run_is_longer_than_r(loss, offset, data):
-    """4 R^2 C is the largest tolerance; the error names it."""
+    """4 R^2 C is the largest tolerance; the error message contains it."""
     for budget in (1, 2, 4):
         with pytest.raises(fs.ParameterError, match=r"exceeds 4 R\^2 C = .*, the largest in Theorem 1") as refused:
             mv.iteration_bound(data, budget=budget, loss=loss, risk_tolerance=1e9, offset=offset)

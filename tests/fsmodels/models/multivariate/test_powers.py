@@ -62,7 +62,7 @@ def least(data, budget, C, loss, p):
 @pytest.mark.parametrize("p", [1.0, 1.5, 2.0, 3.0, 4.5])
 @pytest.mark.parametrize("budget", [1, 2, 4])
 def test_the_regulariser_is_the_least_sum_over_the_shares(p, budget):
-    """Of any shares in D none costs less; B = m and B = 1 have formulas."""
+    """No shares in D have a lower cost; for B = m and B = 1 there are formulas."""
     rng = np.random.default_rng(3)
     w = rng.normal(size=4)
     omega = mv.regulariser(w, budget, p)
@@ -171,7 +171,7 @@ def test_fgm_with_other_powers(p, solver, six):
 
 
 def test_limits_and_edits_with_another_power(six):
-    """A run without time returns w = 0; a row on w counts."""
+    """A run with a time limit of 0 returns w = 0; a row on w is satisfied."""
     model = mv.fsmulti(six, budget=2, C=20.0, loss="hamming", p=3.0, offset=True)
     stopped = fs.solve(model, time_limit=0)
     assert stopped.objective == pytest.approx(20.0 * mv.risk(six, np.zeros(3), "hamming"))
