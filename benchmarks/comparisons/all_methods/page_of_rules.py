@@ -69,7 +69,7 @@ def honoured(page):
         )
     return page.table(
         [
-            "method", "honoured %", "refused %", "broken %", "nothing %", "error %", "more than without", "features",
+            "method", "satisfied %", "rejected %", "violated %", "no result %", "error %", "increase", "features",
             "cost", "proven %", "at limit %", "CPU s",
         ],
         rows,
