@@ -24,8 +24,9 @@ SAME_SAMPLES = {  # task -> another task with the same samples
 
 
 def source(task):
-    """Return the source of the samples of a task; tasks of one source share samples."""
-    return "birdsong" if task.startswith("bird ") else SAME_SAMPLES.get(task, task)
+    """Return the source of the samples of a task; tasks of one source share samples, or are of one collection."""
+    families = {"bird": "birdsong", "digits": "digits"}
+    return families.get(task.split(" ")[0]) or SAME_SAMPLES.get(task, task)
 
 
 def by_source(values):
