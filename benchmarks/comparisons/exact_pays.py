@@ -21,6 +21,7 @@ import fsmodels as fs
 from benchmarks.harness.cpu_limit import cpu_limit
 from benchmarks.harness.differences import difference, power_of, source, verdicts
 from benchmarks.harness.page import NOTHING, Page
+from benchmarks.methods import heuristics
 from fsmodels.datasets.synthetic import bertsimas
 from fsmodels.models.fsp.oracle import SvmOracle
 
@@ -110,10 +111,7 @@ def l1(X, y, C, M, limit):
 
 
 def abess(X, y, C, M, limit):
-    from abess import LogisticRegression
-
-    varies = np.flatnonzero(np.ptp(X, axis=0) > 0)  # abess refuses constant columns
-    return varies[np.flatnonzero(LogisticRegression(support_size=M).fit(X[:, varies], y > 0).coef_)], {}
+    return heuristics.abess(X, y, M), {}
 
 
 def univariate(X, y, C, M, limit):
