@@ -227,10 +227,12 @@ def page(log):
     page.key("runs", *FIELDS, "method")
     done = len(runs) // len(METHODS)
     page.part("tasks", done, max(done, len(tasks(False))), f"python -m benchmarks {NAME}")
+    bins, of_sets = [name for name, _ in BINS], [run for run in runs if run["kind"] == KINDS[0]]
     tests = {
         "kind": tested_differences(runs, "less", "kind", KINDS),
         "ratio": tested_differences(runs, "less", "ratio", [name for name, _ in RATIOS]),
-        "distance": tested_differences(runs, "same_less", "distance", [name for name, _ in BINS]),
+        "distance": tested_differences(runs, "same_less", "distance", bins),
+        "real": tested_differences(of_sets, "same_less", "distance", bins),
     }
     signs = {field: verdicts(found) for field, found in tests.items()}
     cells = list({tuple(run[name] for name in CELL): run for run in runs}.values())
@@ -244,7 +246,7 @@ def page(log):
         power=power_of(tests["kind"]),
         signs=signs,
         columns=columns,
-        bins=[([name], {"distance": name}) for name, _ in BINS],
+        bins=[([name], {"distance": name}) for name in bins],
         real=[([run["data"], str(run["n"]), str(run["p"])], {name: run[name] for name in CELL}) for run in real],
         drawn=[
             ([str(run["n"]), f"{run['correlation']:g}", f"{run['snr']:g}"], {name: run[name] for name in CELL})
