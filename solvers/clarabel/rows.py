@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -283,8 +284,7 @@ class BoundProver:
     def _implied_by_row(self, e: Affine, slack: float) -> bool:
         self.used_rows = True
         rows = self._rows
-        entries = np.flatnonzero((rows.cols == e.cols[0]) & (self._sizes[rows.index] == len(e.cols)))
-        for k in rows.index[entries]:
+        for k in self._by_columns.get((int(e.cols[0]), len(e.cols)), ()):
             mine = slice(*np.searchsorted(rows.index, [k, k + 1]))
             order = np.argsort(rows.cols[mine])
             cols, coefs = rows.cols[mine][order], rows.coefs[mine][order]
@@ -296,6 +296,16 @@ class BoundProver:
                 if e.const + ratio * (end - rows.const[k]) >= slack:
                     return True
         return False
+
+    @cached_property
+    def _by_columns(self) -> dict[tuple[int, int], list[int]]:
+        """Rows by their smallest column and their number of entries."""
+        first = np.full(len(self._sizes), len(self._variables))
+        np.minimum.at(first, self._rows.index, self._rows.cols)
+        found: dict[tuple[int, int], list[int]] = {}
+        for k, key in enumerate(zip(first.tolist(), self._sizes.tolist(), strict=True)):
+            found.setdefault(key, []).append(k)
+        return found
 
     def size(self, expression: Affine) -> float:
         """Return the largest absolute value of an expression within the bounds of variables; 1 if it is unknown."""

@@ -33,8 +33,9 @@ COMMON = ["time_limit", "gap", "threads", "seed", "tee"]
 
 def nearest(name: str, allowed: list[str]) -> str:
     """Return " Did you mean ...?" with the closest allowed name, or nothing."""
-    close = difflib.get_close_matches(name, allowed, n=1, cutoff=0.5)
-    return f' Did you mean "{close[0]}"?' if close else ""
+    by_lower = {option.lower(): option for option in allowed}
+    close = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
+    return f' Did you mean "{by_lower[close[0]]}"?' if close else ""
 
 
 def names(capability: Capability, *, installed: bool = True) -> list[str]:

@@ -382,7 +382,13 @@ def _built(
             f'p={p:g} requires form="extended" and sigma=False. Use these, or p=2 with sigma and other forms.'
         )
     if choice("form", form, FORMS) == "auto":
-        why = why_lazy(measure, data) if p == 2 else ""
+        why = why_lazy(measure, data)
+        if why and p != 2:
+            raise ParameterError(
+                f'p={p:g} requires the complete model, and {why}. Use p=2, a loss with fewer rows such as "hamming", '
+                'or form="extended", whose solution can take hours.',
+                parameter="p",
+            )
         form = "lazy" if why else "extended"
         note = f"An oracle finds the rows on labellings: {why}." if why else ""
     X = _matrix(data, offset)

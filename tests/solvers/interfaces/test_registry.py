@@ -252,3 +252,9 @@ def test_a_module_of_another_distribution_has_that_version(tmp_path, monkeypatch
     assert installation.package("mine", "mine")() == "1.2"
     assert installation.package("bare", "bare")() == "unknown"
     assert installation.package("no_such_module", "no_such_module")() is None
+
+
+def test_a_name_in_capitals_has_a_suggestion():
+    model = pyo.ConcreteModel()
+    with pytest.raises(SolverError, match='Did you mean "highs"'):
+        solvers.solve(model, "HIGHS")

@@ -100,6 +100,13 @@ def test_a_power_below_1_is_refused(six):
             mv.fsmulti(six, budget=2, p=3, **given)
 
 
+def test_too_many_rows_for_a_power_are_an_error():
+    """wdbc with F1 was built for 9 s, and the check of convexity passed the time limit."""
+    data = fs.load_dataset("wdbc").scaled("standard")
+    with pytest.raises(fs.ParameterError, match=r'p=3 requires the complete model, and loss "f1" takes 249,815 rows'):
+        mv.fsmulti(data, budget=2, loss="f1", p=3)
+
+
 # (4).
 
 
