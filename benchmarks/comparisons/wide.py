@@ -21,7 +21,7 @@ from benchmarks.harness.page import Page
 from benchmarks.methods.heuristics import warm_up
 from fsmodels.datasets.synthetic import bertsimas
 
-NAME, PROTOCOL = "wide", 1
+NAME, PROTOCOL = "wide", 2
 GAP, LIMIT, FULL_LIMIT, RELEVANT = 1e-4, 60.0, 300.0, 10
 OURS = "branch-and-cut"
 MEMORY = Path("/proc/self/clear_refs")
