@@ -59,10 +59,10 @@ Iterations (Theorem 1)
     Algorithm 1, cutting planes for the rows over fixed groups, ends with rows violated by at most epsilon after
 
     .. math::
-        \Bigl\lceil \log_2 \frac{\Delta}{4 R^2 C} \Bigr\rceil
-            + \Bigl\lceil \frac{16 R^2 C}{\varepsilon} \Bigr\rceil,\quad \varepsilon \le 4 R^2 C,\quad
+        \left\lceil \log_2 \frac{\Delta}{4 R^2 C} \right\rceil
+            + \left\lceil \frac{16 R^2 C}{\varepsilon} \right\rceil,\quad \varepsilon \le 4 R^2 C,\quad
         \Delta = \max_{y'} \tfrac1n \Delta(y, y'),\quad
-        R^2 = \max_{d, y'} \Bigl\lVert \tfrac1n \textstyle\sum_i (y_i - y'_i) \sqrt{d} \circ x_i \Bigr\rVert^2
+        R^2 = \max_{d, y'} \lVert \tfrac1n \textstyle\sum_i (y_i - y'_i) \sqrt{d} \circ x_i \rVert^2
 
     iterations at most. If the gap of the dual is G, at first at most C Delta, the next row is violated by gamma >= G /
     C. A step along this row increases the dual by at least ``min(C gamma / 2, gamma^2 / (8 R^2))``. While gamma > 4 R^2
