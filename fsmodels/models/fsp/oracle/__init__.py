@@ -401,7 +401,7 @@ class SvmOracle:
 
     def _slopes(self, alpha: Array, v: Array | None = None) -> Array:
         """Return X' (y alpha) for all features; ``v`` itself if it already contains all of them."""
-        return v if v is not None and v.size == self._mean.size else self._data.products(self._y * alpha)[0]
+        return v if v is not None and v.size == self._mean.size else self._data.times(self._y * alpha)
 
     def _wide(self, support: Array, w: Array) -> Array:
         """Return the weights of all features (n,)."""

@@ -78,19 +78,30 @@ class CentredColumns:
         """Return some of these columns."""
         return replace(self, which=self.which[which])
 
+    @cached_property
+    def _source(self) -> tuple[Any, Array]:
+        """A matrix with these columns, and their positions in it; a copy if they are less than half of X."""
+        if 2 * self.which.size >= self.mean.size:
+            return self.X, self.which
+        return self.X[:, self.which] if sp.issparse(self.X) else self.dense, np.arange(self.which.size)
+
+    def times(self, a: Array) -> Array:
+        """Return Z'a (k,) for the centred columns Z."""
+        X, which = self._source
+        v = np.asarray(X.T @ a)[which]
+        return v - self.mean[self.which] * float(a.sum()) if sp.issparse(X) else v
+
     def products(self, a: Array) -> tuple[Array, Array]:
         """Return Z'a (k,) for the centred columns Z, and the sums of the absolute values of its terms."""
-        X, mean, which = self.X, self.mean[self.which], self.which
-        if 2 * which.size < self.mean.size:  # a copy of a few columns is cheaper than the products of all columns
-            X, which = X[:, which], np.arange(which.size)
+        X, which = self._source
         if sp.issparse(X):
-            v, sizes = (np.asarray(part.T @ b)[which] for part, b in ((X, a), (abs(X), np.abs(a))))
-            return v - mean * float(a.sum()), sizes + np.abs(mean) * float(np.abs(a).sum())
+            size = np.abs(a)
+            sizes = np.asarray(abs(X).T @ size)[which] + np.abs(self.mean[self.which]) * float(size.sum())
+            return self.times(a), sizes
         if bounds is not None and X.flags.f_contiguous:
             v, sizes = bounds.products(X.T, a)
-        else:
-            v, sizes = X.T @ a, sizes_of(X, np.abs(a))
-        return v[which], sizes[which]
+            return v[which], sizes[which]
+        return self.times(a), sizes_of(X, np.abs(a))[which]
 
     @cached_property
     def dense(self) -> Array:
@@ -301,6 +312,7 @@ class JointProblem:
         columns = self.columns.among(which)
         return JointProblem(columns, stay, self.terms.of(which), self.cost, self.rows.of(which), self.lower, upper)
 
+    @cached_property
     def _sides(self) -> tuple[Array, Array, Array, Array, float]:
         """Free x, fixed columns, sides of the rows minus fixed terms, their rounding error, and the fixed cost."""
         lower, upper, rows = self.lower, self.upper, self.rows
@@ -318,7 +330,7 @@ class JointProblem:
         d = 1. ``sizes`` (k,): of the terms of v, whose error is derived in ``proofs.svm``; g_j(v + e) is at most
         g_j(v) + |t*| |e| + 1/2 e^2.
         """
-        free, fixed, b, b_error, at_fixed = self._sides()
+        free, fixed, b, b_error, at_fixed = self._sides
         (curb, at_most), matrix = self.terms.curb(v), self.rows.matrix
         rounding = unit(self.terms.y.size, self.cost.size + self.rows.sides.size)
         d, size = self.cost + matrix.T @ theta, np.abs(self.cost) + np.abs(matrix).T @ np.abs(theta)

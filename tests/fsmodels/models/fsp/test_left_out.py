@@ -219,6 +219,7 @@ def test_products_of_centred_columns(way, which, monkeypatch):
     for columns in (dense, sparse):
         found, their_sizes = columns.products(a)
         np.testing.assert_allclose(found, v, atol=1e-12)
+        np.testing.assert_allclose(columns.times(a), v, atol=1e-12)
         np.testing.assert_allclose(columns.dense, (X - mean)[:, which], atol=1e-15)
         assert np.all(their_sizes >= sizes * (1 - 1e-12))
     np.testing.assert_allclose(dense.products(a)[1], sizes, rtol=1e-12)
