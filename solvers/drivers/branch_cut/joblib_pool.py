@@ -59,7 +59,10 @@ class JoblibPool:
         reports = self._explore(None, parts)
         missing = {k: part for k, part in parts.items() if reports.get(k) == "unknown"}
         if missing:
-            reports |= self._explore(self._task, missing)
+            sent = self._explore(self._task, missing)
+            if not sent:  # the array was lost with a process of Dask that was killed
+                sent = self._explore(self._task, missing)
+            reports = {k: report for k, report in reports.items() if k not in missing} | sent
         for report in reports.values():
             if isinstance(report, WorkerFailure):
                 raise report.error

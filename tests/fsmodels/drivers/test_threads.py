@@ -452,3 +452,40 @@ def test_a_cluster_explores_the_tree(processes, some_hundred_nodes, optimum):
     assert (result.status, result.details["processes"]) == (SolutionStatus.OPTIMAL, 2)
     assert result.objective == pytest.approx(optimum, rel=1e-6)
     assert not result.message
+
+
+@pytest.mark.slow  # the processes import everything
+def test_a_cluster_continues_after_a_killed_worker(some_hundred_nodes, optimum, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(joblib_pool.JoblibPool, "first", 0.05)
+    monkeypatch.setattr(joblib_pool.JoblibPool, "longest", 0.05)
+    with (
+        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as local,
+        distributed.Client(local),
+        joblib.parallel_config("dask"),
+    ):
+        slices = []
+
+        def kill(self, *arguments):
+            slices.append(len(slices))
+            if len(slices) == 2:
+                for process in list(local.workers.values()):
+                    os.kill(process.pid, signal.SIGKILL)
+            return run(self, *arguments)
+
+        run = joblib_pool.JoblibPool.run
+        monkeypatch.setattr(joblib_pool.JoblibPool, "run", kill)
+        result = solved(some_hundred_nodes)
+    assert len(slices) > 2
+    assert (result.status, result.message) == (SolutionStatus.OPTIMAL, "")
+    assert result.objective == pytest.approx(optimum, rel=1e-6)
+
+
+def test_a_process_of_joblib_without_its_task_is_lost(monkeypatch):
+    """The task cannot be sent to a process that has lost it: the processes that answer count, the other is lost."""
+    pool = joblib_pool.JoblibPool.__new__(joblib_pool.JoblibPool)
+    pool._task = np.zeros(3, dtype=np.uint8)
+    report = worker.Report(0.0, 0, [], 0.0, 0.0, [], np.zeros(1), 0, 0, 0, {})
+    replies = [{0: "unknown", 1: report}, {}, {}]
+    monkeypatch.setattr(pool, "_explore", lambda task, parts: replies.pop(0))
+    assert pool.run({0: None, 1: None}, None, None) == {1: report}
