@@ -1,0 +1,10 @@
+"""SCIP on the whole model."""
+
+from benchmark_utils import ModelSolver
+
+
+class Solver(ModelSolver):
+    """FSP-M with proven big-M values by SCIP."""
+
+    name = "SCIP"
+    solver, form = "scip", "big-m"
