@@ -9,7 +9,20 @@ from benchmarks.papers.tayal import choice as kernel_choice
 from benchmarks.papers.tayal import rankings_page as kernel_rankings_page
 from benchmarks.papers.tayal import records as kernel_records
 from benchmarks.papers.tayal.plan import KEYS, grid_tasks, tasks_of
-from benchmarks.papers.tayal.tasks import EFS, FULL, NDCC, QUASI, SVM, TRUST, protocol, rows, work
+from benchmarks.papers.tayal.tasks import (
+    ALPHA,
+    EFS,
+    FULL,
+    NDCC,
+    QUASI,
+    SPLITS,
+    SVM,
+    SVM_TRUE,
+    TRUST,
+    protocol,
+    rows,
+    work,
+)
 
 
 def spec(**more):
@@ -39,6 +52,21 @@ def test_a_row_by_folds_counts_every_held_out_sample_once():
     entry = work(**task)
     assert (entry["held_out"], entry["tested"]) == (139, 69)
     assert entry["points"][0]["fits"] == 4
+
+
+def test_the_table_over_alpha_has_the_svm_of_table_one():
+    records = kernel_records.of(log.Log("kernel_tables").entries())
+    first = {(r["split"], r["method"]): r["error"] for r in records["alphas"] if r["alpha"] == ALPHA}
+    second = {
+        (r["split"], r["method"]): r["error"]
+        for r in records["chosen"]
+        if r["data"] == NDCC and r["grid"] == "paper" and r["method"] in (SVM, SVM_TRUE)
+    }
+    assert first == second
+    assert len(first) == 2 * SPLITS
+    task = {"part": "alpha", "data": NDCC, "grid": "coarse", "alpha": 0.5, "split": 0}
+    every, relevant = (work(**task, method=method)["error"] for method in (SVM, SVM_TRUE))
+    assert 0 <= relevant < every < 0.5
 
 
 def test_a_ranking_is_tested_at_each_number_of_features():

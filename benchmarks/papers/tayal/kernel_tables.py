@@ -17,7 +17,7 @@ from benchmarks.papers.tayal import page, rankings_page
 from benchmarks.papers.tayal.plan import tasks_of
 from benchmarks.papers.tayal.tasks import SETS, found, work
 
-NAME, PARTS = page.NAME, ("ndcc", "uci", "rankings")
+NAME, PARTS = page.NAME, ("ndcc", "alpha", "uci", "rankings")
 PACKAGES = ("pyomo", "numpy", "scipy", "scikit-learn", "skrebate", "joblib")
 PAGES = ((page.page, (NAME,)), (rankings_page.page, (NAME,)))
 
@@ -26,7 +26,9 @@ def main(words=None):
     """Run the parts in order, because the rankings need the others, and write the pages."""
     parser = arguments(__doc__)
     parser.add_argument(
-        "--parts", default=",".join(PARTS), help="some of ndcc, uci, rankings (rankings needs the others; default: all)"
+        "--parts",
+        default=",".join(PARTS),
+        help="some of ndcc, alpha, uci, rankings (rankings needs the others; default: all)",
     )
     parser.add_argument(
         "--sets", default=";".join(SETS), help="sets other than NDCC, separated by semicolons (default: all)"

@@ -10,6 +10,8 @@ from benchmarks.harness.page import Cell, Page, summary
 from benchmarks.papers.tayal import plan as kernel_plan
 from benchmarks.papers.tayal import records as kernel_records
 from benchmarks.papers.tayal.tasks import (
+    ALPHA,
+    ALPHAS,
     DIGITS,
     EFS,
     FILES,
@@ -44,24 +46,19 @@ def page(log):
     page = Page(NAME, globals(), **kernel_records.of(log.entries()))
     page.key("chosen", "data", "split", "method", "way", "grid", "folds")
     page.key("omegas", "split", "method", "way", "C", "mu")
+    page.key("alphas", *kernel_records.OF_ALPHA[:-1])
     counted(page, log)
     tests = {(a, b): difference(apart(page, a, b)) for a, b in PAIRS}
     two_step = [r for r in page.records["ends"] if r["method"] in (SIMPLE, MARGIN)]
     fits, limited = sum(r["fits"] for r in two_step), sum(r["limit"] for r in two_step)
     page.values(tests=tests, power=power_of(tests), fits=fits, limited=limited)
-    errors = {
-        "all_features": page.say("chosen", "error", ERROR, of(NDCC, SVM), 100),
-        "relevant_features": page.say("chosen", "error", ERROR, of(NDCC, SVM_TRUE), 100),
-        "paper_all": PAPER_ONE[SVM][1],
-        "paper_relevant": PAPER_ONE[EFS][1],
-    }
     runs = dict.fromkeys((r["data"], r["method"], r["way"]) for r in page.records["ends"])
     page.values(
         splits=range(SPLITS),
         by_set=[([m, shown(m, w)], of(NDCC, m, w)) for m, w in [*NDCC_RUNS, *NDCC_MORE]],
         fits_by_set=[([data, m, shown(m, w)], {"data": data, "method": m, "way": w}) for data, m, w in runs],
     )
-    return page.values(**errors, **answer(page))
+    return page.values(**of_alpha(page), **answer(page))
 
 
 def counted(page, book):
@@ -79,6 +76,7 @@ def counted(page, book):
     part("table 1", needed)
     part("four sets more of table 1 on the paper's grid", [t for t in four if t not in needed])
     part("further rows of table 1", [t for t in every if t not in four])
+    page.part("alpha", len(page.records["alphas"]), len(kernel_plan.tasks_of("alpha", False)), COARSE_COMMAND)
     part("table 3", kernel_plan.tasks_of("uci", True, list(FILES)))
     part("table 3, coarse grids, threefold", kernel_plan.tasks_of("uci", False, list(FILES)), COARSE_COMMAND)
     part("replacement of table 2", kernel_plan.tasks_of("uci", True, [DIGITS]))
@@ -121,6 +119,30 @@ def answer(page):
     ]
     paper = float(PAPER_ONE[EFS][0]) - float(PAPER_ONE[FULL][0])
     return {"both": "; ".join(both), "fine": ", ".join(fine), "own": own, "paper": f"{paper:+.1f}", "gaps": gaps(page)}
+
+
+def of_alpha(page):
+    """Return the variables of the table over alpha; the paper has the errors on all and on the relevant features."""
+    papers = {SVM: PAPER_ONE[SVM][1], SVM_TRUE: PAPER_ONE[EFS][1]}
+
+    def apart(alpha):
+        means = [mean_at(page, alpha, method) for method in papers]
+        return sum(abs(mean - float(theirs)) for mean, theirs in zip(means, papers.values(), strict=True))
+
+    measured = [a for a in ALPHAS if all(mean_at(page, a, method) is not None for method in papers)]
+    named = {SVM: "all", SVM_TRUE: "relevant"}
+    return {
+        "papers_rows": [([name], {"method": method}) for method, name in named.items()],
+        "papers_errors": {name: papers[method] for method, name in named.items()},
+        "alpha": f"{ALPHA:g}",
+        "nearest": f"{min(measured, key=apart):g}" if measured else "",
+    }
+
+
+def mean_at(page, alpha, method):
+    """Return the mean test error of the SVM at alpha in per cent; None without a run."""
+    values = Cell("alphas", "error", "", {"alpha": alpha, "method": method}, 100).values(page.records["alphas"])
+    return sum(values) / len(values) if values else None
 
 
 def sentence(page, runs, how):

@@ -1,7 +1,10 @@
 """Tasks of ``kernel_tables``: rows of the grids of all methods on all divisions, and the rankings."""
 
+import itertools
+
 from benchmarks.papers.tayal import choice as kernel_choice
 from benchmarks.papers.tayal.tasks import (
+    ALPHAS,
     FILTERS,
     NDCC,
     NDCC_MORE,
@@ -11,6 +14,8 @@ from benchmarks.papers.tayal.tasks import (
     RANKERS,
     SETS,
     SPLITS,
+    SVM,
+    SVM_TRUE,
     TRUST,
     UCI_RUNS,
     protocol,
@@ -38,6 +43,10 @@ def tasks_of(part, full, sets=SETS, entries=()):
         beside = [run for run in NDCC_RUNS if run not in PAPER_FOUR]
         runs = [(split, group) for group in (PAPER_FOUR, beside, NDCC_MORE) for split in range(SPLITS)]
         return [t for split, group in runs for t in grid_tasks(NDCC, split, group, 0, full)]
+    if part == "alpha":
+        what = {"protocol": PROTOCOL, "part": part, "data": NDCC, "grid": "paper"}
+        points = itertools.product(ALPHAS, range(SPLITS), (SVM, SVM_TRUE))
+        return [what | {"alpha": alpha, "split": split, "method": method} for alpha, split, method in points]
     divisions = [(name, split) for split in range(SPLITS) for name in sets if name != "Madelon" or split == 0]
     if part == "uci":
         return [t for name, split in divisions for t in grid_tasks(name, split, UCI_RUNS, folds, full)]

@@ -5,6 +5,7 @@ import collections
 from benchmarks.papers.tayal import choice as kernel_choice
 from benchmarks.papers.tayal.tasks import COARSE_MU, EFS_C, NDCC, PAPER_C, SVM, SVM_TRUE
 
+OF_ALPHA = ("alpha", "split", "method", "error")
 KEPT = ("C", "mu", "features", "right", "wrong", "omega")
 
 
@@ -15,6 +16,7 @@ def of(entries):
         "chosen": [r for run, rows in runs.items() for r in chosen(run, rows)],
         "omegas": [r for run, rows in runs.items() if run[0] == NDCC for r in omegas(run, rows)],
         "ends": ends(runs),
+        "alphas": [{name: e[name] for name in OF_ALPHA} for e in entries if e["part"] == "alpha"],
     }
 
 
