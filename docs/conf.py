@@ -18,6 +18,7 @@ include_patterns = [
     "docs/*.md",
     "docs/**/*.md",
     "notebooks/*.ipynb",
+    "benchmarks/benchopt/README.md",
     "benchmarks/results/*.md",
     "data/SOURCES.md",
     "solvers/README.md",

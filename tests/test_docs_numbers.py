@@ -1,4 +1,4 @@
-"""Every measured figure in README and docs is on a page of results, whose numbers follow from its log."""
+"""Every measured figure in README and docs, and every number in the paper, is on a page that follows from its log."""
 
 import re
 from pathlib import Path
@@ -8,10 +8,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 # docs/decisions is left out: a record of a decision has the measurements of its date.
 PAGES = [ROOT / "README.md", ROOT / "solvers" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-PAGES += sorted((ROOT / "docs" / "formulations").glob("*.md"))
+PAGES += [*sorted((ROOT / "docs" / "formulations").glob("*.md")), ROOT / "paper" / "paper.md"]
 FIGURE = re.compile(
     r"[-+]?\d[\d,]*(?:\.\d+)?(?: ± \d+\.\d+)?(?:%| (?:ms|s|seconds?|minutes?|MB|GB|points|times)\b)|\S+ ± \S+\d"
 )
+NUMBER = re.compile(rf"{FIGURE.pattern}|(?<![\w.])\d[\d,]*(?:\.\d+)?(?: of \d+)?\b")
 STATED = {  # page: figures that are settings, or describe an installation
     "README.md": {"620 MB"},
     "beyond-one-answer.md": {"5%"},
@@ -24,18 +25,20 @@ pytestmark = pytest.mark.skipif(not PAGES[0].is_file(), reason="tests run withou
 
 
 def sections(text):
-    """The prose of each section, code left out, on one line."""
-    prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.DOTALL | re.MULTILINE)
+    """The prose of each section on one line, without code, formulas and the fields at the top of the paper."""
+    left_out = r"\A---\n.*?^---\n|^```.*?^```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$"
+    prose = re.sub(left_out, "", text, flags=re.DOTALL | re.MULTILINE)
     return [" ".join(part.split()) for part in re.split(r"^#+ .*$", prose, flags=re.MULTILINE)]
 
 
 def unknown(page):
     """Return the figures of a page that no page of results linked in their section has."""
-    lost = []
+    lost, pattern = [], NUMBER if page.name == "paper.md" else FIGURE
     for section in sections(page.read_text("utf-8")):
         linked = re.findall(r"\]\(([^)#]*benchmarks/results/\w+\.md)", section)
         measured = " ".join((page.parent / link).read_text("utf-8") for link in linked)
-        lost += [figure for figure in FIGURE.findall(section) if figure not in measured]
+        found = pattern.findall(section)
+        lost += [figure for figure in found if not re.search(rf"(?<![\d.,]){re.escape(figure)}(?!\d)", measured)]
     return set(lost)
 
 
@@ -52,3 +55,8 @@ def test_a_figure_without_a_log_is_found(tmp_path):
         "# A\n\nIn 3 s by +0.7 ± 0.2, see [all cells](benchmarks/results/first_page.md).\n\n## B\n\nIn 3 s or 12%.\n"
     )
     assert unknown(page) == {"3 s", "12%"}
+    page = tmp_path / "paper.md"
+    page.write_text(
+        "---\ndate: 2026\n---\n# A\n\n$2 w$ of 7 in 3 s [@a2015], [page](benchmarks/results/first_page.md): 4 of 5.\n"
+    )
+    assert unknown(page) == {"7", "4 of 5"}
