@@ -91,12 +91,13 @@ def test_shipped_data_sets_are_standardised(load):
         assert data["X"].shape[0] <= 1000
 
 
-def test_benchopt_runs_the_benchmark(tmp_path):
+def test_benchopt_runs_the_benchmark_and_omits_a_solver_without_its_package(tmp_path):
     pytest.importorskip("benchopt")
+    (tmp_path / "gurobipy.py").write_text("raise ImportError('not installed')")
     folder = shutil.copytree(FOLDER, tmp_path / "benchmark", ignore=shutil.ignore_patterns("outputs", "__cache__"))
     words = ["run", str(folder), "-o", "*[max_features=2]", "-d", "simulated[n_samples=40,n_features=6,n_relevant=2]"]
     words += ["-d", "shipped[set=bupa]", "--no-plot", "--no-html", "--no-display", "--output", "small"]
-    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(tmp_path), str(ROOT), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         [sys.executable, "-m", "benchopt", *words],
         cwd=ROOT, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False,
@@ -104,6 +105,7 @@ def test_benchopt_runs_the_benchmark(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     runs = pd.read_parquet(folder / "outputs" / "small.parquet")
     assert {"branch-and-cut", "SCIP", "RFE", "l1"} <= set(runs["solver_name"])
+    assert "Gurobi" not in set(runs["solver_name"])
     assert len(set(runs["dataset_name"])) == 2
     assert (runs["objective_n_features"] <= 2).all()
     for _, of in runs.groupby("dataset_name"):

@@ -9,7 +9,8 @@ import fsmodels as fs
 class ModelSolver(BaseSolver):
     """Solve FSP-M by the solver ``solver`` of ``fs.solve``; building the model is not measured."""
 
-    solver, form = "", ""
+    solver = ""
+    form = ""
 
     def set_objective(self, X, y, max_features, C, time_limit):
         data = fs.Dataset.from_arrays(X, y).scaled("none")

@@ -7,4 +7,5 @@ class Solver(ModelSolver):
     """FSP-M by the driver ``branch-and-cut``."""
 
     name = "branch-and-cut"
-    solver, form = "branch-and-cut", "rmp"
+    solver = "branch-and-cut"
+    form = "rmp"

@@ -9,4 +9,5 @@ class Solver(ModelSolver):
 
     name = "Gurobi"
     requirements = ["pip::gurobipy"]
-    solver, form = "gurobi", "big-m"
+    solver = "gurobi"
+    form = "big-m"

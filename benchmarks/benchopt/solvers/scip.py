@@ -7,4 +7,5 @@ class Solver(ModelSolver):
     """FSP-M with proven big-M values by SCIP."""
 
     name = "SCIP"
-    solver, form = "scip", "big-m"
+    solver = "scip"
+    form = "big-m"
