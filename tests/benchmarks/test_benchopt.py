@@ -93,7 +93,8 @@ def test_shipped_data_sets_are_standardised(load):
 
 def test_benchopt_runs_the_benchmark_and_omits_a_solver_without_its_package(tmp_path):
     pytest.importorskip("benchopt")
-    (tmp_path / "gurobipy.py").write_text("raise ImportError('not installed')")
+    (tmp_path / "gurobipy").mkdir()
+    (tmp_path / "gurobipy" / "__init__.py").write_text("raise ImportError('not installed')")
     folder = shutil.copytree(FOLDER, tmp_path / "benchmark", ignore=shutil.ignore_patterns("outputs", "__cache__"))
     words = ["run", str(folder), "-o", "*[max_features=2]", "-d", "simulated[n_samples=40,n_features=6,n_relevant=2]"]
     words += ["-d", "shipped[set=bupa]", "--no-plot", "--no-html", "--no-display", "--output", "small"]
