@@ -138,4 +138,8 @@ def page(log):
     page.key("proofs", "instance", "lambda")
     page.part("instances", len(entries), len(tasks(full=True)), f"python -m benchmarks {NAME} --full")
     methods = [([method, start], {"method": method, "start": start}) for method, start in calls()]
+    defaults = {"start": "default starts", **OVER_ALL}
+    names = {method for method, _ in calls()}
+    first = max(sorted(names), key=lambda name: page.number("reached", "{mean:.6f}", method=name, **defaults))
+    page.values(defaults=defaults, first=first, others=sorted(names - {first}))
     return page.values(methods=methods, texts=[f"{penalty:g}" for penalty in PENALTIES])

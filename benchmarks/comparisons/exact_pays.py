@@ -39,6 +39,7 @@ CELL = ("data", "size", "correlation", "snr")
 FIELDS = (*CELL, "M", "draw", "limit", "protocol")
 KINDS = ("data sets", "generated")
 BINS = [("the best", 1e-4), ("up to 2% above", 0.02), ("2% to 10% above", 0.1), ("more than 10% above", np.inf)]
+PREDICTS = {1: "predicts better than", 0: "is not shown to predict better than", -1: "predicts worse than"}
 RATIOS = [("up to 1", 1.0), ("1 to 5", 5.0), ("more than 5", np.inf)]
 PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "scikit-learn", "abess")
 FACTS = {"CPU limit (s)": LIMIT, "CPU limit of a trial (s)": TRIAL}

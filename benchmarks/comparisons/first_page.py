@@ -136,12 +136,13 @@ def page(log):
     rivals = [name for name in CONTENDERS if name != OURS]
     shares = sorted(int(page.number("excess", "{mean:.0%}", contender=name).rstrip("%")) for name in rivals)
     tests = {name: differences.difference(difference(name).values(page.records["sources"])) for name in rivals}
-    apart = [name for name, sign in differences.verdicts(tests).items() if sign]
+    signs = differences.verdicts(tests)
+    on_new = differences.in_words({name: -(signs.get(name) or 0) for name in rivals})
     sets = list(dict.fromkeys(fit["set"] for fit in fits))
     rows = [*(([name], {"set": name}) for name in sets), (["all"], {})]
     cells = [([f"{name}, M={M}"], {"set": name, "M": M}) for name in sets for M in SIZES]
     beside = ", ".join(f"{name} {difference(name).text(page.records)}" for name in rivals)
-    return page.values(beside=beside, shares=shares, tests=tests, apart=apart, rows=rows, cells=cells)
+    return page.values(beside=beside, shares=shares, tests=tests, on_new=on_new, rows=rows, cells=cells)
 
 
 def overall(page):

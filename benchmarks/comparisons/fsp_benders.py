@@ -101,4 +101,12 @@ def page(log):
     ]
     limits = sorted({(run["budget"], run["seed"]) for run in runs if run["budget"] is not None})
     costs = [(["wdbc", b, str(seed)], {"data": "wdbc", "budget": b, "seed": seed}) for b, seed in limits]
-    return page.values(columns=columns, forms=forms, costs=costs, wrong=sum(run["wrong"] for run in runs))
+    of = ("data", "M", "form", "budget", "seed")
+    times = {
+        name: {tuple(run[f] for f in of): run["cpu"] for run in runs if run["contender"] == name} for name in CONTENDERS
+    }
+    both = times[TREE].keys() & times[BENDERS].keys()
+    faster = f"{sum(times[TREE][cell] < times[BENDERS][cell] for cell in both)} of {len(both)}"
+    return page.values(
+        faster=faster, columns=columns, forms=forms, costs=costs, wrong=sum(run["wrong"] for run in runs)
+    )

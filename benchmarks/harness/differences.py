@@ -17,6 +17,7 @@ from benchmarks.harness.ranks import holm
 
 LEVEL, POWER = 0.05, 0.8
 MIN_VALUES = 3  # of a test
+NOT_SHOWN = "is not shown to differ in errors from"
 SAME_SAMPLES = {  # task -> another task with the same samples
     "wpbc24": "wpbc",
     "musk2": "musk1",  # most of its molecules are also in musk1
@@ -71,6 +72,23 @@ def verdicts(tests, adjust=holm):
     ps = adjust([test.p for test in known.values()])
     signs = {key: (test.mean > 0) - (test.mean < 0) for key, test in known.items()}
     return {key: signs[key] * (p < LEVEL) for key, p in zip(known, ps, strict=True)}
+
+
+def in_words(signs, less="makes fewer errors than", more="makes more errors than", neither=NOT_SHOWN):
+    """Return a clause with the verdicts: "makes fewer errors than A, and is not shown to differ in errors from B".
+
+    ``signs`` is name -> verdict; the words are those for verdicts below 0, above 0, and 0 or None.
+    """
+    groups = {
+        words: [name for name, sign in signs.items() if (sign or 0) == value]
+        for words, value in ((less, -1), (more, 1), (neither, 0))
+    }
+    return ", and ".join(f"{words} {listed(names)}" for words, names in groups.items() if names)
+
+
+def listed(words):
+    """Join words with commas and "and"."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 def detectable(tests):

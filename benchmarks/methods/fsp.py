@@ -11,6 +11,7 @@ w, b and facts of the run.
   time of the primal.
 - FSV: successive linear programs from one start, as in SPIDER, then the robust LP on the selected features.
 - InfoGain: one ranking, then the plain SVM on the M best features.
+- R2W2: one ranking for each C, half of the features dropped at a time, then the plain SVM on the M best features.
 """
 
 import logging
@@ -156,16 +157,27 @@ def fsv(train, validation, M, seed):
 
 def information_gain(train, validation, M, seed):
     """Fit the SVM on the M features with the largest information gain."""
-    best = set(rankings.information_gain(train).index[:M])
-    sigma = np.array([float(name in best) for name in train.features])
+    best = rankings.information_gain(train).index[:M]
     for C in PRICES:
-        found = SvmOracle(train.X, train.y, C).solve(sigma, tolerance=TOLERANCE)
-        yield C, found.w, found.b, {}
+        yield C, *svm_on(best, train, C), {}
+
+
+def r2w2(train, validation, M, seed):
+    """Fit the SVM on the M features with the largest scales for which radius over margin is least."""
+    for C in PRICES:
+        yield C, *svm_on(rankings.r2w2(train, C=C, step=0.5).index[:M], train, C), {}
+
+
+def svm_on(features, train, C):
+    """Return w and b of the SVM on some features."""
+    sigma = np.isin(train.features, features).astype(float)
+    found = SvmOracle(train.X, train.y, C).solve(sigma, tolerance=TOLERANCE)
+    return found.w, found.b
 
 
 METHODS = {
     "GBD-M": gbd_m, "FSP-M, proven": proven, "RFE": rfe, "FSV": fsv, "ONSVM": one_norm, "InfoGain": information_gain,
-    "GBD-lambda": gbd_lambda,
+    "R2W2": r2w2, "GBD-lambda": gbd_lambda,
 }  # fmt: skip
 
 

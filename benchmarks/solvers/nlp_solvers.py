@@ -13,8 +13,10 @@ import warnings
 
 import numpy as np
 import pyomo.environ as pyo
+from scipy import stats
 
 import solvers
+from benchmarks.harness.differences import LEVEL
 from benchmarks.harness.page import Cell, Page, over
 from benchmarks.solvers.nlp_models import INFEASIBLE, MODELS, UNBOUNDED
 from solvers.interfaces.registry import find
@@ -157,7 +159,9 @@ def page(log):
         for (_, model, start), pair in pairs.items()
         if any(pair[POUNCE][field] != pair[CYIPOPT][field] for field in ("best", "right"))
     ]
-    page.values(differ=differ, only_ipopt=only(CYIPOPT, POUNCE), only_pounce=only(POUNCE, CYIPOPT))
+    only_ipopt, only_pounce = only(CYIPOPT, POUNCE), only(POUNCE, CYIPOPT)
+    differ_at = stats.binomtest(only_ipopt, only_ipopt + only_pounce).pvalue if only_ipopt + only_pounce else 1.0
+    page.values(differ=differ, only_ipopt=only_ipopt, only_pounce=only_pounce, differ_at=differ_at, LEVEL=LEVEL)
     names = [name for name in (POUNCE, CYIPOPT, PROGRAM) if any(run["solver"] == name for run in runs)]
     ended = {name: sum(run["limited"] for run in runs if run["solver"] == name) for name in (POUNCE, CYIPOPT)}
     return page.values(names=names, ended=ended)

@@ -162,7 +162,16 @@ def test_a_page_is_short_and_begins_with_its_answer(name):
     answer = lines[4 if unfinished else 2]
     assert answer[0] not in "#|- "
     assert answer.endswith(".")
-    assert len(answer) <= 600, "two sentences, which the index shows beside those of other pages"
+    assert len(answer) <= 550, "a few sentences, which the index shows beside those of other pages"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_an_answer_begins_with_a_plain_sentence(name):
+    """The first sentence has everyday words, no symbols, and at most two numbers."""
+    first = re.split(r"(?<=\.) ", json.loads((RESULTS / f"{name}.json").read_text())["answer"])[0]
+    assert not set(first) & set("±=+<>()[]_`:"), first
+    assert len(re.findall(r"(?<![\w-])\d[\d,.]*", first)) <= 2, first
+    assert len(first.split()) <= 35, first
 
 
 @pytest.mark.parametrize("name", PAGES)

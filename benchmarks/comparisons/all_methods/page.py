@@ -101,9 +101,10 @@ def answer(by):
         if away
         else "no method differs from it at 5%"
     )
+    most = "most others are" if 2 * len(away) > len(by) - 1 else "no other is" if not away else "most others are not"
     text = (
-        f"Of {len(by)} methods {first} has the smallest mean rank of the error over {number} sets, {mean[first]:.1f}; "
-        f"{record}."
+        f"Of {len(by)} methods {first} ranks first by the error on new data over {number} sets, and {most} shown to be "
+        f"worse. Its mean rank is {mean[first]:.1f}; {record}."
     )
     if few == first:
         text += (

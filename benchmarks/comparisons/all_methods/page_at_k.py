@@ -5,6 +5,7 @@ import statistics
 from benchmarks.comparisons.all_methods import tasks
 from benchmarks.comparisons.all_methods.page import COMMAND, entries, facts, whole
 from benchmarks.harness import ranks
+from benchmarks.harness.differences import in_words
 from benchmarks.harness.page import Cell, Page
 from benchmarks.methods.catalogue import TRIAL
 
@@ -64,10 +65,13 @@ def answer(records):
         for s in sets
     ]
     found = ranks.ranked(values, tasks.AT_K)
-    away = {m: (apart, p) for m, (apart, p) in found.against("FSP-M").items() if p < LEVEL}
+    every = found.against("FSP-M")
+    away = {m: (apart, p) for m, (apart, p) in every.items() if p < LEVEL}
     first = min(found.mean, key=found.mean.get)
     beside = "" if first == "FSP-M" else f", and FSP-M {found.mean['FSP-M']:.1f}"
+    signs = {m.removesuffix(", cut"): ((apart < 0) - (apart > 0)) * (m in away) for m, (apart, _) in every.items()}
     text = (
+        f"With at most {SHOWN} features FSP-M, the exact model, {in_words(signs)}. "
         f"At k = {SHOWN} {first} has the smallest mean rank of the error, {found.mean[first]:.1f} of "
         f"{len(tasks.AT_K)} methods on {len(sets)} sets{beside} (Friedman p = {found.p:.2g})"
     )

@@ -89,8 +89,9 @@ def answer(records):
     nothing = sum(not r["honoured"] for m in some for r in every[m])
     late = f", {' and '.join(some)} have no result within their limit in {nothing} fits" if some else ""
     text = (
-        f"{len(always)} of {len(names)} methods satisfy a budget and a pair rule in every fit, {len(never)} reject "
-        f"them with an error ({', '.join(never)}){late}, and {int(broken)} of {len(records)} fits violate them. "
+        f"{len(always)} of {len(names)} methods always satisfy a budget and a rule on two features, and "
+        f"{'some results violate' if broken else 'no result violates'} them. The rules are rejected with an error by "
+        f"{len(never)} ({', '.join(never)}){late}, and {int(broken)} of {len(records)} fits violate them. "
     )
     apart = {m: [*by_set(every[m]).values()] for m in always}
     if not apart:

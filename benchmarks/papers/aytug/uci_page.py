@@ -4,7 +4,9 @@ import statistics
 
 from scipy import stats
 
+from benchmarks.harness.differences import LEVEL, in_words
 from benchmarks.harness.page import NOTHING, Cell, Page
+from benchmarks.harness.ranks import holm
 from benchmarks.methods.fsp import ITERATIONS, SECONDS
 from benchmarks.papers.aytug.records import GBD, TREE, difference, gap_cell, records_of
 from benchmarks.papers.aytug.tasks import entries_of, tasks
@@ -66,7 +68,10 @@ def answer(sets, runs):
         m: [sum(r[f] for r in sets if r["method"] == m) for f in ("better", "worse")] for m in ("RFE", "ONSVM", "FSV")
     }
     tests = {m: stats.binomtest(better, better + worse).pvalue for m, (better, worse) in wins.items() if better + worse}
-    against = ", ".join(f"{b} to {w} against {m} (sign test p = {tests.get(m, 1.0):.2g})" for m, (b, w) in wins.items())
+    holms = dict(zip(tests, holm([*tests.values()]), strict=True))
+    signs = {m: (w - b > 0) - (w - b < 0) if holms.get(m, 1.0) < LEVEL else 0 for m, (b, w) in wins.items()}
+    against = ", ".join(f"{b} and {w} against {m} (paper: {WINS[m]})" for m, (b, w) in wins.items())
+    ps = ", ".join(f"{p:.2g} against {m}" for m, p in tests.items())
     closed = {m: [r["closed"] for r in runs if r["method"] == m] for m in (GBD, TREE)}
     means = {m: f"{statistics.fmean(v):.0%}" if v else NOTHING for m, v in closed.items()}
     every = {r["name"]: r["less"] for r in sets if r["method"] == TREE}
@@ -74,7 +79,9 @@ def answer(sets, runs):
     over_all, over_sure = (difference([every[n] for n in names]) for names in (every, sure))
     return {
         "number": len({r["name"] for r in sets}),
+        "beside": in_words(signs),
         "against": against,
+        "ps": ps,
         "over_all": over_all,
         "over_sure": over_sure,
         "sure": len(sure),

@@ -2,7 +2,7 @@
 
 import itertools
 
-from benchmarks.harness.differences import power_of, verdicts
+from benchmarks.harness.differences import listed, power_of, verdicts
 from benchmarks.harness.page import NOTHING, Cell, Page
 from benchmarks.papers.bradley.picture import draw
 from benchmarks.papers.bradley.records import apart, known, outcome, read, reductions, references
@@ -268,36 +268,26 @@ def count(page, entries):
 def answer(page):
     """Return the variables of the answer, which is about one start and OBD."""
     data, signs = page.records, apart(page.records, "best")
-    shown = []
+    shown, far = [], []
     for name in DATA:
         number = Cell("best", "error", "{mean:.0f} ± {se:.0f}", where(name, "none", ONE["FSV"])).text(data)
-        far = signs.get((name, "none", ONE["FSV"], "error"))
-        shown.append(
-            f"of {name} by {number}% (paper: {PAPER[name]['FSV'][0]:g}, a difference that is "
-            f"{'' if far else 'not '}significant)"
-        )
+        shown.append(f"of {name} by {number}% (paper: {PAPER[name]['FSV'][0]:g})")
+        sign = signs.get((name, "none", ONE["FSV"], "error"))
+        far.append(f"{'significant' if sign else 'not significant'} for {name}")
     differ = [differing(data, "best", scaling) for scaling in SCALINGS]
     keys = list(itertools.product(SCALINGS, PAPERS, DATA))
     fair = verdicts({(s, m, n): outcome(Cell("best", "elsewhere", "", where(n, s, m)), data) for s, m, n in keys})
-    kept = [
-        listed([f"{METHODS[m].paper} on {n}" for s, m, n in keys if s == scaling and fair.get((s, m, n)) == 1])
-        for scaling in SCALINGS
-    ]
+    kept = [f"{METHODS[m].paper} on {SHOWN[s]} {n}" for s, m, n in keys if fair.get((s, m, n)) == 1]
     left = Cell("best", "left", "{mean:.1f} ± {se:.1f}", where("WPBC", "standard", ONE["FSV"])).text(data)
-    either = f"{kept[0]} (raw), {kept[1]} (standardised)" if kept[0] != kept[1] else kept[0]
     nothing = Cell("references", "reduction", "{mean:.0f} ± {se:.0f}", {"data": "WPBC", "scaling": "none"}).text(data)
-    return {"shown": " and ".join(shown), "nothing": nothing, "either": either, "differ": differ, "left": left}
+    texts = {"shown": listed(shown), "far": listed(far), "kept": listed(kept)}
+    return texts | {"nothing": nothing, "differ": differ, "left": left}
 
 
 def differing(data, records, scaling):
     """Return the number of reductions by the methods of the paper that differ significantly from its numbers."""
     signs = apart(data, records).items()
     return sum(bool(sign) for (_, scaled, method, _), sign in signs if scaled == scaling and method in PAPERS)
-
-
-def listed(words):
-    """Join words with commas and "and"."""
-    return ", ".join(words[:-1]) + " and " + words[-1] if len(words) > 1 else words[0] if words else "no method"
 
 
 def days(done):

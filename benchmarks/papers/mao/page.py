@@ -4,7 +4,7 @@ import itertools
 import json
 from pathlib import Path
 
-from benchmarks.harness.differences import difference, power_of, verdicts
+from benchmarks.harness.differences import difference, in_words, listed, power_of, verdicts
 from benchmarks.harness.page import NOTHING, Cell, Page
 from benchmarks.papers.mao import pictures
 from benchmarks.papers.mao import tasks as protocol
@@ -30,6 +30,7 @@ def page(log):
     page.key("bags", "task", "B", "method")
     page.key("sources", "source", "B", "method")
     page.key("errors", "task", "rival", "B")
+    page.key("bounds", "task", "method", "loss", "c")
     parts(page, found)
     page.picture(f"{NAME}.png", pictures.draw, found)
     page.values(found=found, protocol=protocol, B=WIDE, sensitive_set=TEXTS[protocol.SENSITIVE])
@@ -38,6 +39,8 @@ def page(log):
         budgets=[([f"B = {B} in {more}"], {"B": B}) for B, more in itertools.pairwise(B4)],
         classes_rows=[([group, B], {"measure": "f1", "B": B, "group": group}) for group in MANY for B in B4],
         texts=TEXTS,
+        bound_rows=[([title], {"loss": loss}) for loss, title in (("f1", "F1"), ("hamming", "errors"))],
+        bounds=len({r["task"] for r in found.bounds}),
     )
     return page.values(**answer(page), **fits_of(page, found))
 
@@ -62,6 +65,8 @@ def belongs(task):
     name, B, method = task["task"], task["B"], task["method"]
     if task["kind"] == "c":
         return []
+    if task["kind"] == "bound":
+        return ["theorem 1"]
     if task["c"] is not None:
         return ["figure 1"]
     if name in BAGS:
@@ -76,9 +81,6 @@ def belongs(task):
 
 
 # ---- sentences
-
-
-VERDICT = {1: "above", 0: "not shown to differ from", -1: "below", None: "not yet compared with"}
 
 
 def power(page, cells):
@@ -103,22 +105,25 @@ def answer(page):
     pairs = [(min(BAG_B), ERRORS), *((10, rival) for rival in (ERRORS, L1, RFE))]
     bags = {(B, rival): bag_difference(rival, B) for B, rival in pairs}
     signs = verdicts(tested(page, classes | bags))
-    classes = [f"on {group} {compared(page, classes, signs, group)}" for group in MANY]
-    bags = [f"at B = {B} {compared(page, bags, signs, B)}" for B in (min(BAG_B), 10)]
-    return {"classes": "; ".join(classes), "bags": "; ".join(bags)}
 
+    def shown(cells, of):
+        return {key: cell.text(page.records) for key, cell in cells.items() if of(key)}
 
-def compared(page, cells, signs, at):
-    """Return a text that compares FSmulti for F1 with each other method; a repeated result is not repeated in words."""
-    text, before = [], None
-    for key in sorted([key for key in cells if key[0] == at], key=lambda key: not signs.get(key)):
-        rival, cell = key[1], cells[key]
-        here = VERDICT[signs.get(key)]
-        mean = cell.text(page.records) if cell.values(page.records[cell.records]) else "not run"
-        name = f"the {rival}" if rival == ALL else rival
-        text.append(("" if here == before else f"{here} ") + f"{name} ({mean})")
-        before = here
-    return " and ".join([", ".join(text[:-1]), text[-1]] if text[1:] else text)
+    words = ("gives a lower F1 on", "gives a higher F1 on", "is not shown to change its F1 on")
+    goals = {"bags" if group == 10 else group: signs.get((group, ERRORS)) for group in (*MANY, 10)}
+    others = [
+        f"{'above' if sign > 0 else 'below'} {rival} on {'bags' if group == 10 else group} ({text})"
+        for (group, rival), text in shown(classes | bags, lambda key: key[1] != ERRORS).items()
+        if (sign := signs.get((group, rival)))
+    ]
+    return {
+        "goal": in_words(goals, *words),
+        "classes": ", ".join(
+            f"{group} {text}" for (group, _), text in shown(classes, lambda k: k[1] == ERRORS).items()
+        ),
+        "bags": ", ".join(f"{text} at B = {B}" for (B, _), text in shown(bags, lambda k: k[1] == ERRORS).items()),
+        "others": listed(others),
+    }
 
 
 def bag_difference(rival, B, form="{mean:+.1f} ± {se:.1f}"):
@@ -304,6 +309,16 @@ def figure_7(page):
             row.append([cells[key], f"{star(signs.get(key))} (", count, ")"])
         rows.append(row)
     return page.table(["set", *(f"{rival}, B = {B}" for rival in (L1, RFE) for B in B4)], rows)
+
+
+def bound_columns():
+    """Return the columns with the iterations of both methods and the bound of Theorem 1."""
+    columns = []
+    for c, (method, B) in itertools.product(protocol.BOUND["c"], ((ALL, "B = m"), (OURS, f"B = {WIDE}"))):
+        where = {"c": c, "method": method}
+        columns.append((f"C = {c:g} n, {B}", "rounds", "{mean:.0f} ({most:.0f})", where))
+        columns.append(("bound", "bound", "{mean:.1e}", where))
+    return columns
 
 
 def fits_of(page, found):

@@ -30,10 +30,11 @@ class Found:
     sources: list = field(default_factory=list)
     errors: list = field(default_factory=list)
     nested: list = field(default_factory=list)
+    bounds: list = field(default_factory=list)
 
     def lists(self):
         """Return the lists of records by name, for ``Page``."""
-        names = ("points", "contests", "grid", "bags", "sources", "errors", "nested", "choices")
+        names = ("points", "contests", "grid", "bags", "sources", "errors", "nested", "bounds", "choices")
         return {name: getattr(self, name) for name in names}
 
     @property
@@ -76,6 +77,8 @@ def read(entries):
     found.sources = means_of_sources(found.bags)
     found.errors = tests_of_errors(found.points, wrong)
     found.nested = nested(fits)
+    kept = ("task", "method", "loss", "B", "c", "rounds", "bound", "stop")
+    found.bounds = [{name: e[name] for name in kept} for e in found.entries if e["kind"] == "bound"]
     return found
 
 

@@ -32,6 +32,7 @@ WIDE, BUDGETS, SPLITS = 250, (250, 50, 10, 2), 3
 GRID_B = (2, 10, 50, 250, 5, 100, 150, 200)  # of figure 1, as in the paper
 LOSSES = ("f1", "rec@2p", "prbep")
 MEASURES = ("f1", "rec@2p", "prbep", "hamming")
+BOUND = {"classes": 3, "c": (0.1, 1.0), "risk_tolerance": 0.01}  # fits for Theorem 1
 OURS, ALL, FGM, L1, RFE = "FSmulti", "structural SVM", "FGM", "l1", "RFE"
 MANY = ("topics", "digits")  # the collections of more than two classes
 SENSITIVE = "pcmac"  # in place of News20.binary
@@ -97,6 +98,9 @@ def wanted(full):
         for name in classes:
             found += [task("fit", name, OURS, loss="f1", B=WIDE, offset=False)]
         found += figure_1(GRID_B[3:])
+        classes = COLLECTIONS["digits"][: BOUND["classes"]]
+        grid = itertools.product(classes, ("f1", "hamming"), BOUND["c"], ((ALL, None), (OURS, WIDE)))
+        found += [task("bound", name, method, loss=loss, B=B, c=c) for name, loss, c, (method, B) in grid]
     return list({str(each): each for each in found}.values())
 
 
@@ -110,7 +114,7 @@ def work(**spec):
     start = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        known = {"c": choice, "fit": fit, "path": path}[spec["kind"]](spec)
+        known = {"c": choice, "fit": fit, "path": path, "bound": iterations}[spec["kind"]](spec)
     late = sum(issubclass(w.category, ConvergenceWarning) for w in caught)
     return known | {"late": known.get("late", 0) + late, "cpu": round(time.process_time() - start, 2)}
 
@@ -204,6 +208,17 @@ def measured(spec, test, scores):
         wrong = np.where(np.asarray(scores) > 0, 1.0, -1.0) != test.y
         found["wrong"] = np.packbits(wrong).tobytes().hex()
     return found
+
+
+def iterations(spec):
+    """Return the number of iterations of the algorithm as printed, and the bound of Theorem 1."""
+    train, _ = source.parts_of(spec["task"], spec["seed"])
+    epsilon = BOUND["risk_tolerance"]
+    shape = {"C": spec["c"] * len(train), "loss": spec["loss"], "offset": spec["offset"]}
+    _, result = solved(train, spec, spec["c"], {"risk_tolerance": epsilon, "gap": 1e-9, "stabilised": False})
+    groups = spec["B"] or train.n_features + spec["offset"]
+    most = fs.multivariate.iteration_bound(train, budget=groups, risk_tolerance=epsilon, **shape)
+    return {"rounds": len(result.iterations), "bound": most, "stop": result.stop_reason.value}
 
 
 # ---- other methods

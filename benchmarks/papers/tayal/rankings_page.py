@@ -1,6 +1,6 @@
 """The page ``kernel_rankings``: figures 5 and 7 to 14 of Tayal, Coleman and Li."""
 
-from benchmarks.harness.differences import difference, verdicts
+from benchmarks.harness.differences import difference, in_words, verdicts
 from benchmarks.harness.page import Cell, Page
 from benchmarks.papers.tayal import records as kernel_records
 from benchmarks.papers.tayal.page import COARSE_COMMAND, COMMAND
@@ -26,7 +26,7 @@ def page(log):
     page.picture(f"{NAME}.png", draw, records["curves"], FIGURES)
     costs = dict.fromkeys((r["data"], r["grid"]) for r in records["costs"])
     page.values(costs=[([data, grid], {"data": data, "grid": grid}) for data, grid in costs])
-    return page.values(comparisons=answer(page))
+    return page.values(**answer(page))
 
 
 def counted(page):
@@ -44,7 +44,7 @@ def counted(page):
 
 
 def answer(page):
-    """Return the comparison of AO-EFS with the others in figure 5."""
+    """Return the variables of the answer, the comparison of AO-EFS with the others in figure 5."""
 
     def at(method, k):
         return {"data": NDCC, "grid": "coarse", "method": method, "k": k}
@@ -55,15 +55,16 @@ def answer(page):
             form = "{mean:+.1f} ± {se:.1f} ({n})"
             gaps[k, other] = Cell("curves", "error", form, at(EFS, k), 100, at(other, k), ("split",))
     signs = verdicts({key: difference(gap.values(page.records["curves"])) for key, gap in gaps.items()})
-    texts = []
+    texts = {}
     for k in AT:
         here = {other: gap for (at_k, other), gap in gaps.items() if at_k == k}
         sure = [other for other in here if signs.get((k, other)) == -1]
-        steps = [f"minus {other} {gap.text(page.records)}" for other, gap in here.items()]
+        steps = [f"{gap.text(page.records)} to {other}" for other, gap in here.items()]
         own = page.say("curves", "error", "{mean:.1f} ± {se:.1f} ({n})", at(EFS, k), 100)
         word = f"significant for {' and '.join(sure)}" if sure else "none significant"
-        texts.append(f"k = {k}: AO-EFS {own}, {', '.join(steps)}, {word}")
-    return "; ".join(texts)
+        texts[k] = f"{own}, and the differences in points are {', '.join(steps)}, {word}"
+    first = {other: signs.get((AT[0], other)) for at_k, other in gaps if at_k == AT[0]}
+    return {"beside": in_words(first, "gives fewer errors than", "gives more errors than"), "comparisons": texts}
 
 
 def mean(page, where):
