@@ -24,6 +24,21 @@ def test_divisions_have_the_corrected_resampled_t_test():
     assert found.p == pytest.approx(2 * stats.t.sf(2 / found.se, 2))
 
 
+@pytest.mark.parametrize(
+    ("signs", "words"),
+    [
+        ({"a": -1, "b": -1, "c": 0}, "makes fewer errors than a and b, and is not shown to differ in errors from c"),
+        (
+            {"a": 1, "b": None, "c": 0, "d": None},
+            "makes more errors than a, and is not shown to differ in errors from b, c and d",
+        ),
+        ({"a": -1}, "makes fewer errors than a"),
+    ],
+)
+def test_words_follow_from_the_verdicts(signs, words):
+    assert differences.in_words(signs) == words
+
+
 @pytest.mark.parametrize(("values", "p"), [([1.0, 1.0, 1.0], 0.0), ([0.0, 0.0, 0.0], 1.0)])
 def test_equal_values_have_no_spread(values, p):
     assert differences.difference(values).p == p

@@ -57,6 +57,11 @@ def test_no_task_is_there_twice_and_the_small_ones_are_among_all():
     assert set(keys(False)) < set(keys(True))
 
 
+def test_r2w2_has_one_svm_on_m_features_for_each_price(drawn):
+    fits = [(C, np.count_nonzero(w)) for C, w, _, _ in fsp_methods.r2w2(drawn.train, drawn.validation, 4, 0)]
+    assert fits == [(C, 4) for C in fsp_methods.PRICES]
+
+
 def test_elimination_by_the_oracle_is_that_of_scikit_learn(drawn):
     for C, w, _, _ in fsp_methods.rfe(drawn.train, drawn.validation, 4, 0):
         known = baselines.rfe(drawn.train, max_features=4, C=C)

@@ -57,6 +57,13 @@ def test_a_run_writes_what_the_page_needs_and_is_not_repeated(few, tmp_path):
     assert len(few.entries()) == len(wanted)
 
 
+def test_theorem_1_bounds_the_iterations_of_the_log():
+    bounds = multivariate_records.read(Log(multivariate_tasks.NAME).entries()).bounds
+    proven = [r for r in bounds if r["method"] == multivariate_tasks.ALL]
+    assert len(bounds) == 2 * len(proven) == 24
+    assert all(r["stop"] == "converged" and 0 < r["rounds"] <= r["bound"] for r in proven)
+
+
 def test_mcnemar_counts_samples_that_one_of_two_labels_right():
     same = {"group": "text", "task": "acq", "B": 10, "loss": "hamming"}
     points = [same | {"method": "FSmulti"}, same | {"method": "RFE"}]
