@@ -7,7 +7,7 @@ For min { c.z + q(x) : z = (x, u) in P, some of z integer }, q convex, given by 
        relaxation, by the structure or by cutting planes. Find incumbents by rounding and by exchanges, unless the known
        cuts exclude them. Fix variables by reduced costs. With a ``memory``, use the cuts, answers and best choices of
        earlier runs.
-    1. Take the newest child if its bound is near the least bound, otherwise the open node with the least bound.
+    1. Take the open node with the least bound.
     2. Solve its relaxation. Prune it if the bound is within the gap of the incumbent; fix variables of the subtree by
        reduced costs. If the structure has no relaxation, solve the node by cuts, over one persistent LP:
        a. Solve the LP. Restore dropped cuts that are violated.

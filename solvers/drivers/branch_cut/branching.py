@@ -15,7 +15,7 @@ UP = 0.1  # exponent of the gain of the upper branch in the choice of a variable
 
 @dataclass(order=True)
 class Node:
-    """A subtree: its bound, the order it was made in, and the bounds it adds to the root's."""
+    """A subtree: its bound, the negative number of nodes made before it, and the bounds it adds to the root's."""
 
     bound: float
     number: int
@@ -26,14 +26,13 @@ class Node:
 
 
 class Tree:
-    """Open nodes: plunge into a child while its bound is near the least, otherwise take the node with the best bound.
+    """Open nodes; the one with the least bound is next, and the newest of those with this bound.
 
     ``left_out``: least bound of the nodes that were pruned or excluded by fixing.
     """
 
     def __init__(self) -> None:
         self._heap: list[Node] = []
-        self._next: Node | None = None
         self._made = 0
         self.left_out = np.inf
 
@@ -48,33 +47,26 @@ class Tree:
 
     def add(self, bound: float) -> None:
         """Add a node without a parent."""
-        heapq.heappush(self._heap, Node(bound, self._made))
+        heapq.heappush(self._heap, Node(bound, -self._made))
         self._made += 1
 
     def branch(self, node: Node, bound: float, column: int, value: float, fixed: Sequence[Change] = ()) -> None:
-        """Split a node at a fractional value; the nearer child is processed next.
+        """Split a node at a fractional value; the nearer child is the newer one.
 
         ``fixed``: bounds that reduced costs add in both children.
         """
         below = (column, -np.inf, float(np.floor(value)))
         above = (column, float(np.ceil(value)), np.inf)
         fraction = value - np.floor(value)
-        down = Node(bound, self._made, (*node.changes, *fixed, below), column, False, fraction)
-        up = Node(bound, self._made + 1, (*node.changes, *fixed, above), column, True, 1.0 - fraction)
+        nearer = int(fraction > 0.5)  # this child is the newest node
+        down = Node(bound, nearer - 1 - self._made, (*node.changes, *fixed, below), column, False, fraction)
+        up = Node(bound, -nearer - self._made, (*node.changes, *fixed, above), column, True, 1.0 - fraction)
         self._made += 2
-        first, second = (up, down) if fraction > 0.5 else (down, up)
-        if self._next is not None:
-            heapq.heappush(self._heap, self._next)
-        self._next = first
-        heapq.heappush(self._heap, second)
+        heapq.heappush(self._heap, down)
+        heapq.heappush(self._heap, up)
 
-    def pop(self, plunge_below: float = np.inf) -> Node | None:
-        """Return the newest child if its bound is at most the limit, else the best node; None if none is open."""
-        node, self._next = self._next, None
-        if node is not None:
-            if node.bound <= plunge_below or not self._heap:
-                return node
-            return heapq.heappushpop(self._heap, node)
+    def pop(self) -> Node | None:
+        """Remove and return the next node; None if none is open."""
         return heapq.heappop(self._heap) if self._heap else None
 
     def put_back(self, node: Node) -> None:
@@ -83,28 +75,25 @@ class Tree:
 
     def take(self, share: float = 1.0) -> list[Node]:
         """Remove and return a share of the open nodes, evenly spread over their bounds."""
-        nodes = sorted([*self._heap, *([] if self._next is None else [self._next])])
+        nodes = sorted(self._heap)
         few = int(share * len(nodes))
         out = {int((k + 0.5) * len(nodes) / few) for k in range(few)}
-        self._heap, self._next = [node for k, node in enumerate(nodes) if k not in out], None
+        self._heap = [node for k, node in enumerate(nodes) if k not in out]
         return [nodes[k] for k in sorted(out)]
 
     def give(self, nodes: Iterable[Node]) -> None:
         """Add open nodes of another tree."""
         for node in nodes:
-            heapq.heappush(self._heap, replace(node, number=self._made))
+            heapq.heappush(self._heap, replace(node, number=-self._made))
             self._made += 1
 
     @property
     def bound(self) -> float:
         """Least bound of the open nodes; infinite if none is open."""
-        bounds = [self._heap[0].bound] if self._heap else []
-        if self._next is not None:
-            bounds.append(self._next.bound)
-        return min(bounds, default=np.inf)
+        return self._heap[0].bound if self._heap else np.inf
 
     def __len__(self) -> int:
-        return len(self._heap) + (self._next is not None)
+        return len(self._heap)
 
 
 class PseudoCosts:

@@ -95,7 +95,6 @@ class NodeState:
 
 
 SHARE = 0.05  # accuracy of a node's relaxation, as a share of the distance from its bound to the cutoff
-PLUNGE = 0.2  # of the way from the least bound to the cutoff
 SEARCHES = 20  # nodes between wider exchanges
 NEAR_INTEGER = 1e-4  # distance from an integer at which a value of an interior point counts as integral
 
@@ -122,7 +121,7 @@ class NodeSearch:
 
     def step(self) -> bool:
         """Process or prune the next open node; return True if there was one."""
-        node = self.tree.pop(self._plunge_below)
+        node = self.tree.pop()
         if node is None:
             return False
         if node.bound < self.incumbents.cutoff:
@@ -130,14 +129,6 @@ class NodeSearch:
         else:
             self.tree.leave_out(node.bound)
         return True
-
-    @property
-    def _plunge_below(self) -> float:
-        """Bound up to which a child is processed next, which saves simplex iterations."""
-        bound, cutoff = self.tree.bound, self.incumbents.cutoff
-        if not (np.isfinite(bound) and np.isfinite(cutoff)):
-            return np.inf
-        return bound + PLUNGE * max(0.0, cutoff - bound)
 
     def __call__(self, node: Node) -> None:
         """Bound a node and branch, or close it.

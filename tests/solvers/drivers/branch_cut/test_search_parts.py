@@ -13,7 +13,7 @@ from solvers.drivers.exchange import Incumbent, exchange, exchange_blocks, renew
 from solvers.facts.structure import Cut
 
 
-def test_the_tree_plunges_into_the_nearer_side_and_then_takes_the_best_bound():
+def test_the_tree_takes_the_best_bound_and_the_nearer_side_first():
     tree = Tree()
     tree.add(1.0)
     tree.branch(tree.pop(), 2.0, column=0, value=0.7)
@@ -21,10 +21,9 @@ def test_the_tree_plunges_into_the_nearer_side_and_then_takes_the_best_bound():
     assert first.up
     assert first.changes == ((0, 1.0, np.inf),)
     tree.branch(first, 5.0, column=1, value=0.2)
-    tree.pop()
     assert tree.bound == 2.0
     assert tree.pop().bound == 2.0
-    assert tree.pop().bound == 5.0
+    assert [(node.bound, node.up) for node in (tree.pop(), tree.pop())] == [(5.0, False), (5.0, True)]
     assert tree.pop() is None
     assert tree.bound == np.inf
 
