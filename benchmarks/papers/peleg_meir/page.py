@@ -203,6 +203,7 @@ def _answer(page):
     return {
         "type_one": texts,
         "runs": runs,
+        "type_two": less_gmeb("type 2", "type 2", "none", "1-norm SVM").text(page.records),
         "less": less,
         "beside": in_words({other: signs.get(other) for other in OTHERS}),
         "lowest": " and ".join(lowest),
