@@ -97,6 +97,9 @@ def _run(words: list[str]) -> int:
         return 0
     except click.exceptions.Exit as stop:  # --help, --version
         return stop.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message(), file=sys.stderr)
+        return error.exit_code
     except click.ClickException as error:
         complain("Error", commands.parser_error(error))
         return error.exit_code

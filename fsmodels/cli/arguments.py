@@ -174,14 +174,21 @@ def penalty(words: Sequence[str], features: Sequence[str]) -> float | dict[str, 
     """
     everywhere: float | None = None
     single: dict[str, float] = {}
+    named: set[str] = set()
     for word in words:
         plain = _number(word)
         name, equals, value = word.rpartition("=")
+        name = name.strip()
         if plain is not None:
+            if everywhere is not None:
+                raise ParameterError(f"--penalty has two values for all features, {everywhere:g} and {word}: give one.")
             everywhere = plain
         elif equals and (price := _number(value)) is not None:
-            check_known_features([name.strip()], features, f"--penalty {word}")
-            single[name.strip()] = price
+            check_known_features([name], features, f"--penalty {word}")
+            if name in named:
+                raise ParameterError(f'--penalty {word}: "{name}" has a penalty already: give each feature once.')
+            named.add(name)
+            single[name] = price
         elif _is_costs(word):
             single |= costs(word, features)
         else:

@@ -150,7 +150,10 @@ def grid(text: str) -> int | list[int]:
             first, last, *step = [int(part) for part in text.split(":")]
             if len(step) > 1:
                 raise ValueError
-            return list(range(first, last + 1, *step))
+            found = list(range(first, last + 1, *step))
+            if not found:
+                raise click.BadParameter(f'"{text}" contains no number: give the smaller end first, 1:10')
+            return found
         several = [int(part) for part in text.split(",")]
     except ValueError:
         raise click.BadParameter(f'"{text}" is no list of whole numbers: give 5, 1:10 or 1,2,5') from None

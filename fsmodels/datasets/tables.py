@@ -206,7 +206,7 @@ def _rows(text: str, sep: str, path: Path) -> tuple[Rows, list[int]]:
                 lines.append(reader.line_num)
             start = reader.line_num + 1
     if not rows:
-        raise DataError(f'File "{path}" is empty: give a CSV file with a header and one sample per row.')
+        raise DataError(f'File "{path}" is empty: give a CSV file with a header and at least one row below it.')
     first, width = rows[0], len(rows[0])
     if width == 1 and LIBSVM.fullmatch(first[0].strip()):
         raise DataError(

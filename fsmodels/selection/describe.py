@@ -151,7 +151,7 @@ class Descriptions:
     def __repr__(self) -> str:
         width = max(map(len, MODELS))
         lines = [f"{name:<{width}}  {spec.title}" for name, spec in MODELS.items()]
-        return "\n".join([*lines, "", 'fs.describe("fsp-m") says more of one of them.'])
+        return "\n".join([*lines, "", 'fs.describe("fsp-m") describes one of them.'])
 
     def _repr_html_(self) -> str:
         return html.table(((html.code(name), spec.title) for name, spec in MODELS.items()), ("model", "what it is"))

@@ -262,8 +262,10 @@ def _complete(
                 f"{label} is a second-order cone only if its right-hand side has one sign, which the model does not "
                 f"imply: add lower bounds of 0 on the factors, or a linear row {prover.show(a)} >= 0."
             )
+    if not down.any():
+        raise ModelError(f"{label} is not convex: the numerator of a quotient is not a sum of squares.")
     raise ModelError(
-        f"{label} is not convex: its quadratic part has {int(down.sum())} negative eigenvalue(s), the least "
+        f"{label} is not convex: the smallest eigenvalue of its quadratic part is "
         f"{values.min(initial=0.0):.3g}. Clarabel needs convex rows; use a global solver such as scip."
     )
 

@@ -113,3 +113,31 @@ def test_a_curve_without_a_knee_leaves_the_path(capsys):
     assert code == 0
     assert "4 points by max_features" in out
     assert "folds=5" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--penalty", "1", "--penalty", "2"], "--penalty has two values for all features, 1 and 2: give one."),
+        (
+            ["--penalty", "mcv=1", "--penalty", "mcv=2"],
+            '--penalty mcv=2: "mcv" has a penalty already: give each feature once.',
+        ),
+    ],
+)
+def test_a_penalty_that_is_given_twice_is_an_error(capsys, words, message):
+    code, _, err = run(capsys, "select", "bupa", "--model", "fsp-lambda", "--quiet", *words)
+    assert code == 2
+    assert message in err
+
+
+def test_a_range_without_numbers_is_an_error(capsys):
+    code, _, err = run(capsys, "path", "bupa", "--max-features", "3:1", "--quiet")
+    assert code == 2
+    assert '"3:1" contains no number: give the smaller end first, 1:10.' in err
+
+
+def test_without_a_command_the_help_is_shown(capsys):
+    code, _, err = run(capsys)
+    assert code == 2
+    assert err.startswith("Usage: fsmodels [OPTIONS] COMMAND")

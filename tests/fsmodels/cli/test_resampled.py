@@ -134,7 +134,7 @@ def test_numbers_as_labels_are_compared_as_numbers(folder, capsys):
     [
         (["path", *DATA, "--max-features", "2"], 2, "several values of at least one parameter"),
         (["path", *DATA, "--max-features", "1:x"], 2, "no list of whole numbers"),
-        (["path", *DATA, "--max-features", "3:1"], 2, "max_features has no values"),
+        (["path", *DATA, "--max-features", "3:1"], 2, '"3:1" contains no number'),
         (["path", *DATA, "--max-features", "1:2", "--choose", "one-se"], 2, "give --folds 5 with it"),
         (["path", *DATA, "--max-features", "1:2", "--choose", "odd"], 2, "is not one of 'one-se', 'best', 'knee'"),
         (["path", *DATA, "--max-features", "1:2", "--picture", "a.doc"], 2, "give a .png, .pdf, .svg file"),
