@@ -1,6 +1,6 @@
 """Distribution of open nodes to worker processes.
 
-    a. The driver processes nodes alone until there are a few for each worker.
+    a. The driver processes nodes alone until a few are open.
     b. It assigns the nodes to the workers, evenly over their bounds. Each worker explores its part of the tree for a
        slice of time, by the steps of the driver.
     c. It collects the results: points, whose objective is computed again here, the least bound of closed nodes, and
@@ -27,7 +27,7 @@ from solvers.drivers.branch_cut.node import NodeSearch
 from solvers.drivers.branch_cut.worker import Report, Slice, TreeTask
 
 AFTER = 0.1  # s before workers start: many runs end earlier
-ENOUGH = 4  # open nodes for each worker
+ENOUGH = 8  # open nodes from which workers start
 SHORT = 0.05  # s of a slice while a worker has no open node
 GROWTH = 1.5  # of slices
 FEW = 50  # nodes that are first assigned to a worker that returns the rest
@@ -82,7 +82,7 @@ class Coordinator:
             return False
         if self._pool is not None:
             return len(self.tree) > 0 or any(part.open for part in self._assigned.values())
-        return len(self.tree) >= ENOUGH * self.threads and time.perf_counter() - self._since >= AFTER
+        return len(self.tree) >= ENOUGH and time.perf_counter() - self._since >= AFTER
 
     def run_slice(self, limit: float) -> None:
         """Run the workers for one slice (b, c), with at most ``limit`` nodes."""

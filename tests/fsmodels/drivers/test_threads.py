@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -489,3 +490,13 @@ def test_a_process_of_joblib_without_its_task_is_lost(monkeypatch):
     replies = [{0: "unknown", 1: report}, {}, {}]
     monkeypatch.setattr(pool, "_explore", lambda task, parts: replies.pop(0))
     assert pool.run({0: None, 1: None}, None, None) == {1: report}
+
+
+def test_many_processes_start_as_soon_as_a_few_nodes_are_open(monkeypatch):
+    """100 processes do not wait for hundreds of open nodes, which one process would have to make."""
+    monkeypatch.setattr(coordinator, "ENOUGH", 8)
+    nodes = [None] * 7
+    many = coordinator.Coordinator(SimpleNamespace(tree=nodes, incumbents=None), 100, task=None)
+    assert not many.is_due()
+    nodes.append(None)
+    assert many.is_due()
