@@ -15,17 +15,18 @@ import numpy as np
 
 import fsmodels as fs
 from benchmarks.comparisons.best_known import evaluate_runs
+from benchmarks.harness.cpu_limit import cpu_limit
 from benchmarks.harness.page import Page
-from benchmarks.methods.heuristics import warm_up
+from benchmarks.methods import heuristics
 from fsmodels.models.fsp.oracle import SvmOracle
 
-NAME, PROTOCOL = "fsp_real", 1
+NAME, PROTOCOL = "fsp_real", 2
 GAP, MOST, LIMIT = 1e-4, 200_000, 30.0
 PART, MORE = ["cleveland", "ionosphere", "wdbc"], ["bupa", "german_numeric", "sonar", "spambase", "wpbc24"]
 SIZES, PRICES, MORE_PRICES = (3, 5, 10), (1.0, 10.0), (0.1,)
-PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "highspy", "pyscipopt", "gurobipy")
-FACTS = {"gap": GAP, "time limit (s)": LIMIT}
-OURS, SCIP, LAZY, ALL = "ours", "SCIP", "Gurobi lazy", "all supports"
+PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "highspy", "pyscipopt", "gurobipy", "abess")
+FACTS = {"gap": GAP, "CPU limit (s)": LIMIT}
+OURS, SCIP, LAZY, ALL, ABESS = "ours", "SCIP", "Gurobi lazy", "all supports", "abess"
 
 
 def by_solver(solver, form):
@@ -33,7 +34,8 @@ def by_solver(solver, form):
         model = fs.fsp.fsp_m(data, max_features=M, C=C, form=form)
         start = time.process_time()
         try:
-            found = fs.solve(model, solver, gap=GAP, time_limit=LIMIT, threads=1)
+            with cpu_limit(LIMIT):
+                found = fs.solve(model, solver, gap=GAP, threads=1)
         except fs.errors.Error as error:  # not installed, or beyond its licence
             return print(error)
         used = time.process_time() - start
@@ -58,11 +60,23 @@ def by_enumeration(data, C, M):
     return {"cpu": used, "wall": time.perf_counter() - wall, "objective": best, "bound": best, "status": "optimal"}
 
 
+def by_abess(data, C, M):
+    start, wall = time.process_time(), time.perf_counter()
+    try:
+        support = heuristics.abess(data.X, data.y, M)
+    except ImportError as error:
+        return print(error)
+    used, wall = time.process_time() - start, time.perf_counter() - wall
+    found = SvmOracle(data.X[:, support], data.y, C).solve(np.ones(len(support)), tolerance=GAP / 10)
+    return {"cpu": used, "wall": wall, "objective": found.value, "bound": None, "status": "heuristic"}
+
+
 CONTENDERS = {
     OURS: by_solver("branch-and-cut", "perspective"),
     SCIP: by_solver("scip", "big-m"),
     LAZY: by_solver("single-tree", "perspective"),
     ALL: by_enumeration,
+    ABESS: by_abess,
 }
 
 
@@ -88,7 +102,7 @@ def tasks(full):
 def work(data, C, M, contender, limit, protocol):
     """Solve one problem by one method."""
     warnings.simplefilter("ignore")
-    warm_up()
+    heuristics.warm_up()
     return CONTENDERS[contender](fs.load_dataset(data).scaled("standard"), C, M)
 
 
