@@ -128,7 +128,6 @@ LEFT_OUT = {
     "neighbouring relaxations": [(Neighbours, "nearest", nothing)],
     "pseudo-costs": [(PseudoCosts, "choose", most_fractional)],
     "evaluation of last choices": [(Leaves, "bound", nothing)],
-    "plunging": [(NodeSearch, "_plunge_below", -np.inf)],
 }
 ADDED = {
     "strong branching": [
@@ -184,4 +183,5 @@ def page(log):
     there = dict.fromkeys(tuple(run[name] for name in CELL) for run in runs)
     cells = [(["" if v is None else str(v) for v in cell], dict(zip(CELL, cell, strict=True))) for cell in there]
     variants = [([name], {"variant": name}) for name in VARIANTS]
-    return page.values(cells=cells, variants=variants, wrong=sum(run["wrong"] for run in runs))
+    tables = [cell[0] for cell in there if cell[1] is None]
+    return page.values(cells=cells, variants=variants, tables=tables, wrong=sum(run["wrong"] for run in runs))

@@ -178,9 +178,8 @@ def page(log):
     first, second = (sum(by[key]["proven"] for key in by if key[0] == 1 and key[-1] == name) for name in (OURS, RIVAL))
     often = "as often as" if first == second else "more often than" if first > second else "less often than"
     limited = page.number("proven", "in {total:.0f} of {n}", part=2, contender=OURS)
-    page.values(often=often, limited=limited)
-    best = sum(run["above"] <= GAP for run in runs if run["contender"] == "abess" and run["above"] is not None)
-    return page.values(best=best, faster=sum(ours["cpu"] < theirs["cpu"] for theirs, ours in pairs))
+    faster = sum(ours["cpu"] < theirs["cpu"] for theirs, ours in pairs)
+    return page.values(faster=faster, often=often, limited=limited)
 
 
 def cells(page, part, names, columns):
