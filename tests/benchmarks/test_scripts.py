@@ -10,6 +10,10 @@ from benchmarks.__main__ import commands
 from benchmarks.comparisons.fsp_exact import page as exact_page
 
 TASKS = {
+    "ablation": {
+        "data": "cleveland", "n": None, "p": None, "M": 4, "C": 1.0, "variant": "with pruning by known cuts",
+        "limit": 20.0,
+    },
     "first_page": {"set": "cleveland", "M": 2, "fold": 0, "contender": "fsp-m"},
     "foreign_models": {"model": "capacitated 15 x 40, strong", "seed": 0},
     "fsp_benders": {
@@ -18,6 +22,9 @@ TASKS = {
     "fsp_real": {"data": "cleveland", "C": 1.0, "M": 3, "contender": "all supports", "limit": 30.0},
     "gmeb_rows": {"data": "ionosphere", "R_plus": 2.0, "R_minus": 2.0, "share": 0.3},
     "nlp_solvers": {"group": "Hock and Schittkowski", "model": "HS71", "start": 1, "solver": "cyipopt"},
+    "parallel_tree": {
+        "data": "cleveland", "n": None, "p": None, "M": 4, "C": 1.0, "how": "replay", "repeat": 0, "limit": 5.0,
+    },
     "sparse_rivals": {"part": 1, "data": "cleveland", "share": 0.03, "contender": "ours", "limit": 20.0},
     "two_stage": {"model": "dcap", "scenarios": 10, "contender": "benders", "limit": 20.0},
     "wide": {"data": "gaussian", "n": 500, "p": 1000, "M": 10, "C": 0.01, "contender": "branch-and-cut", "limit": 60.0},

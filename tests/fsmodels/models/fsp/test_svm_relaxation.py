@@ -389,3 +389,13 @@ def test_too_many_rows_or_an_unbounded_variable_are_for_the_cutting_planes(make_
     assert relax(model)[1] is not None
     model.many = pyo.Constraint(range(300), rule=lambda m, i: sum(m.sigma.values()) <= 5 + i)
     assert relax(model)[1] is None
+
+
+@given(st.floats(0.01, 0.99), st.floats(-10.0, 10.0).filter(lambda w: abs(w) > 1e-2))
+def test_the_semidefinite_relaxation_of_a_feature_is_the_perspective(sigma, w):
+    def least_eigenvalue(W):
+        return np.linalg.eigvalsh([[1.0, sigma, w], [sigma, sigma, w], [w, w, W]])[0]
+
+    W = w * w / sigma
+    assert least_eigenvalue(W) >= -1e-12 * max(1.0, W)
+    assert least_eigenvalue(0.99 * W) < -1e-9
