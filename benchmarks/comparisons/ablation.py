@@ -10,6 +10,7 @@ A variant replaces functions of the driver or of the oracle during its runs.
 import contextlib
 import time
 import warnings
+from statistics import geometric_mean
 from unittest import mock
 
 import numpy as np
@@ -183,5 +184,9 @@ def page(log):
     there = dict.fromkeys(tuple(run[name] for name in CELL) for run in runs)
     cells = [(["" if v is None else str(v) for v in cell], dict(zip(CELL, cell, strict=True))) for cell in there]
     variants = [([name], {"variant": name}) for name in VARIANTS]
+    ratios = {name: [run["ratio"] for run in runs if run["variant"] == f"without {name}"] for name in LEFT_OUT}
+    most = sorted(LEFT_OUT, key=lambda name: -geometric_mean(ratios[name] or [1.0]))[:2]
     tables = [cell[0] for cell in there if cell[1] is None]
-    return page.values(cells=cells, variants=variants, tables=tables, wrong=sum(run["wrong"] for run in runs))
+    return page.values(
+        cells=cells, variants=variants, tables=tables, most=most, wrong=sum(run["wrong"] for run in runs)
+    )
