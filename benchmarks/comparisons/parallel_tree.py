@@ -113,7 +113,7 @@ def replay(nodes, workers, factor, sizes):
     """
     open_nodes, now, slices, transferred = [(nodes[0][0], 0)], 0.0, 0, 0
     busy = factor * sum(seconds for _, seconds, _ in nodes.values())
-    while open_nodes and len(open_nodes) < ENOUGH * workers:  # one process
+    while open_nodes and len(open_nodes) < ENOUGH:  # one process
         now += explore(open_nodes, nodes, factor, 0.0)
     alone = now
     while open_nodes:
