@@ -174,11 +174,11 @@ def page(log):
     page.key("runs", *CELL, "contender", "limit")
     page.part("cells", len(entries), len(tasks(False)))
     by = {(*(run.get(name) for name in CELL), run["limit"], run["contender"]): run for run in runs}
-    pairs = [(run, by[*key[:-1], OURS]) for key, run in by.items() if key[-1] == RIVAL and run["proven"]]
-    first, second = (sum(by[key]["proven"] for key in by if key[0] == 1 and key[-1] == name) for name in (OURS, RIVAL))
+    both = [(run, by[*key[:-1], OURS]) for key, run in by.items() if key[-1] == RIVAL]
+    second, first = (sum(pair[k]["proven"] for pair in both) for k in (0, 1))
     often = "as often as" if first == second else "more often than" if first > second else "less often than"
     limited = page.number("proven", "in {total:.0f} of {n}", part=2, contender=OURS)
-    faster = sum(ours["cpu"] < theirs["cpu"] for theirs, ours in pairs)
+    faster = sum(ours["cpu"] < theirs["cpu"] for theirs, ours in both if theirs["proven"])
     return page.values(faster=faster, often=often, limited=limited)
 
 
