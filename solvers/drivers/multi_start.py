@@ -68,8 +68,8 @@ class MultiStartConfig(RandomStartsConfig):
 
     Attributes
     ----------
-    sub_solver : str
-        Local solver for NLP.
+    sub_solver : str, optional
+        Local solver for NLP; by default pounce, or the first local solver that is installed.
     sub_options : mapping, optional
         Its own options.
     warm_start : bool
@@ -77,7 +77,7 @@ class MultiStartConfig(RandomStartsConfig):
         solution.
     """
 
-    sub_solver: str | SolverObject = "pounce"
+    sub_solver: str | SolverObject | None = None
     sub_options: Mapping[str, Any] | None = None
     warm_start: bool = True
 
@@ -107,7 +107,7 @@ class MultiStart(Driver):
         """Check the class of the model, and find the variables whose starting values matter."""
         c, model = self.config, self.model
         c.check("warm_start")
-        self.spec = _local(c.sub_solver)
+        self.spec = _local(c.sub_solver or _installed())
         if facts_of(model) is not None:  # the model of a builder may be large
             self.check_time(hand_over(model, self.spec.seconds_per_term))
         self.visible = visible(self.cache, self.spec)
@@ -116,7 +116,7 @@ class MultiStart(Driver):
         needed = needs(cache)
         self.linear = needed == [C.LP]
         if not self.linear and not any(n in self.spec.capabilities for n in needed):
-            require(c.sub_solver, needed[0])
+            require(self.spec.name if c.sub_solver is None else c.sub_solver, needed[0])
         free = {id(v): v for v in used_variables(cache) if not v.fixed}
         self.variables = list(free.values())
         bodies = [] if self.linear else [single_objective(cache).expr, *(row.body for row in cache.rows)]
@@ -290,6 +290,12 @@ class MultiStart(Driver):
         rows = table(self.runs, self.sign, columns)
         rows["status"] = [str(status) for status in rows["status"]]
         self.details["starts"] = rows.astype({"violation": float, "seconds": float})
+
+
+def _installed() -> str:
+    """Return the name of the first installed local solver; pounce first, or if there is none."""
+    able = [name for name in names(C.NLP) if SOLVERS[name].local]
+    return able[0] if able and "pounce" not in able else "pounce"
 
 
 def _local(solver: Any) -> SolverSpec:

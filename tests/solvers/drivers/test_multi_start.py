@@ -1,5 +1,7 @@
 """A local solver from several starts: known optima, what each start may claim, limits, refusals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyomo.environ as pyo
 import pytest
@@ -9,7 +11,7 @@ from solvers import Facts, ModelError, OptionError, SolutionStatus, SolverError,
 from solvers.drivers.multi_start import MultiStart
 from solvers.errors import Error
 from solvers.facts import Change
-from solvers.interfaces.registry import find
+from solvers.interfaces.registry import SOLVERS, find
 from solvers.interfaces.runner import Answer
 
 BEST, SECOND, THIRD = -1.0316284535, -0.2154638244, 2.1042503103  # of the six-hump camel, each twice
@@ -443,6 +445,21 @@ def test_what_the_driver_does_not_see_is_refused(textbook):
     model.choice = Disjunction(expr=[[model.x >= 1], [model.x <= -1]])
     model.choice.deactivate()
     assert MultiStart(model)
+
+
+def test_without_pounce_another_local_solver_is_used(monkeypatch, need):
+    need("ipopt")
+    monkeypatch.setitem(SOLVERS, "pounce", replace(SOLVERS["pounce"], version=lambda: None))
+    run = MultiStart(camel(), starts=6, seed=1)
+    assert run.spec.name == "ipopt"
+    assert run.solve().objective == pytest.approx(BEST, rel=1e-6)
+
+
+def test_without_a_local_solver_the_message_names_the_package_of_pounce(monkeypatch):
+    for missing in {"pounce", "ipopt", "cyipopt"}:
+        monkeypatch.setitem(SOLVERS, missing, replace(SOLVERS[missing], version=lambda: None))
+    with pytest.raises(SolverError, match=r'"pounce" is not installed\. To get it: pip install pyomo-pounce'):
+        MultiStart(camel())
 
 
 def test_sub_solvers_that_cannot_or_need_not_are_refused():

@@ -284,9 +284,10 @@ def test_a_model_without_values_has_no_classifier(three):
         gmeb.classifier(model)
 
 
-def test_without_pounce_scip_solves_the_nonconvex_form_and_the_message_names_pounce(three, monkeypatch):
-    missing = dataclasses.replace(table.SOLVERS["pounce"], version=lambda: None)
-    monkeypatch.setitem(table.SOLVERS, "pounce", missing)
+def test_without_a_local_solver_scip_solves_the_nonconvex_form_and_the_message_names_pounce(three, monkeypatch):
+    for name in ("pounce", "ipopt", "cyipopt"):
+        missing = dataclasses.replace(table.SOLVERS[name], version=lambda: None)
+        monkeypatch.setitem(table.SOLVERS, name, missing)
     result = fs.solve(gmeb.nonconvex(three, R_plus=3, R_minus=2), time_limit=20)
     assert result.solver == "scip"
     assert result.objective == pytest.approx(fs.solve(gmeb.primal(three, R_plus=3, R_minus=2)).objective, rel=1e-4)
