@@ -9,7 +9,7 @@ import fsmodels as fs
 from fsmodels.insight.explore import explore
 from solvers import interrupt
 
-LONG = {"max_features": 12, "C": 100.0}  # 4 s with two threads on an idle machine
+LONG = {"max_features": 8, "C": 100.0}  # 11 s on an idle machine, 5 s with two processes
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def stopped(call, after=1.0):
 def test_a_selection_stops_with_its_incumbent_and_bound(wdbc, run, options):
     found, seconds = run(lambda: stopped(lambda cancel: fs.select(wdbc, **LONG, **options, cancel=cancel)))
     assert found.stop_reason is fs.StopReason.INTERRUPTED
-    assert 0 < found.bound < 1770 < found.objective + 1
+    assert 0 < found.bound < 2480 < found.objective + 1
     assert seconds < 30  # 0.1 s on an idle machine
 
 
