@@ -3,8 +3,8 @@
 from benchmarks.harness.page import NOTHING, Cell, summary
 from benchmarks.methods.fsp import CPU_LIMIT
 
-GBD, TREE = "GBD-M", "FSP-M, branch-and-cut"
-CALLED = {"FSP-M, proven": TREE}  # name in the log -> name on the page
+GBD, TREE, CHOSEN, END = "GBD-M", "FSP-M, branch-and-cut", "branch-and-cut, by validation", "GBD-M to the end"
+CALLED = {"FSP-M, proven": TREE, "FSP-M, chosen": CHOSEN}  # name in the log -> name on the page
 BINS = 5  # number of bins of M / n
 
 

@@ -5,10 +5,10 @@ import statistics
 from benchmarks.harness import differences
 from benchmarks.harness.page import NOTHING, Cell, Page
 from benchmarks.methods.fsp import ITERATIONS, LAMBDAS, SECONDS
-from benchmarks.papers.aytug.records import BINS, GBD, TREE, difference, gap_cell, records_of, values
-from benchmarks.papers.aytug.tasks import R2W2_SAMPLES, SETS, entries_of, tasks
+from benchmarks.papers.aytug.records import BINS, CHOSEN, END, GBD, TREE, difference, gap_cell, records_of, values
+from benchmarks.papers.aytug.tasks import END_FEATURES, R2W2_SAMPLES, SETS, entries_of, tasks
 
-PEERS = [TREE, "RFE", "FSV", "ONSVM", "InfoGain", "R2W2"]
+PEERS = [TREE, CHOSEN, "RFE", "FSV", "ONSVM", "InfoGain", "R2W2"]
 COMMAND = "python -m benchmarks fsp_paper --full --sets"
 INNER = {GBD: "0.9966", "RFE": "0.9959", "FSV": "0.9928", "ONSVM": "0.9939"}  # in the paper
 WINS = {"RFE": "32 / 23", "FSV": "45 / 39"}
@@ -39,9 +39,10 @@ def page(*logs):
     page.values(bins=[([f"{(k - 1) / BINS:g} to {k / BINS:g}"], {"set": "one", "bin": k}) for k in range(1, BINS + 1)])
     page.values(sizes_two=[([M], {"set": "two", "M": M}) for (M,) in sizes(kept, "two", "M")])
     page.values(features=[([n], {"set": "one", "n": n}) for (n,) in sizes(kept, "one", "n")])
-    page.values(peers=[([peer], {"set": "one", "method": peer}) for peer in PEERS], gbd=GBD, tree=TREE)
+    page.values(peers=[([peer], {"set": "one", "method": peer}) for peer in PEERS], gbd=GBD, tree=TREE, chosen=CHOSEN)
     page.values(
         r2w2_samples=f"{R2W2_SAMPLES:,}",
+        end_features=END_FEATURES,
         seconds=f"{SECONDS:g}",
         iterations=ITERATIONS,
         lambdas=", ".join(map(str, LAMBDAS)),
@@ -61,6 +62,7 @@ def answer(kept, runs):
     closed = {m: values(runs, "closed", method=m, **one) for m in (GBD, TREE)}
     sure = values(kept, "less", method=TREE, all_proven=1, **one)
     less = {"RFE": values(kept, "less", method="RFE", **one), TREE: values(kept, "less", method=TREE, **one)}
+    less |= {CHOSEN: values(kept, "less", method=CHOSEN, **one)}
     less |= {"R2W2": values(kept, "less", method="R2W2", **one), "sure": sure}
     signs = differences.verdicts({name: differences.difference(found) for name, found in less.items()})
     slightly = "slightly " if less["RFE"] and abs(statistics.fmean(less["RFE"])) < SLIGHT else ""
@@ -79,6 +81,8 @@ def answer(kept, runs):
         "error": f"{100 * statistics.fmean(errors):.2f}" if errors else NOTHING,
         "less_rfe": difference(less["RFE"], 2),
         "less_tree": difference(less[TREE], 2),
+        "less_chosen": difference(less[CHOSEN], 2),
+        "ended": share(values(runs, "closed", method=END, **one)),
         "less_sure": difference(sure, 2),
         "sure": len(sure),
         "optima": len(closed[TREE]),
@@ -102,7 +106,7 @@ def beside_gbd():
     columns += [("GBD-M TE", "test_error", "{mean:.4f}", {"method": GBD})]
     for peer in PEERS:
         columns.append((f"{peer} Abs", "less", DIFFERENCE, {"method": peer}))
-        columns += [("Prcnt", "percent", "{mean:+.0f}", {"method": peer})] if peer != TREE else []
+        columns += [("Prcnt", "percent", "{mean:+.0f}", {"method": peer})] if peer not in (TREE, CHOSEN) else []
     return columns
 
 
@@ -141,17 +145,24 @@ def figure_three(page, kept):
 def proofs(page, runs):
     """Return the table of proofs by GBD-M and branch-and-cut."""
     header = ["set", "n", "runs", "GBD-M: closed", "at CPU limit", "at 250", "iterations", "gap"]
+    cells = [(which, n, GBD) for which in ("one", "two") for (n,) in sizes(runs, which, "n")]
+    cells += [("one", n, END) for n in sorted({run["n"] for run in runs if run["method"] == END})]
     rows = []
-    for which in ("one", "two"):
-        for (n,) in sizes(runs, which, "n"):
-            here = {"set": which, "n": n}
-            shares = [("closed", GBD), ("at_limit", GBD), ("at_iterations", GBD)]
-            row = [which, n, Cell("runs", "closed", "{n}", {**here, "method": GBD})]
-            row += [Cell("runs", field, "{mean:.0%}", {**here, "method": m}) for field, m in shares]
-            row.append(Cell("runs", "iterations", "{mean:.0f}", {**here, "method": GBD}))
-            row.append(gap_cell(runs, "{median:.1%}", **here, method=GBD))
-            row.append(Cell("runs", "closed", "{mean:.0%}", {**here, "method": TREE}))
-            row.append(Cell("runs", "nodes", "{mean:.0f}", {**here, "method": TREE}))
-            row.append(gap_cell(runs, "{median:.2%}", **here, method=TREE))
-            rows.append(row)
+    for which, n, gbd in cells:
+        here = {"set": which, "n": n}
+        row = [
+            which if gbd == GBD else f"{which}, no CPU limit",
+            n,
+            Cell("runs", "closed", "{n}", {**here, "method": gbd}),
+        ]
+        row += [
+            Cell("runs", name, "{mean:.0%}", {**here, "method": gbd})
+            for name in ("closed", "at_limit", "at_iterations")
+        ]
+        row.append(Cell("runs", "iterations", "{mean:.0f}", {**here, "method": gbd}))
+        row.append(gap_cell(runs, "{median:.1%}", **here, method=gbd))
+        row.append(Cell("runs", "closed", "{mean:.0%}", {**here, "method": TREE}))
+        row.append(Cell("runs", "nodes", "{mean:.0f}", {**here, "method": TREE}))
+        row.append(gap_cell(runs, "{median:.2%}", **here, method=TREE))
+        rows.append(row)
     return page.table([*header, "branch-and-cut: proven", "nodes", "its gap"], rows)
