@@ -68,7 +68,8 @@ def _as_table(frame: pd.DataFrame) -> Table:
         cells = list(frame[title])
         if all(NUMBER.match(cell) for cell in cells):
             width = max(map(len, [*title.split(), *cells, "Objective"]))
-            table.add_column(textwrap.fill(title, width), justify="right", no_wrap=True)
+            ranges = any(" " in cell for cell in cells)  # "1.2 to 1.4" may be wrapped, a number may not
+            table.add_column(textwrap.fill(title, width), justify="right", no_wrap=not ranges)
         else:
             table.add_column(title, overflow="fold")
     for cells in frame.itertuples(index=False):

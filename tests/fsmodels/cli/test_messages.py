@@ -141,3 +141,11 @@ def test_without_a_command_the_help_is_shown(capsys):
     code, _, err = run(capsys)
     assert code == 2
     assert err.startswith("Usage: fsmodels [OPTIONS] COMMAND")
+
+
+def test_a_table_with_long_ranges_has_all_columns(capsys):
+    rows = ["--excludes", "sgpt:sgot", "--requires", "drinks:mcv", "--at-most", "1:sgot:gammagt"]
+    code, out, _ = run(capsys, "price", "bupa", "--model", "fsp-m", "--max-features", 3, *rows)
+    assert code == 0
+    header = next(line for line in out.splitlines() if "Slack" in line)
+    assert [title for title in ("Row", "Price", "Share", "Slack") if title not in header] == []
