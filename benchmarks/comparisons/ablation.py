@@ -152,12 +152,17 @@ def tasks(full):
     ]
 
 
+def problem(data, n, p, M, C):
+    """Return the model of a cell: a shipped table, or data of the page ``wide``."""
+    train = fs.load_dataset(data).scaled("standard") if n is None else data_of(data, n, p, M)
+    C = fs.datasets.synthetic.bertsimas_price(train, M) if C is None else C
+    return fs.fsp.fsp_m(train, max_features=M, C=C, form="rmp")
+
+
 def work(data, n, p, M, C, variant, limit, protocol):
     """Solve one cell by one variant."""
     warnings.simplefilter("ignore")
-    train = fs.load_dataset(data).scaled("standard") if n is None else data_of(data, n, p, M)
-    C = fs.datasets.synthetic.bertsimas_price(train, M) if C is None else C
-    model = fs.fsp.fsp_m(train, max_features=M, C=C, form="rmp")
+    model = problem(data, n, p, M, C)
     warm_up(form="rmp")
     with contextlib.ExitStack() as stack:
         for owner, name, replacement in VARIANTS[variant]:

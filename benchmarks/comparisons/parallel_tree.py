@@ -19,8 +19,8 @@ from unittest import mock
 import joblib
 
 import fsmodels as fs
+from benchmarks.comparisons.ablation import CELL, problem
 from benchmarks.comparisons.best_known import ROUNDING
-from benchmarks.comparisons.wide import data_of
 from benchmarks.harness.page import Page
 from benchmarks.methods.heuristics import warm_up
 from solvers.drivers.branch_cut.coordinator import ENOUGH
@@ -34,7 +34,6 @@ CELLS = [
     ("sonar", None, None, 7, 0.3), ("spambase", None, None, 8, 1.0), ("musk1", None, None, 5, 0.1),
     ("gaussian", 500, 1_000, 20, 0.01),
 ]  # fmt: skip
-CELL = ("data", "n", "p", "M", "C")
 REPLAYED = [CELLS[0], CELLS[3]]
 WORKERS, FACTORS = (2, 10, 30, 100), (1, 100)
 ARRAYS = 11  # numbers per variable: bounds, choice and pseudo-costs to a worker, pseudo-costs back
@@ -54,9 +53,7 @@ def tasks(full):
 def work(data, n, p, M, C, how, repeat, limit, protocol):
     """Solve one cell, or replay its tree."""
     warnings.simplefilter("ignore")
-    train = fs.load_dataset(data).scaled("standard") if n is None else data_of(data, n, p, M)
-    C = fs.datasets.synthetic.bertsimas_price(train, M) if C is None else C
-    model = fs.fsp.fsp_m(train, max_features=M, C=C, form="rmp")
+    model = problem(data, n, p, M, C)
     warm_up(form="rmp")
     if how == REPLAY:
         return replays(model, limit)
@@ -148,12 +145,11 @@ def explore(open_nodes, nodes, factor, seconds):
 def page(log):
     """Return the page."""
     entries = log.entries(*CELL, "how", "repeat", "limit", "protocol")
-    runs = [run | {"proven": run["status"] == "optimal"} for run in entries if run["how"] != REPLAY]
+    runs = [run for run in entries if run["how"] != REPLAY]
     one = {(*(run[name] for name in CELL), run["repeat"]): run for run in runs if run["how"] == ONE}
     for run in runs:
         alone = one[(*(run[name] for name in CELL), run["repeat"])]
         run["speed"] = (run["nodes"] / run["wall"]) / (alone["nodes"] / alone["wall"])
-        run["shorter"] = alone["wall"] / run["wall"] if run["proven"] and alone["proven"] else None
     replayed = [
         {name: entry[name] for name in (*CELL, "nodes")} | row
         for entry in entries

@@ -107,7 +107,8 @@ class MultiStart(Driver):
         """Check the class of the model, and find the variables whose starting values matter."""
         c, model = self.config, self.model
         c.check("warm_start")
-        self.spec = _local(c.sub_solver or _installed())
+        solver = c.sub_solver or _installed()
+        self.spec = _local(solver)
         if facts_of(model) is not None:  # the model of a builder may be large
             self.check_time(hand_over(model, self.spec.seconds_per_term))
         self.visible = visible(self.cache, self.spec)
@@ -116,7 +117,7 @@ class MultiStart(Driver):
         needed = needs(cache)
         self.linear = needed == [C.LP]
         if not self.linear and not any(n in self.spec.capabilities for n in needed):
-            require(self.spec.name if c.sub_solver is None else c.sub_solver, needed[0])
+            require(solver, needed[0])
         free = {id(v): v for v in used_variables(cache) if not v.fixed}
         self.variables = list(free.values())
         bodies = [] if self.linear else [single_objective(cache).expr, *(row.body for row in cache.rows)]
