@@ -153,12 +153,19 @@ def safe_path() -> Iterator[None]:
     Python starts workers and their resource tracker by ``-m`` and ``-c``, which would import a module ``joblib`` of the
     working directory.
     """
-    before = {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
-    os.environ[VARIABLE] = "1"
+    with changed_environment(VARIABLE, "1"):
+        yield
+
+
+@contextmanager
+def changed_environment(variable: str, value: str) -> Iterator[None]:
+    """Set an environment variable for processes that the block starts."""
+    before = {variable: os.environ[variable]} if variable in os.environ else {}
+    os.environ[variable] = value
     try:
         yield
     finally:
-        os.environ.pop(VARIABLE, None)
+        os.environ.pop(variable, None)
         os.environ.update(before)
 
 

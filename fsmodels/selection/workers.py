@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import numbers
 import signal
-import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
@@ -14,7 +12,7 @@ from typing import Any
 
 from fsmodels.errors import ParameterError
 from solvers import interrupt, progress
-from solvers.shared_state import end_with_parent, safe_path, without_warnings
+from solvers.shared_state import changed_environment, end_with_parent, process_wide, safe_path, without_warnings
 
 
 def each(
@@ -113,8 +111,9 @@ def _signals_blocked() -> Iterator[None]:
         return
     from joblib.externals.loky.backend import resource_tracker as of_loky
 
-    for tracker in (resource_tracker, of_loky):
-        tracker.ensure_running()  # a tracker that starts inside would unblock Ctrl-C
+    with _quiet():
+        for tracker in (resource_tracker, of_loky):
+            tracker.ensure_running()  # a tracker that starts inside the block would unblock Ctrl-C
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
     try:
         yield
@@ -122,19 +121,17 @@ def _signals_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _leave_no_semaphore() -> None:
-    """Replace the semaphore that the import of Pyomo creates in a worker; a killed worker would leak it.
+@process_wide
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Set PYTHONWARNINGS so that a resource tracker started inside does not warn of the semaphores that it removes.
 
-    A thread lock is enough for Pyomo, as no process is forked while it is held.
+    A killed worker leaves the semaphore that the import of Pyomo creates.
     """
-    from pyomo.common import dependencies
-
-    lock = getattr(dependencies, "capture_output_lock", None)
-    if type(lock).__module__ == "multiprocessing.synchronize" and multiprocessing.parent_process() is not None:
-        dependencies.capture_output_lock = threading.Lock()
+    with changed_environment("PYTHONWARNINGS", "ignore:resource_tracker:UserWarning"):
+        yield
 
 
 def _placed(function: Callable[[Any], Any], place: int, item: Any) -> tuple[int, Any]:
-    _leave_no_semaphore()
     end_with_parent()
     return place, function(item)

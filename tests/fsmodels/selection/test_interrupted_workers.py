@@ -25,10 +25,28 @@ import fsmodels as fs
 from fsmodels.selection.workers import each
 from solvers import progress
 
+quick = 3 if "starting" in sys.argv else 2
+
+def slowly(k):
+    from pyomo.common.dependencies import multiprocessing
+    multiprocessing.Lock  # Pyomo creates a semaphore
+    with open(os.environ["PIDS"], "a") as file:
+        print(os.getpid(), file=file)
+    while len(pids := open(os.environ["PIDS"]).read().split()) < 2 or pids[0] != str(os.getpid()):
+        time.sleep(0.1)
+    return k
+
+class Slow:
+    # A number that only the first worker unpickles
+    def __init__(self, k):
+        self.k = k
+    def __reduce__(self):
+        return slowly, (self.k,)
+
 def run(k):
     with open(os.environ["PIDS"], "a") as file:
         print(os.getpid(), file=file)
-    if k < 2:
+    if k < quick:
         return k
     rng = np.random.default_rng(k)
     X = rng.normal(size=(300, 60))
@@ -43,15 +61,19 @@ def one(count):
 if __name__ == "__main__":
     progress.Count.one = one
     kept = {}
-    print(each(run, range(4), 2, kept.__setitem__), sorted(kept))
+    items = [Slow(k) for k in range(4)] if "starting" in sys.argv else range(4)
+    print(each(run, items, 2, kept.__setitem__), sorted(kept))
 """
 
 
-@pytest.mark.parametrize("pressed", ["one", "group"])
+@pytest.mark.parametrize("pressed", ["one", "group", "one starting"])
 def test_ctrl_c_keeps_what_is_finished_and_ends_the_workers(tmp_path, pressed):
     script, pids = tmp_path / "program.py", tmp_path / "pids"
     script.write_text(PROGRAM)
-    words, pipes = [sys.executable, str(script), pressed], {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    words, pipes = (
+        [sys.executable, str(script), *pressed.split()],
+        {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE},
+    )
     environment = os.environ | {"PIDS": str(pids)}
     with subprocess.Popen(words, **pipes, text=True, env=environment, start_new_session=True) as child:
         out, err = child.communicate(timeout=600)
