@@ -242,6 +242,8 @@ class Driver(RunState):
         """Load the incumbent, and return the result with what is proven."""
         facts = facts_of(self.model)
         objective, error = self._load_incumbent(facts)
+        if objective is not None:
+            self.resolution = max(self.resolution, resolution_of(self.cache))  # it grows with the incumbent
         if status is None and objective is not None and not self.late and not self.at_start:
             status = self.claim()
         status = self._checked_claim(status, objective, facts)

@@ -202,6 +202,17 @@ def test_an_svm_is_never_infeasible():
         assert result.bound <= result.objective
 
 
+@pytest.mark.parametrize("solver", ["cutting-plane", "sla", "highs"])
+def test_an_optimum_of_0_with_large_weights_is_proven(solver):
+    for seed in (3, 6, 11):  # slacks of 1e-14 remain: the rounding error of scores of size 1e3
+        rng = np.random.default_rng(seed)
+        X = 1 + rng.uniform(-0.01, 0.01, (40, 4))
+        data = fs.Dataset.from_arrays(X, np.where((X - 1) @ rng.normal(size=4) > 0, 1, -1))
+        result = fs.solve(fs.svm.robust_lp(data), solver)
+        assert (result.status, result.gap) == (fs.SolutionStatus.OPTIMAL, 0.0)
+        assert result.objective <= result.resolution <= 1e-9
+
+
 @pytest.mark.slow
 def test_no_false_optimum_and_no_invalid_bound():
     """Nasty data, C from 1e-6 to 1e6, default and other solvers; FSMODELS_SOAK=80 makes 20,000 instances."""
