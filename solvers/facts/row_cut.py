@@ -32,8 +32,8 @@ Rounding
     rounding, there are exact multipliers near: the rows with contributions of the wrong sign, of at least half the size
     less the error, are scaled down by a share of 3 gamma_(R+2), which changes every other term by at most that share of
     its size. ``share_of`` is 8 u (R + 20) and covers both. Several variables with infinite bounds in the same rows are
-    repaired one after another, and the last ones may undo the first to second order. Slopes are lowered, because x is
-    at least 0. The slopes of tangents are taken as exact.
+    repaired together by least squares, then one after another, and the last ones may undo the first to second order.
+    Slopes are lowered, because x is at least 0. The slopes of tangents are taken as exact.
 
 Bounds of a master
     Lower bounds of a linear cost over rows and bounds follow from weak duality with the multipliers of an LP solver.
@@ -66,6 +66,7 @@ from solvers.model.linear import LinearRows
 from solvers.values import same, state
 
 EPSILON = float(np.finfo(float).eps)
+DENSE = 5_000_000  # entries; the projection of larger systems takes longer than a linear program
 FLAT = 1e-12  # curvatures up to this share of the largest one are rounding
 
 
@@ -172,18 +173,44 @@ def dual_feasible(rows: LinearRows, multipliers: np.ndarray, z: np.ndarray) -> n
 
     A multiplier may always be moved towards 0. If d has the wrong sign by more than rounding, the rows with
     contributions of that sign are scaled down: first for all variables with one infinite bound, then for each free one.
+    In between, a least-squares step removes d for all free variables together, which scaling for each may not do.
     """
-    r = np.where(np.isfinite(rows.lower), multipliers, np.minimum(multipliers, 0.0))
-    r = np.where(np.isfinite(rows.upper), r, np.maximum(r, 0.0))
+    r = _right_signs(rows, multipliers)
     up, down = np.isinf(rows.x_upper[z]), np.isinf(rows.x_lower[z])
-    free = z[up & down]
-    entries = rows.matrix.tocoo()
+    entries, free, bounded = rows.matrix.tocoo(), z[up & down], z[up ^ down]
     for _ in range(3):
-        r = _scaled_down(rows, entries, r, z[up ^ down])
+        r = _projected(rows, entries, _scaled_down(rows, entries, r, bounded), free, bounded)
         d, error = reduced_costs(rows, r)
         for k in free[np.abs(d[free]) > error[free]].tolist():
             r = _scaled_down(rows, entries, r, np.array([k]))
     return r
+
+
+def _right_signs(rows: LinearRows, r: np.ndarray) -> np.ndarray:
+    r = np.where(np.isfinite(rows.lower), r, np.minimum(r, 0.0))
+    return np.where(np.isfinite(rows.upper), r, np.maximum(r, 0.0))
+
+
+def _projected(rows: LinearRows, entries: Any, r: np.ndarray, free: np.ndarray, bounded: np.ndarray) -> np.ndarray:
+    """Return near multipliers for which the reduced costs of the free variables vanish, up to rounding.
+
+    The step of a row is scaled by its room: the multiplier, and what the reduced costs of variables with one infinite
+    bound allow. So rows without room keep their multiplier.
+    """
+    (d, error), room = reduced_costs(rows, r), np.abs(r)
+    if (np.abs(d[free]) <= error[free]).all():
+        return r
+    inside = np.isin(entries.col, bounded) & (entries.data != 0)
+    np.minimum.at(room, entries.row[inside], np.abs(d[entries.col[inside]] / entries.data[inside]))
+    movable = np.flatnonzero(room)
+    if len(movable) * len(free) > DENSE:
+        return r
+    part = room[movable, None] * rows.matrix[movable][:, free].toarray()
+    sizes = np.abs(part).max(axis=0, initial=0.0)
+    sizes[sizes == 0.0] = 1.0
+    step = np.zeros(len(r))
+    step[movable] = room[movable] * np.linalg.lstsq((part / sizes).T, d[free] / sizes)[0]
+    return _right_signs(rows, r + step)
 
 
 def _scaled_down(rows: LinearRows, entries: Any, r: np.ndarray, group: np.ndarray) -> np.ndarray:

@@ -6,6 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from scipy import sparse
+from scipy.optimize import linprog
 
 from solvers.clarabel.interface import Clarabel
 from solvers.errors import ModelError
@@ -129,3 +131,24 @@ def test_a_reduced_cost_on_a_variable_without_bound_is_no_bound():
     m.rows.add(m.x + m.z >= 0.5)
     rows = LinearRows.of(list(m.rows.values()), [m.x, m.z], [m.x - 5e-10 * m.z], 1.0)
     assert _lagrangian(rows, np.zeros(1)) == -np.inf
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_inexact_multipliers_with_many_free_variables_prove_nearly_the_optimum(seed):
+    """The LP min e'z over A w + z >= 1, z >= 0, as in a robust LP, has one reduced cost per free weight."""
+    rng = np.random.default_rng(seed)
+    rows, weights = 60, 25
+    A = rng.normal(1.0, 1.0, (rows, weights)) * 10 ** rng.uniform(-1, 3, weights)
+    A[rows // 2 :] *= -1
+    cost = np.append(np.zeros(weights), np.ones(rows))
+    found = linprog(
+        cost, -np.hstack([A, np.eye(rows)]), -np.ones(rows), bounds=[(None, None)] * weights + [(0, None)] * rows
+    )
+    infinite = np.full(weights + rows, np.inf)
+    lp = LinearRows(
+        [None] * rows, [None] * (weights + rows), sparse.csr_matrix(np.hstack([A, np.eye(rows)])), np.ones(rows),
+        np.full(rows, np.inf), np.append(-infinite[:weights], np.zeros(rows)), infinite, cost, 0.0,
+    )  # fmt: skip
+    multipliers = -found.ineqlin.marginals * (1 + 1e-9 * rng.normal(size=rows))
+    bound = lagrangian_bound(lp, multipliers)[0]
+    assert found.fun - 1e-6 * max(1.0, found.fun) <= bound <= found.fun + 1e-9 * max(1.0, found.fun)
