@@ -3,7 +3,8 @@
 import dataclasses
 import math
 
-from benchmarks.harness.page import Cell, Page
+from benchmarks.harness.differences import listed
+from benchmarks.harness.page import Cell, Page, at
 
 NAME, PROTOCOL = "fsp_exact", 1
 GAP, ROUNDING = 1e-4, 1e-6
@@ -76,6 +77,7 @@ def evaluate_runs(entries):
     for run in evaluated:
         own = ours.get(place(run))
         run["ratio"] = own["charged"] / run["charged"] if own and run["contender"] in EXACT else None
+        run["ours"] = own and {name: own[name] for name in ("proven", "charged", "floored gap")}
     return evaluated
 
 
@@ -115,16 +117,18 @@ def verdict(entry, found, best):
 
 def page(log):
     """Return the page."""
-    runs = evaluate_runs(log.entries(*TASK))
+    there = evaluate_runs(log.entries(*TASK))
+    runs = [run for run in there if run["ours"]]
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *TASK[:-1])
-    there = {(*place(run), run["contender"]) for run in runs}
+    alone = len(there) - len(runs)
+    there = {(*place(run), run["contender"]) for run in there}
     for group in sorted({instance.group for instance in INSTANCES}):
         planned = [task(i, seed, c) for i in INSTANCES if i.group == group for seed in SEEDS for c in i.contenders]
         done = sum((*place(spec), spec["contender"]) in there for spec in planned)
         size = next(i.n for i in INSTANCES if i.group == group)
         page.part(f"n = {size:,}", done, len(planned), f"python -m benchmarks {NAME} --full")
-    return page.values(**answer(page, runs))
+    return page.values(**answer(page, runs), alone=alone)
 
 
 def answer(page, runs):
@@ -136,17 +140,20 @@ def answer(page, runs):
     open_sizes = sorted({run["n"] for run in ours if not run["proven"]})
     gaps = [f"{page.number('gap', '{most:.1%}', contender=OURS, n=n)} at n = {n:,}" for n in open_sizes]
     largest = max(run["n"] for run in runs if run["n"] < min(open_sizes, default=math.inf))
-    scip = page.number("ratio", form, contender=SCIP)
-    wrong = sum(run["wrong"] for run in runs)
-    return {"lazy": lazy, "scip": scip, "gaps": ", ".join(gaps) or "none", "largest": largest, "wrong": wrong}
+    sizes = listed([f"n = {n}" for n in sorted({run["n"] for run in runs if run["contender"] == SCIP})])
+    return {
+        "lazy": lazy, "scip": page.number("ratio", form, contender=SCIP), "scip_sizes": sizes,
+        "gaps": ", ".join(gaps) or "none", "largest": largest, "wrong": sum(run["wrong"] for run in runs),
+    }  # fmt: skip
 
 
 def by_size(page):
     """Return the table of sizes and contenders."""
     runs = page.records["runs"]
     forms = {
-        "proven": "{total:.0f} of {n}", "charged": "{gmean:.3g}", "ratio": "{gmean:.3g}", "floored gap": "{gmean:.2%}",
-        "above": "{mean:.2%}, {most:.1%}", "memory": "{most:.0f}", "wrong": "{total:.0f}",
+        "proven": "{total:.0f}", "ours.proven": "{total:.0f}", "charged": "{gmean:.3g}", "ours.charged": "{gmean:.3g}",
+        "floored gap": "{gmean:.2%}", "ours.floored gap": "{gmean:.2%}", "above": "{mean:.2%}, {most:.1%}",
+        "memory": "{most:.0f}", "wrong": "{total:.0f}",
     }  # fmt: skip
     rows = []
     for n in sorted({run["n"] for run in runs}):
@@ -154,11 +161,11 @@ def by_size(page):
             of = [run for run in runs if run["n"] == n and run["contender"] == name]
             here = {"n": n, "contender": name}
             if of:
-                shown = [
-                    "" if all(run[v] is None for run in of) else Cell("runs", v, f, here) for v, f in forms.items()
-                ]
+                empty = {value for value in forms if at(of[0], value.removeprefix("ours.")) is None}
+                empty |= {value for value in forms if name == OURS and value.startswith("ours.")}
+                shown = ["" if v in empty else Cell("runs", v, form, here) for v, form in forms.items()]
                 rows.append([n, name, Cell("runs", "charged", "{n}", here), *shown])
-    head = ["proven", "mean s", "ours / its", "mean gap", "above", "most MB", "wrong"]
+    head = ["proven", "ours", "mean s", "ours", "mean gap", "ours", "above", "most MB", "wrong"]
     return page.table(["n", "contender", "runs", *head], rows)
 
 
