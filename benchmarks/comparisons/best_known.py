@@ -2,14 +2,16 @@
 
 import math
 
+GAP = 1e-4  # relative, of all methods
 ROUNDING = 1e-6  # relative: a bound that exceeds the best known objective by more is wrong
 
 
 def evaluate_runs(runs, cell):
-    """Add gap, excess and validity of the bound to each run, relative to the best known objective.
+    """Add gap, excess, validity of the bound and of the proof to each run, relative to the best known objective.
 
     ``cell`` are the fields that identify a problem. "gap" is relative to the best known objective, "above" is the
-    excess of the objective over it, "charged" are the CPU seconds, at least 0.01, for geometric means.
+    excess of the objective over it, "charged" are the CPU seconds, at least 0.01, for geometric means. A reported
+    optimum is not "proven" if its bound is wrong, or if the objective of another run is less by more than ``GAP``.
     """
     best = {}
     for run in runs:
@@ -21,6 +23,6 @@ def evaluate_runs(runs, cell):
         run["gap"] = None if known is None or bound is None else max(0.0, known - bound) / known
         run["above"] = None if known is None or run["objective"] is None else max(0.0, run["objective"] / known - 1)
         run["wrong"] = bound is not None and known is not None and bound > known * (1 + ROUNDING)
-        run["proven"] = run["status"] == "optimal" and not run["wrong"]
+        run["proven"] = run["status"] == "optimal" and not run["wrong"] and run["above"] <= GAP + ROUNDING
         run["charged"] = None if run["cpu"] is None else max(0.01, run["cpu"])
     return runs

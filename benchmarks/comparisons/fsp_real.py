@@ -14,14 +14,14 @@ import warnings
 import numpy as np
 
 import fsmodels as fs
-from benchmarks.comparisons.best_known import evaluate_runs
+from benchmarks.comparisons.best_known import GAP, evaluate_runs
 from benchmarks.harness.cpu_limit import cpu_limit
 from benchmarks.harness.page import Page
 from benchmarks.methods import heuristics
 from fsmodels.models.fsp.oracle import SvmOracle
 
 NAME, PROTOCOL = "fsp_real", 2
-GAP, MOST, LIMIT = 1e-4, 200_000, 30.0
+MOST, LIMIT = 200_000, 30.0
 PART, MORE = ["cleveland", "ionosphere", "wdbc"], ["bupa", "german_numeric", "sonar", "spambase", "wpbc24"]
 SIZES, PRICES, MORE_PRICES = (3, 5, 10), (1.0, 10.0), (0.1,)
 PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "highspy", "pyscipopt", "gurobipy", "abess")
@@ -108,14 +108,20 @@ def work(data, C, M, contender, limit, protocol):
 
 def page(log):
     """Return the page."""
-    runs = evaluate_runs(log.entries("data", "C", "M", "contender", "limit", "protocol"), ("data", "C", "M"))
+    cell = ("data", "C", "M")
+    runs = evaluate_runs(log.entries(*cell, "contender", "limit", "protocol"), cell)
+    few = {tuple(run[name] for name in cell) for run in runs if run["contender"] == ALL}
+    for run in runs:
+        run["few supports"] = tuple(run[name] for name in cell) in few
     page = Page(NAME, globals(), runs=runs)
-    page.key("runs", "data", "C", "M", "contender")
+    page.key("runs", *cell, "contender")
     page.part("cells", len(runs), len(tasks(False)))
     names = [name for name in CONTENDERS if any(run["contender"] == name for run in runs)]
     cells = [
         ([data, f"{C:g}", M], {"data": data, "C": C, "M": M})
-        for data, C, M in dict.fromkeys((run["data"], run["C"], run["M"]) for run in runs)
+        for data, C, M in dict.fromkeys(tuple(run[name] for name in cell) for run in runs)
     ]
+    sets = dict.fromkeys(run["data"] for run in runs)
     contenders = [([name], {"contender": name}) for name in names]
-    return page.values(names=names, contenders=contenders, cells=cells, wrong=sum(run["wrong"] for run in runs))
+    page.values(sets=len(sets), widest=max(map(features, sets)), wrong=sum(run["wrong"] for run in runs))
+    return page.values(names=names, contenders=contenders, cells=cells)

@@ -15,7 +15,7 @@ import warnings
 import numpy as np
 
 import fsmodels as fs
-from benchmarks.comparisons.best_known import evaluate_runs
+from benchmarks.comparisons.best_known import GAP, evaluate_runs
 from benchmarks.harness.cpu_limit import cpu_limit
 from benchmarks.harness.page import Cell, Page
 from benchmarks.methods import heuristics
@@ -23,7 +23,7 @@ from fsmodels.datasets.synthetic import bertsimas
 from fsmodels.models.fsp.oracle import SvmOracle
 
 NAME, PROTOCOL = "sparse_rivals", 2
-GAP, BETA, LIMIT, FULL_LIMITS = 1e-4, 0.5, 20.0, (300.0, 60.0)  # CPU seconds; with --full, of both parts
+BETA, LIMIT, FULL_LIMITS = 0.5, 20.0, (300.0, 60.0)  # CPU seconds; with --full, of both parts
 C = 1 / (2 * BETA)
 SETS, FULL_SETS = ["cleveland", "wpbc", "wdbc", "ionosphere"], ["sonar", "german_numeric"]
 SHARES = (0.03, 0.01, 0.003)
@@ -168,26 +168,41 @@ def work(part, contender, protocol, limit=None, **cell):
 def page(log):
     """Return the page."""
     entries = log.entries(*CELL, "contender", "limit", "protocol")
-    runs = evaluate_runs([run for run in entries if run["part"]], cell=(*CELL, "limit"))
-    firsts = [entry for entry in entries if not entry["part"]]
+    firsts, runs = ([entry for entry in entries if bool(entry["part"]) == part] for part in (False, True))
+    fields, pairs = (*CELL, "limit"), {}  # pairs: cell with a penalty -> method -> its run
+    for run in runs:
+        if run["part"] == 1:
+            pairs.setdefault(tuple(run.get(name) for name in fields), {})[run["contender"]] = run
+    both = [pair for pair in pairs.values() if RIVAL in pair]
+    killed = {"contender": RIVAL, "cpu": None, "objective": None, "bound": None, "status": "killed"}
+    runs += [dict(zip(fields, cell, strict=True)) | killed for cell, pair in pairs.items() if RIVAL not in pair]
+    evaluate_runs(runs, fields)
     page = Page(NAME, globals(), runs=runs, first=firsts)
     page.key("runs", *CELL, "contender", "limit")
     page.part("cells", len(entries), len(tasks(False)))
-    by = {(*(run.get(name) for name in CELL), run["limit"], run["contender"]): run for run in runs}
-    both = [(run, by[*key[:-1], OURS]) for key, run in by.items() if key[-1] == RIVAL]
-    second, first = (sum(pair[k]["proven"] for pair in both) for k in (0, 1))
-    often = "as often as" if first == second else "more often than" if first > second else "less often than"
-    limited = page.number("proven", "in {total:.0f} of {n}", part=2, contender=OURS)
-    faster = sum(ours["cpu"] < theirs["cpu"] for theirs, ours in both if theirs["proven"])
-    return page.values(faster=faster, often=often, limited=limited)
+    first, second = (
+        sum(run["proven"] for run in runs if (run["part"], run["contender"]) == (1, name)) for name in PRICED
+    )
+    improved = [run["above"] for run in runs if run["status"] == "optimal" and not run["proven"]]
+    return page.values(
+        often="as often as" if first == second else "more often than" if first > second else "less often than",
+        limited=page.number("proven", "in {total:.0f} of {n}", part=2, contender=OURS),
+        faster=f"{sum(pair[OURS]['cpu'] < pair[RIVAL]['cpu'] for pair in both)} of {len(both)}",
+        killed=len(pairs) - len(both),
+        improved=improved,
+    )
 
 
 def cells(page, part, names, columns):
-    """Return the table of a part; a + marks runs that ended at the limit."""
+    """Return the table of a part; a + marks runs that ended at the limit, a * reported optima that are none."""
     forms = {"cpu": "{mean:.2f}", "gap": "{mean:.1%}", "above": "{mean:.2%}"}
     runs = [run for run in page.records["runs"] if run["part"] == part]
-    unproven = {
-        (run["limit"], *(run[name] for name in names), run["contender"]) for run in runs if run["status"] == "feasible"
+    marks = {
+        (run["limit"], *(run[name] for name in names), run["contender"]): {"feasible": "+", "optimal": "*"}[
+            run["status"]
+        ]
+        for run in runs
+        if run["status"] in ("feasible", "optimal") and not run["proven"]
     }
     rows = []
     for cell in dict.fromkeys((run["limit"], *(run[name] for name in names)) for run in runs):
@@ -195,7 +210,7 @@ def cells(page, part, names, columns):
         for contender, values in columns.items():
             here = dict(zip(("limit", *names), cell, strict=True)) | {"part": part, "contender": contender}
             seconds, *rest = (Cell("runs", value, forms[value], here) for value in values)
-            row += [[seconds, "+" * ((*cell, contender) in unproven)], *rest]
+            row += [[seconds, marks.get((*cell, contender), "")], *rest]
         rows.append(row)
     heads = {"cpu": "{} s", "gap": "gap", "above": "above"}
     titles = [heads[value].format(contender) for contender, values in columns.items() for value in values]

@@ -236,10 +236,10 @@ def next_steps(found: Selection, args: SimpleNamespace) -> list[str]:
     """Return proposals for the next run: a heading, and options with reasons, depending on how the run ended.
 
     In all comparisons the default drivers closed more of the gap in the same time than any other solver: fsp-m in
-    ``benchmarks/results/fsp_real.md`` and ``fsp_exact.md`` (18 of 18 proven, by SCIP 9), gmeb with rows in
-    ``gmeb_rows.md`` (at most a quarter of SCIP's time), fs and fsl on wpbc24 and ionosphere at penalty 0.05 in 15 s
-    (gaps of 12% to 17%, by SCIP 100%). No other solver helped after these had stopped. Five times the time reduced the
-    gap of fsp-m on spambase with five features from 36% to 14%.
+    ``benchmarks/results/fsp_real.md`` and ``fsp_exact.md``, gmeb with rows in ``gmeb_rows.md`` (at most a quarter of
+    SCIP's time), fs and fsl on wpbc24 and ionosphere at penalty 0.05 in 15 s (gaps of 12% to 17%, by SCIP 100%). No
+    other solver helped after these had stopped. Five times the time reduced the gap of fsp-m on spambase with five
+    features from 36% to 14%.
     """
     steps: list[str] = []
     spec, limit = MODELS[found.name], found.result.options.get("time_limit")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.__main__ import commands
+from benchmarks.comparisons.best_known import evaluate_runs
 from benchmarks.comparisons.fsp_exact import page as exact_page
 
 TASKS = {
@@ -84,6 +85,12 @@ def test_a_bound_above_the_best_known_is_wrong_and_proves_nothing():
     run, _ = page.evaluate_runs([spec | found, better])
     assert run["wrong"]
     assert not run["proven"]
+
+
+def test_a_reported_optimum_above_a_better_result_by_more_than_the_gap_is_not_proven():
+    run = {"data": "wdbc", "cpu": 1.0, "bound": None, "status": "optimal"}
+    found = evaluate_runs([run | {"objective": value} for value in (1.0, 1.0001, 1.0003)], cell=("data",))
+    assert [run["proven"] for run in found] == [True, True, False]
 
 
 @pytest.mark.parametrize("method", ["FSmulti", "l1", "RFE"])
