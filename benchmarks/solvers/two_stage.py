@@ -20,6 +20,7 @@ import pyomo.environ as pyo
 import solvers
 from benchmarks.harness import child_process
 from benchmarks.harness.cpu_limit import cpu_limit
+from benchmarks.harness.differences import listed
 from benchmarks.harness.page import Cell, Page
 from benchmarks.solvers import foreign_models
 from benchmarks.solvers.two_stage_models import FAMILIES
@@ -28,6 +29,7 @@ NAME, PROTOCOL = "two_stage", 1
 GAP, LIMIT, MORE_LIMIT, SCENARIOS = 1e-3, 20.0, 300.0, (10, 100, 1000)
 DRIVERS = ("benders", "branch-and-cut", "single-tree", "cutting-plane")
 WHOLE, OTHERS = ("highs", "scip", "gurobi"), ("mpi-sppy", "mindtpy")
+COMMON = (*DRIVERS, *WHOLE[:2])  # without the methods that a licence limits
 SIZE, LICENCE = 2000, "beyond the licence"
 FOREIGN = [name for name in foreign_models.CASES if not name.startswith("farmer")]
 INSTANCES = [(name, scenarios) for name in FAMILIES for scenarios in SCENARIOS]
@@ -161,8 +163,11 @@ def work(model, scenarios, contender, limit, protocol):
 
 
 def evaluate_runs(runs):
-    """Add to each run its gap to the best known objective, and whether its bound or proof contradicts another run."""
-    best = {}
+    """Add to each run its gap to the best known objective, and whether its bound or proof contradicts another run.
+
+    A model is "common" if all methods of ``COMMON`` were tried on it.
+    """
+    best, tried = {}, {}
     for run in runs:
         if "Model too large" in (run["message"] or ""):
             run["status"] = LICENCE
@@ -178,8 +183,12 @@ def evaluate_runs(runs):
         run["wrong"] = run["bound"] is not None and known is not None and run["bound"] > known + 1e-5 * size
         run["wrong"] |= bool(run["solved"] and run["above"] is not None and run["above"] > 2 * GAP)
         run["tried"] = run["status"] not in ("rejected", LICENCE, "not installed")
+        run["rejected"], run["licence"] = run["status"] == "rejected", run["status"] == LICENCE
+        tried.setdefault((run["model"], run["scenarios"]), set()).update([run["contender"]] * run["tried"])
         run["proven"] = (run["solved"] and not run["wrong"]) if run["tried"] else None
         run["seconds"] = run["cpu"] if run["proven"] else None
+    for run in runs:
+        run["common"] = run["contender"] in COMMON and tried[run["model"], run["scenarios"]] >= set(COMMON)
     return runs
 
 
@@ -200,14 +209,17 @@ def page(log):
     page.key("runs", *TASK[:-1])
     page.part("runs", len(runs), len(tasks(False)))
     names = [name for name in (*DRIVERS, *WHOLE, *OTHERS) if any(run["contender"] == name for run in runs)]
-    proven = ", ".join(
+    able = [name for name in names if any(run["contender"] == name and run["tried"] for run in runs)]
+    others = [f"{name} {page.number('proven', '{total:.0f}', contender=name, common=True)}" for name in COMMON[1:]]
+    every = [
         f"{name} {page.number('proven', '{total:.0f} of {n}', contender=name)}"
-        for name in names
-        if any(run["contender"] == name and run["tried"] for run in runs)
-    )
+        f" ({page.number('rejected', '{total:.0f}', contender=name)})"
+        for name in COMMON
+    ]
+    page.values(rows=[([name], {"contender": name}) for name in able], others=listed(others), every=listed(every))
     absent = dict.fromkeys(run["contender"] for run in runs if run["status"] == "not installed")
     page.values(absent=[name for name in (*WHOLE, *OTHERS) if name in absent])
-    return page.values(names=names, proven=proven, wrong=sum(run["wrong"] for run in runs))
+    return page.values(names=names, wrong=sum(run["wrong"] for run in runs))
 
 
 def by_contender(page, names, instances, entry):
