@@ -182,7 +182,9 @@ def page(log):
     runs = evaluate_runs(log.entries(*CELL, "variant", "limit", "protocol"), CELL)
     complete = {tuple(run[name] for name in CELL): run for run in runs if run["variant"] == COMPLETE}
     for run in runs:
-        run["ratio"] = run["charged"] / complete[tuple(run[name] for name in CELL)]["charged"]
+        alone = complete[tuple(run[name] for name in CELL)]
+        run["ratio"] = run["charged"] / alone["charged"]
+        run["either"] = run["proven"] or alone["proven"]
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *CELL, "variant")
     page.part("runs", len(runs), len(tasks(False)))
