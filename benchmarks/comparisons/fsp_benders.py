@@ -101,12 +101,14 @@ def page(log):
     ]
     limits = sorted({(run["budget"], run["seed"]) for run in runs if run["budget"] is not None})
     costs = [(["wdbc", b, str(seed)], {"data": "wdbc", "budget": b, "seed": seed}) for b, seed in limits]
-    of = ("data", "M", "form", "budget", "seed")
-    times = {
-        name: {tuple(run[f] for f in of): run["cpu"] for run in runs if run["contender"] == name} for name in CONTENDERS
-    }
-    both = times[TREE].keys() & times[BENDERS].keys()
-    faster = f"{sum(times[TREE][cell] < times[BENDERS][cell] for cell in both)} of {len(both)}"
-    return page.values(
-        faster=faster, columns=columns, forms=forms, costs=costs, wrong=sum(run["wrong"] for run in runs)
-    )
+    times, nodes = {}, {}
+    for run in runs:
+        problem = tuple(run[name] for name in ("data", "M", "budget", "seed"))
+        times.setdefault((problem, run["form"]), {})[run["contender"]] = run["cpu"]
+        nodes.setdefault(problem, set()).update([run["steps"]] * (run["contender"] == TREE))
+    slower = {problem for (problem, _), of in times.items() if of.get(TREE, np.inf) >= of.get(BENDERS, 0.0)}
+    faster = f"{len(nodes) - len(slower)} of {len(nodes)}"
+    tables = len({problem[0] for problem in nodes})
+    same = all(len(counts) == 1 for counts in nodes.values())
+    page.values(faster=faster, tables=tables, same=same, wrong=sum(run["wrong"] for run in runs))
+    return page.values(columns=columns, forms=forms, costs=costs)

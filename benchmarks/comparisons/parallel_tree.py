@@ -150,6 +150,7 @@ def page(log):
     for run in runs:
         alone = one[(*(run[name] for name in CELL), run["repeat"])]
         run["speed"] = (run["nodes"] / run["wall"]) / (alone["nodes"] / alone["wall"])
+        run["gap of one"] = alone["gap"]
     replayed = [
         {name: entry[name] for name in (*CELL, "nodes")} | row
         for entry in entries
@@ -172,4 +173,10 @@ def page(log):
     )
     same = abs(killed["objective"] - alone["objective"]) <= GAP * alone["objective"]
     valid = killed["bound"] <= alone["objective"] * (1 + ROUNDING)
+    wider = [
+        f"on {run['data']} they end with a wider gap ({run['gap']:.2%} instead of {run['gap of one']:.2%})"
+        for run in runs
+        if run["how"] == TWO and run["gap"] > max(GAP, run["gap of one"])
+    ]
+    page.values(wider="; ".join(["", *wider]))
     return page.values(cells=cells, plans=plans, clusters=clusters, same=same, valid=valid)
