@@ -198,7 +198,7 @@ def _projected(rows: LinearRows, entries: Any, r: np.ndarray, free: np.ndarray, 
     bound allow. So rows without room keep their multiplier.
     """
     (d, error), room = reduced_costs(rows, r), np.abs(r)
-    if (np.abs(d[free]) <= error[free]).all():
+    if (np.abs(d[free]) <= error[free]).all() or not np.isfinite(d).all():
         return r
     inside = np.isin(entries.col, bounded) & (entries.data != 0)
     np.minimum.at(room, entries.row[inside], np.abs(d[entries.col[inside]] / entries.data[inside]))

@@ -152,3 +152,5 @@ def test_inexact_multipliers_with_many_free_variables_prove_nearly_the_optimum(s
     multipliers = -found.ineqlin.marginals * (1 + 1e-9 * rng.normal(size=rows))
     bound = lagrangian_bound(lp, multipliers)[0]
     assert found.fun - 1e-6 * max(1.0, found.fun) <= bound <= found.fun + 1e-9 * max(1.0, found.fun)
+    multipliers[0] = np.nan
+    assert lagrangian_bound(lp, multipliers)[0] == -np.inf
