@@ -5,12 +5,13 @@ import itertools
 from benchmarks.harness.differences import listed, power_of, verdicts
 from benchmarks.harness.page import NOTHING, Cell, Page
 from benchmarks.papers.bradley.picture import draw
-from benchmarks.papers.bradley.records import apart, known, outcome, read, reductions, references
+from benchmarks.papers.bradley.records import apart, known, nested_reductions, outcome, read, reductions, references
 from benchmarks.papers.bradley.tasks import (
     DATA,
     FOLDS,
     FSV_MANY,
     GRIDS,
+    INNER,
     METHODS,
     OBD,
     ONE,
@@ -140,7 +141,7 @@ def claims():
     form = "{mean:+.1f} ± {se:.1f}"
     for method, name in itertools.product(PAPERS, DATA):
         paper = PAPER[name][METHODS[method].paper]
-        cells = [Cell("best", "elsewhere", form, where(name, scaling, method)) for scaling in SCALINGS]
+        cells = [Cell("nested", "error", form, where(name, scaling, method)) for scaling in SCALINGS]
         yield f"{METHODS[method].paper} reduces the error", name, f"{paper[0]:+.1f}", cells, 1
     for name, what, better, worse in (
         ("WPBC", "error", "FSV", "FSS"),
@@ -174,6 +175,22 @@ def claims():
         ]
         gap = PAPER[name][method][2] - PAPER[name][slower][2]
         yield f"{method} is faster than {slower} (seconds)", name, f"{gap:+.1f}", cells, -1
+
+
+def table_nested(page):
+    """Return the table of the results if lambda is chosen on the training part."""
+    header, rows = ["problem", "method"], []
+    for shown in SHOWN.values():
+        header += [f"{shown}: error less by %", "features left", "balanced %", "lambda"]
+    for name, method in itertools.product(DATA, PAPERS):
+        row = [name, method]
+        for scaling in SCALINGS:
+            these = where(name, scaling, method)
+            row += [Cell("nested", "error", "{mean:+.1f} ± {se:.1f}", these)]
+            row += [Cell("nested", "left", "{mean:.1f}", these), Cell("nested", "balanced", SHARE, these)]
+            row += [Cell("nested", "lambda", "{least:.2f} to {most:.2f}", these)]
+        rows.append(row)
+    return page.table(header, rows)
 
 
 def random_columns():
@@ -226,19 +243,20 @@ def page(log):
         globals(),
         best=reductions(divisions, ("paper",)),
         below=reductions(divisions, tuple(GRIDS)),
+        nested=nested_reductions(done),
         typical=[entry for entry in done if entry["kind"] == "typical"],
         references=references(divisions),
         divisions=divisions,
     )
     known_by = ("data", "scaling", "method", "seed")
-    for records, fields in {"best": (), "below": (), "typical": (), "divisions": ("grid",)}.items():
+    for records, fields in {"best": (), "below": (), "nested": (), "typical": (), "divisions": ("grid",)}.items():
         page.key(records, *known_by, *fields)
     page.key("references", "data", "scaling", "seed")
     count(page, done)
     measured = [entry["cpu_seconds"] for entry in done if entry.get("cpu_seconds") is not None]
     page.values(days=days(done), again=again, done=len(done), measured=len(measured), minutes=sum(measured) / 60)
     page.picture(f"{NAME}.png", draw, divisions)
-    page.values(typical=TYPICAL, folds=FOLDS, papers=[([method], {"method": method}) for method in PAPERS])
+    page.values(typical=TYPICAL, folds=FOLDS, inner=INNER, papers=[([method], {"method": method}) for method in PAPERS])
     page.values(problems=[([name], {"data": name, "scaling": "none"}) for name in DATA])
     return page.values(divisions=divisions, tests=claim_tests(page), **answer(page))
 
@@ -251,6 +269,8 @@ def count(page, entries):
     for task in tasks(full=True):
         if task["kind"] == "typical":
             belongs = ["table 3"]
+        elif task["kind"] == "nested":
+            belongs = ["nested choice"]
         elif task["grid"] == "below":
             belongs = ["smaller lambdas"]
         elif task["method"] == FSV_MANY:
@@ -261,7 +281,7 @@ def count(page, entries):
             part = parts.setdefault(name, [0, 0])
             part[0] += key(task) in done
             part[1] += 1
-    for name in ("table 1", "table 2", "table 3", "figures 1-8", "smaller lambdas", "default starts"):
+    for name in ("table 1", "table 2", "table 3", "figures 1-8", "nested choice", "smaller lambdas", "default starts"):
         page.part(name, *parts[name], COMMAND)
 
 
@@ -276,7 +296,7 @@ def answer(page):
         far.append(f"{'significant' if sign else 'not significant'} for {name}")
     differ = [differing(data, "best", scaling) for scaling in SCALINGS]
     keys = list(itertools.product(SCALINGS, PAPERS, DATA))
-    fair = verdicts({(s, m, n): outcome(Cell("best", "elsewhere", "", where(n, s, m)), data) for s, m, n in keys})
+    fair = verdicts({(s, m, n): outcome(Cell("nested", "error", "", where(n, s, m)), data) for s, m, n in keys})
     kept = [f"{METHODS[m].paper} on {SHOWN[s]} {n}" for s, m, n in keys if fair.get((s, m, n)) == 1]
     left = Cell("best", "left", "{mean:.1f} ± {se:.1f}", where("WPBC", "standard", ONE["FSV"])).text(data)
     nothing = Cell("references", "reduction", "{mean:.0f} ± {se:.0f}", {"data": "WPBC", "scaling": "none"}).text(data)
