@@ -1,4 +1,4 @@
-"""SUB at one support: CPU time of the interior-point oracle, libsvm (scikit-learn), Clarabel and PIQP.
+"""SUB at one support: CPU time of the interior-point oracle, libsvm, liblinear and QP solvers.
 
 python -m benchmarks sub_oracle            # some minutes
 python -m benchmarks sub_oracle --full     # also C = 10, and five seeds
@@ -9,25 +9,33 @@ import statistics
 import time
 import warnings
 
-import clarabel
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 
 from benchmarks.harness.page import Page
 from fsmodels.models.fsp.oracle import SvmOracle
 
 try:
-    import piqp
-except ImportError:  # pip install piqp; only this comparison uses it
-    piqp = None
+    import qpsolvers
 
-NAME, OURS, PROTOCOL, REPEATS = "sub_oracle", "oracle", 1, 3
-PACKAGES, FACTS = ("numpy", "scipy", "scikit-learn", "clarabel", "piqp"), {"repeats": REPEATS}
+    INSTALLED = qpsolvers.available_solvers
+except ImportError:  # pip install qpsolvers clarabel piqp qpalm proxsuite; only this comparison uses it
+    INSTALLED = ()
+
+NAME, OURS, PROTOCOL, REPEATS = "sub_oracle", "oracle", 2, 3
+PACKAGES = ("fsmodels", "numpy", "scipy", "scikit-learn", "qpsolvers", "clarabel", "piqp", "qpalm")
+FACTS = {"repeats": REPEATS}
 SIZES = [(500, 10), (1000, 20), (5000, 50), (5000, 100)]
 TIME_LIMIT = 120.0  # seconds of one solve by the oracle or Clarabel
 LIBSVM_ITERATIONS = 10_000_000  # libsvm has no time limit
+LIBLINEAR_ITERATIONS = 1_000_000
+QP_SOLVERS = {  # of qpsolvers, with its default tolerances, or about the accuracy of Clarabel
+    "Clarabel": ("clarabel", {"time_limit": TIME_LIMIT, "max_threads": 1}),
+    "PIQP": ("piqp", {"eps_abs": 1e-8, "eps_rel": 1e-8}),
+    "QPALM": ("qpalm", {"eps_abs": 1e-6, "eps_rel": 1e-6, "time_limit": TIME_LIMIT}),
+}
 
 
 def planted(rows, k, seed):
@@ -52,42 +60,34 @@ def run_libsvm(tolerance):
     return run
 
 
-def run_clarabel(X, y, C):
-    rows, k = X.shape
-    P = sp.block_diag([sp.eye(k), sp.csc_matrix((rows + 1, rows + 1))], format="csc")
-    q = np.concatenate([np.zeros(k + 1), np.full(rows, C)])
-    margin = sp.hstack([sp.csc_matrix(-y[:, None] * X), sp.csc_matrix(-y[:, None]), -sp.eye(rows)])
-    A = sp.vstack([margin, sp.hstack([sp.csc_matrix((rows, k + 1)), -sp.eye(rows)])], format="csc")
-    rhs = np.concatenate([-np.ones(rows), np.zeros(rows)])
-    options = clarabel.DefaultSettings()
-    options.verbose, options.time_limit, options.max_threads = False, TIME_LIMIT, 1
-    answer = clarabel.DefaultSolver(P, q, A, rhs, [clarabel.NonnegativeConeT(2 * rows)], options).solve()
-    x = np.asarray(answer.x)
-    return x[:k], float(x[k]), answer.iterations
+def run_liblinear(X, y, C):
+    """Fit by dual coordinate descent; liblinear adds b^2 / 2 to the objective, so that its solution is another one."""
+    svc = LinearSVC(loss="hinge", dual=True, C=C, tol=1e-5, max_iter=LIBLINEAR_ITERATIONS, random_state=0).fit(X, y)
+    return svc.coef_[0], float(svc.intercept_[0]), int(svc.n_iter_)
 
 
-def run_piqp(X, y, C):
-    """Solve the same QP, with bounds on the slacks; the tolerances give about the accuracy of Clarabel."""
-    rows, k = X.shape
-    P = sp.block_diag([sp.eye(k), sp.csc_matrix((rows + 1, rows + 1))], format="csc")
-    q = np.concatenate([np.zeros(k + 1), np.full(rows, C)])
-    G = sp.hstack([sp.csc_matrix(y[:, None] * X), sp.csc_matrix(y[:, None]), sp.eye(rows)], format="csc")
-    low = np.concatenate([np.full(k + 1, -np.inf), np.zeros(rows)])
-    solver = piqp.SparseSolver()
-    solver.settings.eps_abs = solver.settings.eps_rel = 1e-8
-    solver.settings.eps_duality_gap_abs = solver.settings.eps_duality_gap_rel = 1e-8
-    solver.setup(P, q, None, None, G, np.ones(rows), None, low, None)
-    solver.solve()
-    x = np.asarray(solver.result.x)
-    return x[:k], float(x[k]), solver.result.info.iter
+def run_qp(solver, **options):
+    """Return a function that solves the QP of the SVM, with bounds on the slacks, by a solver of qpsolvers."""
+
+    def run(X, y, C):
+        rows, k = X.shape
+        P = sp.block_diag([sp.eye(k), sp.csc_matrix((rows + 1, rows + 1))], format="csc")
+        q = np.concatenate([np.zeros(k + 1), np.full(rows, C)])
+        G = sp.hstack([sp.csc_matrix(-y[:, None] * X), sp.csc_matrix(-y[:, None]), -sp.eye(rows)], format="csc")
+        least = np.concatenate([np.full(k + 1, -np.inf), np.zeros(rows)])
+        problem = qpsolvers.Problem(P, q, G, -np.ones(rows), lb=least)
+        x = qpsolvers.solve_problem(problem, solver, verbose=False, **options).x
+        return (np.full(k, np.nan), np.nan, None) if x is None else (x[:k], float(x[k]), None)
+
+    return run
 
 
 CONTENDERS = {
     OURS: run_oracle,
     "libsvm 1e-3": run_libsvm(1e-3),
     "libsvm 1e-5": run_libsvm(1e-5),
-    "Clarabel": run_clarabel,
-    **({} if piqp is None else {"PIQP": run_piqp}),
+    "liblinear": run_liblinear,
+    **{name: run_qp(solver, **options) for name, (solver, options) in QP_SOLVERS.items() if solver in INSTALLED},
 }
 
 
@@ -136,9 +136,7 @@ def page(log):
         run["times"] = run["seconds"] / ours[key] if key in ours else None
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *names, "contender")
-    page.part(
-        "seconds", len(runs), sum(task["contender"] != "PIQP" for task in tasks(False))
-    )  # PIQP is not installed everywhere
+    page.part("seconds", len(runs), sum(task["contender"] not in QP_SOLVERS for task in tasks(False)))  # not everywhere
     peers = [name for name in dict.fromkeys(run["contender"] for run in runs) if name != OURS]
     beside = [run["times"] for run in runs if run["contender"] != OURS and run["times"]]
     kinds = list(dict.fromkeys(tuple(run[name] for name in names[:-1]) for run in runs))
@@ -146,7 +144,7 @@ def page(log):
     kinds = [
         ([f"{kind[0]} x {kind[1]}", f"{kind[2]:g}", kind[3]], dict(zip(names, kind, strict=False))) for kind in kinds
     ]
-    others = [name for name in ("Clarabel", "PIQP") if name in peers]
+    others = [name for name in QP_SOLVERS if name in peers]
     form = "{gmean:.1f} ({least:.1f} to {most:.1f})"
     slower = ", ".join(f"{peer} {page.number('times', form, contender=peer)}" for peer in peers)
     return (

@@ -61,8 +61,10 @@ def test_lambda_is_chosen_on_the_training_part(quick, monkeypatch):
     for inner_1, inner_2, outer in (seen[:3], seen[3:]):
         assert inner_1[0] + inner_1[1] == inner_2[0] + inner_2[1] == outer[0]
         assert outer[2] in ([0.0], [0.05])
-    (record,) = concave_records.nested_reductions([{"kind": "nested"} | which | found])
-    assert record["error"] == pytest.approx(100 * (found["correct"] - found["plain"]) / (1 - found["plain"]))
+    records = concave_records.nested_folds([{"kind": "nested"} | which | found])
+    assert [record["lambda"] for record in records] == found["chosen"]
+    right, wrong = found["labels"][0][::2], found["labels"][0][1::2]
+    assert records[0]["correct"] == pytest.approx(100 * sum(right) / sum(right + wrong))
 
 
 def test_the_best_lambda_leaves_a_feature_in_every_fold_and_few_features_in_a_tie():

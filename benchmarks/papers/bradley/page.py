@@ -5,7 +5,7 @@ import itertools
 from benchmarks.harness.differences import listed, power_of, verdicts
 from benchmarks.harness.page import NOTHING, Cell, Page
 from benchmarks.papers.bradley.picture import draw
-from benchmarks.papers.bradley.records import apart, known, nested_reductions, outcome, read, reductions, references
+from benchmarks.papers.bradley.records import apart, known, nested_folds, outcome, read, reductions, references
 from benchmarks.papers.bradley.tasks import (
     DATA,
     FOLDS,
@@ -125,7 +125,7 @@ def power_of_reductions(tests):
 
 def table_claims(page, tests):
     """Return the table of the claims of the paper and our results."""
-    header = ["claim of the paper", "problem", "paper", "ours, raw", "holds?", "ours, standardised", "holds?"]
+    header = ["claim of the paper", "problem", "paper, %", "ours, raw", "holds?", "ours, standardised", "holds?"]
     signs, rows = verdicts(tests), []
     for i, (text, name, paper, cells, sign) in enumerate(claims()):
         row = [text, name, paper]
@@ -141,7 +141,7 @@ def claims():
     form = "{mean:+.1f} ± {se:.1f}"
     for method, name in itertools.product(PAPERS, DATA):
         paper = PAPER[name][METHODS[method].paper]
-        cells = [Cell("nested", "error", form, where(name, scaling, method)) for scaling in SCALINGS]
+        cells = [Cell("nested", "gain", form, where(name, scaling, method)) for scaling in SCALINGS]
         yield f"{METHODS[method].paper} reduces the error", name, f"{paper[0]:+.1f}", cells, 1
     for name, what, better, worse in (
         ("WPBC", "error", "FSV", "FSS"),
@@ -156,14 +156,14 @@ def claims():
         ("Ionosphere", "features", "OBD", "FSV"),
         ("Ionosphere", "features", "OBD", "FSB"),
     ):
-        k = ("error", "features").index(what)
+        k, value, sign = {"error": (0, "correct", 1), "features": (1, "left", -1)}[what]
         one, other = (ONE.get(method, method) for method in (better, worse))
         cells = [
-            Cell("best", what, form, where(name, scaling, one), 1.0, where(name, scaling, other), ("seed",))
+            Cell("nested", value, form, where(name, scaling, one), 1.0, where(name, scaling, other), ("seed", "fold"))
             for scaling in SCALINGS
         ]
         text = f"{better} reduces {'the error' if what == 'error' else 'features'} more than {worse}"
-        yield text, name, f"{PAPER[name][better][k] - PAPER[name][worse][k]:+.1f}", cells, 1
+        yield text, name, f"{PAPER[name][better][k] - PAPER[name][worse][k]:+.1f}", cells, sign
     for method, slower, name in itertools.product(("FSV", "OBD"), ("FSS", "FSB"), DATA):
         one = ONE.get(method, method)
         form = "{mean:+.2f} ± {se:.2f}"
@@ -181,14 +181,16 @@ def table_nested(page):
     """Return the table of the results if lambda is chosen on the training part."""
     header, rows = ["problem", "method"], []
     for shown in SHOWN.values():
-        header += [f"{shown}: error less by %", "features left", "balanced %", "lambda"]
+        header += [f"{shown}: correct %", "minus all features", "features left", "lambda"]
     for name, method in itertools.product(DATA, PAPERS):
         row = [name, method]
         for scaling in SCALINGS:
             these = where(name, scaling, method)
-            row += [Cell("nested", "error", "{mean:+.1f} ± {se:.1f}", these)]
-            row += [Cell("nested", "left", "{mean:.1f}", these), Cell("nested", "balanced", SHARE, these)]
-            row += [Cell("nested", "lambda", "{least:.2f} to {most:.2f}", these)]
+            row += [
+                Cell("nested", "correct", "{mean:.1f}", these),
+                Cell("nested", "gain", "{mean:+.1f} ± {se:.1f}", these),
+            ]
+            row += [Cell("nested", "left", "{mean:.1f}", these), Cell("nested", "lambda", "{median:.2f}", these)]
         rows.append(row)
     return page.table(header, rows)
 
@@ -243,13 +245,14 @@ def page(log):
         globals(),
         best=reductions(divisions, ("paper",)),
         below=reductions(divisions, tuple(GRIDS)),
-        nested=nested_reductions(done),
+        nested=nested_folds(done),
         typical=[entry for entry in done if entry["kind"] == "typical"],
         references=references(divisions),
         divisions=divisions,
     )
     known_by = ("data", "scaling", "method", "seed")
-    for records, fields in {"best": (), "below": (), "nested": (), "typical": (), "divisions": ("grid",)}.items():
+    parts = {"best": (), "below": (), "nested": ("fold",), "typical": (), "divisions": ("grid",)}
+    for records, fields in parts.items():
         page.key(records, *known_by, *fields)
     page.key("references", "data", "scaling", "seed")
     count(page, done)
@@ -296,7 +299,7 @@ def answer(page):
         far.append(f"{'significant' if sign else 'not significant'} for {name}")
     differ = [differing(data, "best", scaling) for scaling in SCALINGS]
     keys = list(itertools.product(SCALINGS, PAPERS, DATA))
-    fair = verdicts({(s, m, n): outcome(Cell("nested", "error", "", where(n, s, m)), data) for s, m, n in keys})
+    fair = verdicts({(s, m, n): outcome(Cell("nested", "gain", "", where(n, s, m)), data) for s, m, n in keys})
     kept = [f"{METHODS[m].paper} on {SHOWN[s]} {n}" for s, m, n in keys if fair.get((s, m, n)) == 1]
     left = Cell("best", "left", "{mean:.1f} ± {se:.1f}", where("WPBC", "standard", ONE["FSV"])).text(data)
     nothing = Cell("references", "reduction", "{mean:.0f} ± {se:.0f}", {"data": "WPBC", "scaling": "none"}).text(data)

@@ -6,7 +6,19 @@ import statistics
 
 from benchmarks.harness.differences import difference, verdicts
 from benchmarks.harness.page import Cell
-from benchmarks.papers.bradley.tasks import DATA, FOLDS, GRIDS, METHODS, PAPER, PROTOCOL, SCALINGS, TYPICAL, key, tasks
+from benchmarks.papers.bradley.tasks import (
+    DATA,
+    FOLDS,
+    GRIDS,
+    METHODS,
+    PAPER,
+    PROTOCOL,
+    SCALINGS,
+    TYPICAL,
+    correct,
+    key,
+    tasks,
+)
 
 # ---- records
 
@@ -69,18 +81,20 @@ def reduction(which, curve):
     }
 
 
-def nested_reductions(entries):
-    """Return a record for each division with the reduction of the error relative to all features, lambda nested."""
+def nested_folds(entries):
+    """Return a record for each fold of each division, with lambda chosen on the training part."""
     return [
         {
             **{name: entry[name] for name in ("data", "scaling", "method", "seed")},
-            "error": 100 * (entry["correct"] - entry["plain"]) / (1 - entry["plain"]),
-            "left": entry["features"],
-            "balanced": 100 * entry["balanced"],
-            "lambda": statistics.median(entry["chosen"]),
+            "fold": fold,
+            "correct": 100 * correct(labels),
+            "gain": 100 * (correct(labels) - correct(entry["plain_labels"][fold])),
+            "left": entry["features"][fold],
+            "lambda": entry["chosen"][fold],
         }
         for entry in entries
         if entry["kind"] == "nested"
+        for fold, labels in enumerate(entry["labels"])
     ]
 
 
@@ -98,8 +112,7 @@ def references(divisions):
 
 # ---- tests
 
-DIVIDED = 1 / (FOLDS - 1)
-RATIO = {"best": DIVIDED, "below": DIVIDED, "nested": DIVIDED, "typical": 0.0}  # divisions of one set; starts
+RATIO = {"nested": 1 / (FOLDS - 1), "typical": 0.0}  # test samples over training samples of a fold; starts
 ANOTHER = 1.0  # the variance of a mean minus one further value of the same distribution is s^2 (1/n + 1)
 
 

@@ -192,19 +192,15 @@ def on_fold(task, fold, start, penalties):
 
 def nested(task):
     """Cross-validate one method whose lambda is chosen by cross-validation of each training part."""
-    parts, chosen = [], []
+    found = {"labels": [], "plain_labels": [], "features": [], "chosen": []}  # a value for each fold
     for number, fold in enumerate(DATA[task["data"]]().folds(FOLDS, seed=task["seed"])):
         start = FOLDS * task["seed"] + number
         inner = [on_fold(task, part, start, GRIDS[task["grid"]]) for part in fold.train.folds(INNER, seed=task["seed"])]
-        chosen.append(choice(GRIDS[task["grid"]], inner))
-        parts.append(on_fold(task, fold, start, chosen[-1:]))
-    found = {
-        "correct": statistics.fmean(correct(part["labels"][0]) for part in parts),
-        "balanced": balanced([part["labels"][0] for part in parts]),
-        "features": statistics.fmean(part["features"][0] for part in parts),
-        "plain": statistics.fmean(correct(part["plain"]) for part in parts),
-    }
-    return {name: rounded(value) for name, value in found.items()} | {"chosen": chosen}
+        penalty = choice(GRIDS[task["grid"]], inner)
+        rows = on_fold(task, fold, start, [penalty])
+        for name, value in zip(found, (rows["labels"][0], rows["plain"], rows["features"][0], penalty), strict=True):
+            found[name].append(value)
+    return found
 
 
 def choice(penalties, parts):
