@@ -7,6 +7,7 @@ import numpy as np
 import fsmodels as fs
 from benchmarks.comparisons.all_methods import questions, tasks
 from benchmarks.harness import ranks
+from benchmarks.harness.differences import by_source
 from benchmarks.harness.page import NOTHING, Cell, Page
 from benchmarks.methods.catalogue import LAST, METHODS, TRIAL
 
@@ -86,15 +87,25 @@ def nested(records):
     }
 
 
+def of_sources(by):
+    """Return method -> source -> record with means over the sets of a source; see ``differences``."""
+    names = ("error", "instability", "cpu", "share", "trials_late")
+    found = {}
+    for method, sets in by.items():
+        values = {name: by_source({at: r[name] for at, r in sets.items() if r[name] is not None}) for name in names}
+        found[method] = {at: {name: of.get(at) for name, of in values.items()} for at in values["error"]}
+    return found
+
+
 def answer(by):
     """Return the result in two sentences, and the result without the set with the most fits at their limit."""
-    mean = {m: statistics.fmean(r["rank"] for r in sets.values()) for m, sets in by.items()}
+    every = ranked_errors(by)
+    mean = every.mean
     share = {m: statistics.fmean(r["share"] for r in sets.values()) for m, sets in by.items()}
     first, *_ = sorted(mean, key=mean.get)
     number = len(by["SVM"])
     chosen = [m for m in mean if METHODS[m].family != "all" and share[m] <= 0.5]
     few = min(chosen, key=mean.get) if chosen else None
-    every = ranks.ranked([[by[m][at]["error"] for m in by] for at in by["SVM"]], by)
     away = [m for m, p in every.apart_from(first).items() if p < questions.LEVEL]
     record = (
         f"worse at 5% by Nemenyi's test of all pairs are {', '.join(away)}"
@@ -103,8 +114,8 @@ def answer(by):
     )
     most = "most others are" if 2 * len(away) > len(by) - 1 else "no other is" if not away else "most others are not"
     text = (
-        f"Of {len(by)} methods {first} ranks first by the error on new data over {number} sets, and {most} shown to be "
-        f"worse. Its mean rank is {mean[first]:.1f}; {record}."
+        f"Of {len(by)} methods {first} ranks first by the error on new data over {number} sources of data, and {most} "
+        f"shown to be worse. Its mean rank is {mean[first]:.1f}; {record}."
     )
     if few == first:
         text += (
@@ -119,13 +130,18 @@ def answer(by):
     return f"{text} {without_hardest(by, first)}".strip()
 
 
+def ranked_errors(by):
+    """Return the ranks of the methods by their errors on each source."""
+    return ranks.ranked([[by[m][at]["error"] for m in by] for at in by["SVM"]], by)
+
+
 def without_hardest(by, first):
     """Return a sentence on the best rank without the set with the most fits at their limit."""
     late = {at: statistics.fmean(by[m][at]["trials_late"] for m in by) for at in by["SVM"]}
     hardest = max(late, key=late.get)
     if len(late) < 3 or not late[hardest]:
         return ""
-    mean = {m: statistics.fmean(r["rank"] for at, r in sets.items() if at != hardest) for m, sets in by.items()}
+    mean = ranked_errors({m: {at: r for at, r in of.items() if at != hardest} for m, of in by.items()}).mean
     leader = min(mean, key=mean.get)
     beside = "" if leader == first else f", before {first} with {mean[first]:.1f}"
     return (
@@ -172,6 +188,10 @@ def failures(fits):
     for name in METHODS:
         lost = [row for row in fits if row["method"] == name and not row["answer"]]
         trials = sum(row["failed_trials"] for row in fits if row["method"] == name)
+        empty = [row for row in fits if row["method"] == name and row["answer"] and row["features"] == 0]
+        if empty and METHODS[name].family != "all":
+            at = ", ".join(f"{at} {sum(row['set'] == at for row in empty)}" for at in {row["set"]: 0 for row in empty})
+            lines.append(f"- {name}, {len(empty)} last fits without a feature, which predict the majority class: {at}.")
         if lost or trials:
             reasons = dict.fromkeys(
                 f"{row['set']}: {row['reason']}" for row in fits if row["method"] == name and row["reason"]
@@ -195,10 +215,8 @@ def draw(by, apart, path):
         "kernel": "papers, kernel",
     }
     figure, ax = plt.subplots(figsize=(9, 6))
-    points = {
-        m: (100 * statistics.fmean(r["share"] for r in of.values()), statistics.fmean(r["rank"] for r in of.values()))
-        for m, of in by.items()
-    }
+    rank = ranked_errors(by).mean
+    points = {m: (100 * statistics.fmean(r["share"] for r in of.values()), rank[m]) for m, of in by.items()}
     for family, colour in colours.items():
         of = [points[m] for m in by if METHODS[m].family == family]
         ax.scatter(*zip(*of, strict=True), color=colour, label=labels[family], zorder=3)
@@ -207,7 +225,7 @@ def draw(by, apart, path):
         box = min((boxed(name, x, y, *side) for side in SIDES), key=lambda box: sum(meet(box, t) for t in taken))
         taken.append(box)
         ax.text((box[0] + box[2]) / 2, (box[1] + box[3]) / 2, name, fontsize=7, ha="center", va="center")
-    ax.set(xlabel="share of the features, % (mean over sets)", ylabel="mean rank of error (1 is best)")
+    ax.set(xlabel="share of the features, % (mean over sources)", ylabel="mean rank of error (1 is best)")
     ax.set_xlim(-5, 112)
     ax.set_title(f"Ranks {apart:.1f} apart differ at 5% (the bar; Nemenyi's test of all pairs)", fontsize=10)
     middle = sum(ax.get_ylim()) / 2
@@ -241,18 +259,19 @@ def page(log):
     fits = fits_of(whole(found, METHODS))
     records = by_set(whole(found, METHODS), fits)
     by = nested(records)
+    sources = of_sources(by)
     pairs = {(row["set"], row["split"]) for row in fits}
     known = [at for at in tasks.sets() if any(pair[0] == at for pair in pairs)]
     page = Page(NAME, globals(), fits=fits, by_set=records)
     page.part("the comparison", len(found), len(tasks.sets()) * tasks.SPLITS * len(METHODS), COMMAND)
     page.facts = facts()
-    apart = ranks.ranked([[by[m][at]["error"] for m in by] for at in known], by).critical()
-    page.picture(f"{NAME}.png", draw, by, apart)
-    answers = [" ".join(question(by)) for question in questions.QUESTIONS]
+    apart = ranked_errors(sources).critical()
+    page.picture(f"{NAME}.png", draw, sources, apart)
+    answers = [" ".join(question(sources)) for question in questions.QUESTIONS]
     answers = [f"{number}. {text}" for number, text in enumerate(answers, 1)]
     also = [f"[{text}](all_methods_{part}.md)" for part, text in OTHERS.items() if entries(log, part)]
     count = ", ".join(f"{at} {sum(pair[0] == at for pair in pairs)}" for at in known)
-    page.values(answer=answer(by), questions="\n".join(answers), also=" and ".join(also), apart=f"{apart:.1f}")
+    page.values(answer=answer(sources), questions="\n".join(answers), also=" and ".join(also), apart=f"{apart:.1f}")
     page.values(methods=[([name], {"method": name}) for name in METHODS])
     page.values(selecting=[([name], {"method": name}) for name in METHODS if METHODS[name].family != "all"])
     page.values(known=known, count=count, made=[at for at in known if at in tasks.MADE], trial=f"{TRIAL:g}")

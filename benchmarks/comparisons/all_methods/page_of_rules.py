@@ -5,6 +5,7 @@ import statistics
 from benchmarks.comparisons.all_methods import tasks
 from benchmarks.comparisons.all_methods.page import COMMAND, entries, facts, whole
 from benchmarks.harness import ranks
+from benchmarks.harness.differences import by_source
 from benchmarks.harness.page import NOTHING, Cell, Page, summary
 from benchmarks.methods.catalogue import LAST, METHODS
 
@@ -93,7 +94,7 @@ def answer(records):
         f"{'some results violate' if broken else 'no result violates'} them. The rules are rejected with an error by "
         f"{len(never)} ({', '.join(never)}){late}, and {int(broken)} of {len(records)} fits violate them. "
     )
-    apart = {m: [*by_set(every[m]).values()] for m in always}
+    apart = {m: [*by_source(by_set(every[m])).values()] for m in always}
     if not apart:
         return text + "None can be compared yet."
     least, most = (choose(apart, key=lambda m: statistics.fmean(apart[m])) for choose in (min, max))
@@ -102,7 +103,7 @@ def answer(records):
     word = f"significant for {', '.join(shown)}" if shown else f"not significant for any (smallest p {min(ps):.2g})"
     return text + (
         f"The rules change the error by between {points(apart[least])} points ({least}) and {points(apart[most])} "
-        f"({most}) on {len(apart[most])} sets; by Wilcoxon's test with Holm's correction this is {word}."
+        f"({most}) on {len(apart[most])} sources of data; by Wilcoxon's test with Holm's correction this is {word}."
     )
 
 

@@ -1,7 +1,7 @@
 """The five questions of ``all_methods``, fixed before the results were seen, and their answers by statistical tests.
 
-A data set is one observation, the mean over the splits on which all methods have run. The tests are those of ``ranks``
-at the level 5%; the comparisons with one control are corrected by Holm's method.
+A source of data is one observation, the mean over its sets and over the splits on which all methods have run. The tests
+are those of ``ranks`` at the level 5%; the comparisons with one control are corrected by Holm's method.
 """
 
 from benchmarks.harness import ranks
@@ -49,7 +49,7 @@ def beside(first, second):
     """Return the p-value of Wilcoxon's test of paired errors, and a text with their difference."""
     p, fewer = ranks.signed_ranks(first, second), sum(a < b for a, b in zip(first, second, strict=True))
     apart = 100 * (mean(first) - mean(second))
-    return p, f"{apart:+.1f} points, smaller on {fewer} of {len(first)} sets, Wilcoxon p = {p:.2g}"
+    return p, f"{apart:+.1f} points, smaller on {fewer} of {len(first)} sources, Wilcoxon p = {p:.2g}"
 
 
 def stability(by):
@@ -84,7 +84,7 @@ def family(by, value, control, others, question, verb, less="a smaller error", m
         [f"{name} ({p:.1g})" for name, (apart, p) in against.items() if p < LEVEL and sign * apart > 0]
         for sign in (-1, 1)
     )
-    place = f"{control} has mean rank {found.mean[control]:.1f} of {len(names)} on {len(values)} sets"
+    place = f"{control} has mean rank {found.mean[control]:.1f} of {len(names)} on {len(values)} sources"
     test = f"Friedman F = {found.F:.1f}, p = {found.p:.1g}"
     if not below and not above:
         least = min(p for _, p in against.values())

@@ -10,6 +10,7 @@ from sklearn.metrics import balanced_accuracy_score, f1_score
 import fsmodels as fs
 from benchmarks.harness.log import Log
 from benchmarks.methods import catalogue as fits
+from benchmarks.methods import heuristics
 from benchmarks.methods.catalogue import LAST, METHODS, TRIAL, NoAnswer, select
 from fsmodels.selection.catalogue import MODELS
 
@@ -173,6 +174,20 @@ def ranking(how):
     return at
 
 
+def bisected(train):
+    """Select at each k by liblinear's 1-norm SVM with squared hinge loss, for whose C a bisection finds at most k."""
+    found = {}
+    for k in KS:
+        begin, supports = time.process_time(), [np.zeros(0, dtype=int)]
+        for *_, used in heuristics.l1_bisection(train.X, train.y, k, (-5.0, 3.0)):
+            supports.append(used)
+            if time.process_time() - begin > TRIAL:
+                break
+        late = time.process_time() - begin > TRIAL
+        found[k] = [train.features[j] for j in heuristics.largest(supports, k)], {"late": late}
+    return found
+
+
 def with_given_k(model, words, **always):
     """Return a function that selects at each k by a model with a given number of features."""
     fit = select(model, words, **always)
@@ -196,7 +211,7 @@ AT_K = {
     "RFE": ranking("rfe"),
     "Relief": ranking("relief"),
     "forward": ranking("forward"),
-    "1-norm SVM, cut": ladder("one-norm-svm"),
+    "l1 SVM, bisected": bisected,
     "FSV, cut": ladder("fsv"),
     "OBD, cut": ladder("obd"),
     "GMEB, cut": ladder("gmeb"),
