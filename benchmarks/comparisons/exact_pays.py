@@ -213,10 +213,10 @@ def tested_differences(runs, value, field, names):
 
 
 def by_cell(runs, value):
-    """Return source -> mean: data sets by source, and each cell of the generator for itself, as its draws are new."""
+    """Return source -> mean: data sets by source, and all settings of the generator with one seed, which share X."""
     found = {}
     for run in runs:
-        key = (source(run["data"]), *([] if run["kind"] == "data sets" else [run[name] for name in CELL]))
+        key = (source(run["data"]), *([] if run["kind"] == "data sets" else [run["draw"]]))
         found.setdefault(key, []).append(run[value])
     return {key: fmean(values) for key, values in found.items()}
 
@@ -228,12 +228,14 @@ def page(log):
     page.key("runs", *FIELDS, "method")
     done = len(runs) // len(METHODS)
     page.part("tasks", done, max(done, len(tasks(False))), f"python -m benchmarks {NAME}")
-    bins, of_sets = [name for name, _ in BINS], [run for run in runs if run["kind"] == KINDS[0]]
+    bins = [name for name, _ in BINS]
+    of_sets, made = ([run for run in runs if run["kind"] == kind] for kind in KINDS)
     tests = {
         "kind": tested_differences(runs, "less", "kind", KINDS),
         "ratio": tested_differences(runs, "less", "ratio", [name for name, _ in RATIOS]),
         "distance": tested_differences(runs, "same_less", "distance", bins),
         "real": tested_differences(of_sets, "same_less", "distance", bins),
+        "made": tested_differences(made, "same_less", "distance", bins),
     }
     signs = {field: verdicts(found) for field, found in tests.items()}
     cells = list({tuple(run[name] for name in CELL): run for run in runs}.values())
@@ -244,7 +246,7 @@ def page(log):
     columns += [("proven", "proven", "{total:.0f} of {n}", {"method": EXACT})]
     return page.values(
         tests=tests,
-        power=power_of(tests["kind"]),
+        power={field: power_of(found) for field, found in tests.items()},
         signs=signs,
         columns=columns,
         bins=[([name], {"distance": name}) for name in bins],
@@ -259,6 +261,15 @@ def page(log):
 def in_words(test):
     """Return a difference in points with its standard error."""
     return f"{test.mean:+.1f} ± {test.se:.1f}" if test else NOTHING
+
+
+def far_and_near(tests, signs, kind):
+    """Return a clause on the heuristics that end far from the best known objective, and on those near to it."""
+    far, near = (ALL, BINS[-1][0]), (ALL, BINS[1][0])
+    shown = (
+        f"{in_words(tests[kind][key])}{'' if signs[kind].get(key) else ' (not significant)'}" for key in (far, near)
+    )
+    return " and ".join(shown)
 
 
 def larger(tests, signs, name):

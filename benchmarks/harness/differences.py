@@ -95,8 +95,9 @@ def detectable(tests):
     """Return the smallest and largest of the true differences that the tests detect with probability ``POWER``.
 
     For each of m tests it is (t_(1 - level / 2m) + t_power) se: Holm's method tests the smallest p-value at level / m.
+    Tests of equal values, with se = 0, are left out.
     """
-    known = [test for test in tests.values() if test]
+    known = [test for test in tests.values() if test and test.se]
     level = 1 - LEVEL / (2 * len(known))
     sizes = [(student.ppf(level, test.n - 1) + student.ppf(POWER, test.n - 1)) * test.se for test in known]
     return float(min(sizes)), float(max(sizes))
@@ -104,7 +105,7 @@ def detectable(tests):
 
 def power_of(tests, which="these tests", unit="points"):
     """Return a sentence with the differences that the tests detect with probability ``POWER``."""
-    if not any(tests.values()):
+    if not any(test and test.se for test in tests.values()):
         return ""
     least, most = (f"{size:.1f}" for size in detectable(tests))
     size = least if least == most else f"{least} to {most}"

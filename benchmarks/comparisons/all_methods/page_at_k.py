@@ -76,12 +76,12 @@ def answer(records):
     away = {m: (apart, p) for m, (apart, p) in every.items() if p < LEVEL}
     first = min(found.mean, key=found.mean.get)
     beside = "" if first == "FSP-M" else f", and FSP-M {found.mean['FSP-M']:.1f}"
-    signs = {m.removesuffix(", cut"): ((apart < 0) - (apart > 0)) * (m in away) for m, (apart, _) in every.items()}
+    signs = {m.partition(", ")[0]: ((apart < 0) - (apart > 0)) * (m in away) for m, (apart, _) in every.items()}
     text = (
         f"With at most {SHOWN} features FSP-M, the exact model, {in_words(signs)}. "
         f"At k = {SHOWN} {first} has the smallest mean rank of the error, {found.mean[first]:.1f} of "
         f"{len(tasks.AT_K)} methods on {len(values)} sources of data{beside} (Friedman p = {found.p:.2g}); "
-        f"{share(at, OURS, 'proven'):.0%} of its fits are proven within {TRIAL:g} CPU s"
+        f"{share(at, OURS, 'proven'):.0%} of the fits of {OURS} are proven within {TRIAL:g} CPU s"
     )
     parts = []
     for word, sign in (("larger", 1), ("smaller", -1)):

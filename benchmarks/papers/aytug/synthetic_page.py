@@ -60,31 +60,38 @@ def answer(kept, runs):
     one = {"set": "one"}
     errors = values(kept, "test_error", method=GBD, **one)
     closed = {m: values(runs, "closed", method=m, **one) for m in (GBD, TREE)}
-    sure = values(kept, "less", method=TREE, all_proven=1, **one)
-    less = {"RFE": values(kept, "less", method="RFE", **one), TREE: values(kept, "less", method=TREE, **one)}
-    less |= {CHOSEN: values(kept, "less", method=CHOSEN, **one)}
-    less |= {"R2W2": values(kept, "less", method="R2W2", **one), "sure": sure}
-    signs = differences.verdicts({name: differences.difference(found) for name, found in less.items()})
+    less = {m: values(kept, "less", method=m, **one) for m in PEERS}
+    less |= {
+        "sure": values(kept, "less", method=TREE, all_proven=1, **one),
+        "two": values(kept, "less", method="RFE", set="two"),
+    }
+    less["same choice"] = [a - b for a, b in zip(less["RFE"], less[TREE], strict=False)]  # branch-and-cut minus RFE
+    tests = {name: differences.difference([100 * x for x in of]) for name, of in less.items()}
+    signs = differences.verdicts(tests)
     slightly = "slightly " if less["RFE"] and abs(statistics.fmean(less["RFE"])) < SLIGHT else ""
     runs_of_gbd = [r for r in runs if r["set"] == "one" and r["method"] == GBD]
     return {
         "beside_rfe": differences.in_words(
             {"RFE": signs.get("RFE")}, f"makes {slightly}fewer errors than", f"makes {slightly}more errors than"
         ),
-        "shown": {name: "" if signs.get(name) else ", which is not significant" for name in less},
+        "shown": {name: "" if signs.get(name) else " (not significant)" for name in less},
         "stopped": share([r["at_limit"] for r in runs_of_gbd]),
         "to_the_end": share([r["at_iterations"] for r in runs_of_gbd]),
         "most": max((r["iterations"] for r in runs_of_gbd), default=0),
-        "less_r2w2": difference(less["R2W2"], 2),
+        "beside_others": differences.in_words({m: signs.get(m) for m in ("FSV", "ONSVM", "InfoGain", "R2W2")}),
         "pairs_r2w2": len(less["R2W2"]),
+        "power": differences.power_of(tests),
         "triplets": len({r["instance"] for r in kept if r["set"] == "one" and r["method"] == GBD}),
         "error": f"{100 * statistics.fmean(errors):.2f}" if errors else NOTHING,
         "less_rfe": difference(less["RFE"], 2),
         "less_tree": difference(less[TREE], 2),
         "less_chosen": difference(less[CHOSEN], 2),
+        "less_two": difference(less["two"], 2),
+        "less_same": difference(less["same choice"], 2),
+        "pairs_two": len(less["two"]),
         "ended": share(values(runs, "closed", method=END, **one)),
-        "less_sure": difference(sure, 2),
-        "sure": len(sure),
+        "less_sure": difference(less["sure"], 2),
+        "sure": len(less["sure"]),
         "optima": len(closed[TREE]),
         "proven": share(closed[TREE]),
         "closed": share(closed[GBD]),

@@ -5,13 +5,12 @@ import itertools
 from benchmarks.harness.differences import listed, power_of, verdicts
 from benchmarks.harness.page import NOTHING, Cell, Page
 from benchmarks.papers.bradley.picture import draw
-from benchmarks.papers.bradley.records import apart, known, nested_folds, outcome, read, reductions, references
+from benchmarks.papers.bradley.records import apart, known, outcome, read, reductions, references
 from benchmarks.papers.bradley.tasks import (
     DATA,
     FOLDS,
     FSV_MANY,
     GRIDS,
-    INNER,
     METHODS,
     OBD,
     ONE,
@@ -125,7 +124,7 @@ def power_of_reductions(tests):
 
 def table_claims(page, tests):
     """Return the table of the claims of the paper and our results."""
-    header = ["claim of the paper", "problem", "paper, %", "ours, raw", "holds?", "ours, standardised", "holds?"]
+    header = ["claim of the paper", "problem", "paper", "ours, raw", "holds?", "ours, standardised", "holds?"]
     signs, rows = verdicts(tests), []
     for i, (text, name, paper, cells, sign) in enumerate(claims()):
         row = [text, name, paper]
@@ -141,7 +140,7 @@ def claims():
     form = "{mean:+.1f} ± {se:.1f}"
     for method, name in itertools.product(PAPERS, DATA):
         paper = PAPER[name][METHODS[method].paper]
-        cells = [Cell("nested", "gain", form, where(name, scaling, method)) for scaling in SCALINGS]
+        cells = [Cell("best", "elsewhere", form, where(name, scaling, method)) for scaling in SCALINGS]
         yield f"{METHODS[method].paper} reduces the error", name, f"{paper[0]:+.1f}", cells, 1
     for name, what, better, worse in (
         ("WPBC", "error", "FSV", "FSS"),
@@ -156,14 +155,14 @@ def claims():
         ("Ionosphere", "features", "OBD", "FSV"),
         ("Ionosphere", "features", "OBD", "FSB"),
     ):
-        k, value, sign = {"error": (0, "correct", 1), "features": (1, "left", -1)}[what]
+        k = ("error", "features").index(what)
         one, other = (ONE.get(method, method) for method in (better, worse))
         cells = [
-            Cell("nested", value, form, where(name, scaling, one), 1.0, where(name, scaling, other), ("seed", "fold"))
+            Cell("best", what, form, where(name, scaling, one), 1.0, where(name, scaling, other), ("seed",))
             for scaling in SCALINGS
         ]
         text = f"{better} reduces {'the error' if what == 'error' else 'features'} more than {worse}"
-        yield text, name, f"{PAPER[name][better][k] - PAPER[name][worse][k]:+.1f}", cells, sign
+        yield text, name, f"{PAPER[name][better][k] - PAPER[name][worse][k]:+.1f}", cells, 1
     for method, slower, name in itertools.product(("FSV", "OBD"), ("FSS", "FSB"), DATA):
         one = ONE.get(method, method)
         form = "{mean:+.2f} ± {se:.2f}"
@@ -175,24 +174,6 @@ def claims():
         ]
         gap = PAPER[name][method][2] - PAPER[name][slower][2]
         yield f"{method} is faster than {slower} (seconds)", name, f"{gap:+.1f}", cells, -1
-
-
-def table_nested(page):
-    """Return the table of the results if lambda is chosen on the training part."""
-    header, rows = ["problem", "method"], []
-    for shown in SHOWN.values():
-        header += [f"{shown}: correct %", "minus all features", "features left", "lambda"]
-    for name, method in itertools.product(DATA, PAPERS):
-        row = [name, method]
-        for scaling in SCALINGS:
-            these = where(name, scaling, method)
-            row += [
-                Cell("nested", "correct", "{mean:.1f}", these),
-                Cell("nested", "gain", "{mean:+.1f} ± {se:.1f}", these),
-            ]
-            row += [Cell("nested", "left", "{mean:.1f}", these), Cell("nested", "lambda", "{median:.2f}", these)]
-        rows.append(row)
-    return page.table(header, rows)
 
 
 def random_columns():
@@ -245,21 +226,19 @@ def page(log):
         globals(),
         best=reductions(divisions, ("paper",)),
         below=reductions(divisions, tuple(GRIDS)),
-        nested=nested_folds(done),
         typical=[entry for entry in done if entry["kind"] == "typical"],
         references=references(divisions),
         divisions=divisions,
     )
     known_by = ("data", "scaling", "method", "seed")
-    parts = {"best": (), "below": (), "nested": ("fold",), "typical": (), "divisions": ("grid",)}
-    for records, fields in parts.items():
+    for records, fields in {"best": (), "below": (), "typical": (), "divisions": ("grid",)}.items():
         page.key(records, *known_by, *fields)
     page.key("references", "data", "scaling", "seed")
     count(page, done)
     measured = [entry["cpu_seconds"] for entry in done if entry.get("cpu_seconds") is not None]
     page.values(days=days(done), again=again, done=len(done), measured=len(measured), minutes=sum(measured) / 60)
     page.picture(f"{NAME}.png", draw, divisions)
-    page.values(typical=TYPICAL, folds=FOLDS, inner=INNER, papers=[([method], {"method": method}) for method in PAPERS])
+    page.values(typical=TYPICAL, folds=FOLDS, papers=[([method], {"method": method}) for method in PAPERS])
     page.values(problems=[([name], {"data": name, "scaling": "none"}) for name in DATA])
     return page.values(divisions=divisions, tests=claim_tests(page), **answer(page))
 
@@ -272,8 +251,6 @@ def count(page, entries):
     for task in tasks(full=True):
         if task["kind"] == "typical":
             belongs = ["table 3"]
-        elif task["kind"] == "nested":
-            belongs = ["nested choice"]
         elif task["grid"] == "below":
             belongs = ["smaller lambdas"]
         elif task["method"] == FSV_MANY:
@@ -284,7 +261,7 @@ def count(page, entries):
             part = parts.setdefault(name, [0, 0])
             part[0] += key(task) in done
             part[1] += 1
-    for name in ("table 1", "table 2", "table 3", "figures 1-8", "nested choice", "smaller lambdas", "default starts"):
+    for name in ("table 1", "table 2", "table 3", "figures 1-8", "smaller lambdas", "default starts"):
         page.part(name, *parts[name], COMMAND)
 
 
@@ -299,7 +276,7 @@ def answer(page):
         far.append(f"{'significant' if sign else 'not significant'} for {name}")
     differ = [differing(data, "best", scaling) for scaling in SCALINGS]
     keys = list(itertools.product(SCALINGS, PAPERS, DATA))
-    fair = verdicts({(s, m, n): outcome(Cell("nested", "gain", "", where(n, s, m)), data) for s, m, n in keys})
+    fair = verdicts({(s, m, n): outcome(Cell("best", "elsewhere", "", where(n, s, m)), data) for s, m, n in keys})
     kept = [f"{METHODS[m].paper} on {SHOWN[s]} {n}" for s, m, n in keys if fair.get((s, m, n)) == 1]
     left = Cell("best", "left", "{mean:.1f} ± {se:.1f}", where("WPBC", "standard", ONE["FSV"])).text(data)
     nothing = Cell("references", "reduction", "{mean:.0f} ± {se:.0f}", {"data": "WPBC", "scaling": "none"}).text(data)

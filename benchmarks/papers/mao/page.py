@@ -6,6 +6,7 @@ from pathlib import Path
 
 from benchmarks.harness.differences import difference, in_words, listed, power_of, verdicts
 from benchmarks.harness.page import NOTHING, Cell, Page
+from benchmarks.harness.ranks import holm
 from benchmarks.papers.mao import pictures
 from benchmarks.papers.mao import tasks as protocol
 from benchmarks.papers.mao.records import BAG_B, ERRORS, NO_OFFSET, kind_of, mcnemar, read
@@ -37,7 +38,6 @@ def page(log):
     page.values(
         costs_rows=[([f"{c:g} n"], {"c": c}) for c in GRID[OURS]],
         budgets=[([f"B = {B} in {more}"], {"B": B}) for B, more in itertools.pairwise(B4)],
-        classes_rows=[([group, B], {"measure": "f1", "B": B, "group": group}) for group in MANY for B in B4],
         texts=TEXTS,
         bound_rows=[([title], {"loss": loss}) for loss, title in (("f1", "F1"), ("hamming", "errors"))],
         bounds=len({r["task"] for r in found.bounds}),
@@ -104,7 +104,9 @@ def answer(page):
     classes = {(group, m): against(m, group=group) for group in MANY for m in (ERRORS, L1, RFE, ALL)}
     pairs = [(min(BAG_B), ERRORS), *((10, rival) for rival in (ERRORS, L1, RFE))]
     bags = {(B, rival): bag_difference(rival, B) for B, rival in pairs}
-    signs = verdicts(tested(page, classes | bags))
+    every = tested(page, classes | bags)
+    goal, rivals = ({key: test for key, test in every.items() if (key[1] == ERRORS) == own} for own in (True, False))
+    signs = verdicts(goal) | verdicts(rivals)  # two sentences, two families of tests
 
     def shown(cells, of):
         return {key: cell.text(page.records) for key, cell in cells.items() if of(key)}
@@ -123,6 +125,8 @@ def answer(page):
         ),
         "bags": ", ".join(f"{text} at B = {B}" for (B, _), text in shown(bags, lambda k: k[1] == ERRORS).items()),
         "others": listed(others),
+        "families": [len([test for test in of.values() if test]) for of in (goal, rivals)],
+        "powers": [power_of(goal, "the first ones"), power_of(rivals, "the others")],
     }
 
 
@@ -222,14 +226,32 @@ def text_columns():
     return [(title, parts, "", {"task": task}) for task, title in TEXTS.items()]
 
 
-def measure_columns():
-    """Return the columns of figure 6: differences to FSmulti for errors, and to the structural SVM."""
-    columns = [("classes", "difference", "{n}", {"rival": ERRORS})]
-    for rival, title in ((ERRORS, "errors"), (ALL, "structural")):
-        for m in LOSSES:
-            where = {"rival": rival, "measure": m}
-            columns.append((f"{TITLES[m]}, {title}", "difference", "{mean:+.1f} ± {se:.1f}", where))
-    return columns
+def figure_6_cells():
+    """Return (set, B, rival, measure) -> difference to FSmulti over classes."""
+    return {
+        (group, B, rival, m): against(rival, m, group, B)
+        for group in MANY
+        for B in B4
+        for rival in (ERRORS, ALL)
+        for m in LOSSES
+    }
+
+
+def shown_in_figure_6(page):
+    """Return a clause with the numbers of significant differences of figure 6."""
+    signs = [*verdicts(tested(page, figure_6_cells())).values()]
+    return f"{signs.count(1)} of {len(signs)} are significantly above 0 and {signs.count(-1)} below"
+
+
+def figure_6(page):
+    """Return the table of figure 6."""
+    cells = figure_6_cells()
+    signs, rows = verdicts(tested(page, cells)), []
+    for group, B in itertools.product(MANY, B4):
+        row = [group, B, Cell("contests", "difference", "{n}", cells[group, B, ERRORS, "f1"].where)]
+        rows.append(row + [[cell, star(signs.get(key))] for key, cell in cells.items() if key[:2] == (group, B)])
+    titles = [f"{TITLES[m]}, {title}" for title in ("errors", "structural") for m in LOSSES]
+    return page.table(["set", "B", "classes", *titles], rows)
 
 
 def figure_2(page):
@@ -248,17 +270,24 @@ def figure_2(page):
 
 
 def figure_3(page, found):
-    """Return the table of figure 3."""
+    """Return the table of figure 3; the p-values are adjusted together."""
+    keys = [(B, rival) for B in B4 for rival in (FGM, RFE, L1)]
+    only = {
+        (B, m): [Cell("errors", who, "{total:.0f}", {"rival": m, "B": B}) for who in ("ours", "theirs")]
+        for B, m in keys
+    }
+    counts = {key: [round(sum(cell.values(found.errors))) for cell in cells] for key, cells in only.items()}
+    known = [key for key in keys if any(counts[key])]
+    ps = dict(zip(known, holm([mcnemar(*counts[key]) for key in known]), strict=True))
     rows = []
     for B in B4:
         row = [B, Cell(POINTS, "features", "{n}", {"group": "text", "method": OURS, "loss": "hamming", "B": B})]
         for method in (OURS, FGM, RFE, L1):
             where = {"group": "text", "method": method, "B": B} | ({} if method == FGM else {"loss": "hamming"})
             row.append(with_features(POINTS, "test.hamming", where, "{mean:.1f} ± {se:.1f}"))
-        for method in (FGM, RFE, L1):
-            only = [Cell("errors", who, "{total:.0f}", {"rival": method, "B": B}) for who in ("ours", "theirs")]
-            counts = [round(sum(cell.values(found.errors))) for cell in only]
-            row.append([only[0], " / ", only[1], f", {shown_p(mcnemar(*counts))}" if any(counts) else ""])
+        for key in [key for key in keys if key[0] == B]:
+            ours, theirs = only[key]
+            row.append([ours, " / ", theirs, f", {shown_p(ps[key])}" if key in ps else ""])
         rows.append(row)
     names = [ERRORS, FGM, RFE, L1, *(f"only correct, compared with {rival}" for rival in (FGM, RFE, L1))]
     return page.table(["B", "texts", *names], rows)
