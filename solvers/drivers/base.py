@@ -42,6 +42,7 @@ from solvers.result import (
     SolutionStatus,
     StopReason,
     Verdict,
+    is_closed,
     verdict,
 )
 from solvers.values import kept, put_back, put_on_bounds
@@ -242,8 +243,6 @@ class Driver(RunState):
         """Load the incumbent, and return the result with what is proven."""
         facts = facts_of(self.model)
         objective, error = self._load_incumbent(facts)
-        if objective is not None:
-            self.resolution = max(self.resolution, resolution_of(self.cache))  # it grows with the incumbent
         if status is None and objective is not None and not self.late and not self.at_start:
             status = self.claim()
         status = self._checked_claim(status, objective, facts)
@@ -292,10 +291,17 @@ class Driver(RunState):
         if put_on_bounds(self.cache.variables) and (facts is None or not facts.implicit):
             objective = self._objective_value()
         error = worst_violation(self.cache)
-        if error > ROUNDING and self.certificate is not None:  # a point of a named solver
+        self.resolution = max(self.resolution, resolution_of(self.cache))  # it grows with the incumbent
+        if self.certificate is not None and (error > ROUNDING or self._nearly_closed()):  # a point of a named solver
             self.certificate.repair_point(self.cache, has_point=True)
             objective, error = self._objective_value(), worst_violation(self.cache)
+            self.best = objective if self.best is None else min(self.best, objective)
         return objective, max(error, facts_violation(self.model))
+
+    def _nearly_closed(self) -> bool:
+        """Return True if the objective and the bound differ from 0 by little more than rounding."""
+        most, gap = 1e3 * self.resolution, self.config.gap
+        return is_closed(self.best, self.bound, gap, most) and not self.closed(gap)
 
     @property
     def certificate(self) -> Certificate | None:

@@ -1,5 +1,6 @@
 """Bounds and points from the data: valid for any multipliers, tight at those of a solve, whatever the units."""
 
+import dataclasses
 import os
 
 import numpy as np
@@ -211,6 +212,17 @@ def test_an_optimum_of_0_with_large_weights_is_proven(solver):
         result = fs.solve(fs.svm.robust_lp(data), solver)
         assert (result.status, result.gap) == (fs.SolutionStatus.OPTIMAL, 0.0)
         assert result.objective <= result.resolution <= 1e-9
+
+
+def test_slacks_of_a_vertex_that_are_not_quite_0_are_repaired():
+    """The vertex of the solver has slacks of 1e-11, more than the rounding error of the scores."""
+    data = fs.load_dataset("ionosphere")
+    noise = np.random.default_rng(0).uniform(-1, 1, (len(data), 6))
+    names = (*data.features, *(f"noise{k}" for k in range(6)))
+    data = dataclasses.replace(data, X=np.hstack([data.X, noise]), features=names, scale=None)
+    for fold, part in ((4, 4), (5, 2), (8, 0)):
+        result = fs.solve(fs.svm.robust_lp(data.folds(10, seed=0)[fold].train.folds(5, seed=0)[part].train), "sla")
+        assert (result.status, result.gap) == (fs.SolutionStatus.OPTIMAL, 0.0)
 
 
 @pytest.mark.slow
