@@ -10,13 +10,13 @@ import resource
 import shutil
 import time
 import warnings
+from statistics import fmean
 
 import numpy as np
 import pyomo.environ as pyo
-from scipy import stats
 
 import solvers
-from benchmarks.harness.differences import LEVEL
+from benchmarks.harness.differences import LEVEL, difference, power_of
 from benchmarks.harness.page import Cell, Page, over
 from benchmarks.solvers.nlp_models import INFEASIBLE, MODELS, UNBOUNDED
 from solvers.interfaces.registry import find
@@ -151,17 +151,24 @@ def page(log):
         "runs", len(runs), sum(task["solver"] != PROGRAM for task in tasks(False))
     )  # the executable is not installed everywhere
 
-    def only(ours, theirs):
-        return sum(bool(pair[ours]["best"]) > bool(pair[theirs]["best"]) for pair in pairs.values())
-
+    points = {}  # model -> for each start, the points by which Ipopt reaches the best known objective more often
+    for (group, model, _), pair in pairs.items():
+        if pair[POUNCE]["best"] is not None:
+            points.setdefault((group, model), []).append(100.0 * (pair[CYIPOPT]["best"] - pair[POUNCE]["best"]))
+    points = list(map(fmean, points.values()))
+    test = difference(points)
     differ = [
         [model, str(start), *(f"{pair[n]['status']}, {_number(pair[n]['objective'])}" for n in (POUNCE, CYIPOPT))]
         for (_, model, start), pair in pairs.items()
         if any(pair[POUNCE][field] != pair[CYIPOPT][field] for field in ("best", "right"))
     ]
-    only_ipopt, only_pounce = only(CYIPOPT, POUNCE), only(POUNCE, CYIPOPT)
-    differ_at = stats.binomtest(only_ipopt, only_ipopt + only_pounce).pvalue if only_ipopt + only_pounce else 1.0
-    page.values(differ=differ, only_ipopt=only_ipopt, only_pounce=only_pounce, differ_at=differ_at, LEVEL=LEVEL)
+    ratios = {
+        group: page.number("ratio", "{gmean:.2f}", solver=CYIPOPT, group=group)
+        for group in dict.fromkeys(run["group"] for run in runs)
+    }
+    extremes = [f"{ratios[group]} ({group})" for group in sorted(ratios, key=lambda group: float(ratios[group]))]
+    page.values(differ=differ, points=points, test=test, fastest=extremes[0], slowest=extremes[-1])
+    page.values(power=power_of({"": test}, "tests like this") if test.p >= LEVEL else "")
     names = [name for name in (POUNCE, CYIPOPT, PROGRAM) if any(run["solver"] == name for run in runs)]
     ended = {name: sum(run["limited"] for run in runs if run["solver"] == name) for name in (POUNCE, CYIPOPT)}
     return page.values(names=names, ended=ended)
