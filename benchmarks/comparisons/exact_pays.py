@@ -276,7 +276,7 @@ def larger(tests, signs, name):
     """Return a clause on the heuristics whose error differs significantly in one row of a table."""
     apart = [f"{method} ({in_words(tests[method, name])})" for method in HEURISTICS if signs.get((method, name))]
     same = [method for method in HEURISTICS if not signs.get((method, name))]
-    clauses = [f"the error of {', '.join(apart)} is different"] if apart else []
+    clauses = [f"the error of {', '.join(apart)} differs from that of the exact selection"] if apart else []
     clauses += [f"no difference is shown for {', '.join(same)}"] if same else []
     return " and ".join(clauses)
 

@@ -235,13 +235,13 @@ class Page:
             rule = Cell(**cell["rule"])
             if cell["text"] == NOTHING and (why := rule.unmatched(self.records[rule.records])):
                 raise ValueError(f"{rule}: {why}; use a text instead of a cell that is always empty")
-        head = [title]
+        head = [title, answer]
         if open_parts:
             missing = ", ".join(f"{name} has {part['done']} of {part['of']}" for name, part in open_parts.items())
             commands = dict.fromkeys(f"`{part['command']}`" for part in open_parts.values())
             head.append(f"Not finished: {missing}; continue with {', '.join(commands)}.")
         listed = "\n".join(f"- {key}: {_plain(value)}" for key, value in facts.items())
-        text = "\n\n".join([*head, answer, *body, "## The run", listed]) + "\n"
+        text = "\n\n".join([*head, *body, "## The run", listed]) + "\n"
         data = {"about": facts, "title": title.removeprefix("# "), "answer": answer, "parts": self.parts}
         data |= {"keys": self.keys, "cells": self.cells, **self.records}
         (folder / f"{self.name}.json").write_text(_compact(data))

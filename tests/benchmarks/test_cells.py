@@ -42,8 +42,8 @@ def test_a_page_starts_with_the_missing_runs_and_its_answer(tmp_path):
     page.facts = {"seed": 0}
     page.write(folder=tmp_path)
     lines = (tmp_path / page.name).with_suffix(".md").read_text().splitlines()
-    assert lines[2] == "Not finished: table 1 has 2 of 3; continue with `make tables`."
-    assert lines[4] == "One. Two."
+    assert lines[4] == "Not finished: table 1 has 2 of 3; continue with `make tables`."
+    assert lines[2] == "One. Two."
     assert lines[6] == "## Table 1"
 
 

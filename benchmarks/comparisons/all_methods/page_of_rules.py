@@ -41,8 +41,13 @@ def page(log):
     reasons = {}
     for record in records:
         if record["reason"]:
-            reasons.setdefault((record["method"], record["reason"]), []).append(record["set"])
-    lines = [f"- {m}, {', '.join(dict.fromkeys(sets))}: {why}" for (m, why), sets in reasons.items()]
+            why = record["reason"].replace("it cannot be told", "it does not support")  # as logged by an older version
+            reasons.setdefault((record["method"], why), []).append(record["set"])
+    every = set(tasks.sets())
+    lines = [
+        f"- {m}, {'all sets' if set(sets) == every else ', '.join(dict.fromkeys(sets))}: {why}"
+        for (m, why), sets in reasons.items()
+    ]
     page.values(answer=answer(records), reasons="\n".join(lines[:LISTED]) or "None.", last=f"{LAST:g}")
     return page.values(hours=f"{sum(e['cpu'] for e in found) / 3600:.2f}", tasks_done=len(found))
 
@@ -88,11 +93,11 @@ def answer(records):
     broken = sum(r["broken"] for r in records)
     some = [m for m in names if m not in always and m not in never]
     nothing = sum(not r["honoured"] for m in some for r in every[m])
-    late = f", {' and '.join(some)} have no result within their limit in {nothing} fits" if some else ""
+    late = f"; {' and '.join(some)} have no result within their limit in {nothing} fits" if some else ""
     text = (
         f"{len(always)} of {len(names)} methods always satisfy a budget and a rule on two features, and "
-        f"{'some results violate' if broken else 'no result violates'} them. The rules are rejected with an error by "
-        f"{len(never)} ({', '.join(never)}){late}, and {int(broken)} of {len(records)} fits violate them. "
+        f"{'some results violate' if broken else 'no result violates'} them. {len(never)} reject the rules with an "
+        f"error ({', '.join(never)}){late}. {int(broken)} of {len(records)} fits violate the rules. "
     )
     apart = {m: [*by_source(by_set(every[m])).values()] for m in always}
     if not apart:

@@ -59,14 +59,15 @@ def answer(page):
     gaps = []
     for gap in sorted({fit["gap asked"] for fit in ours}):
         here = [fit["gap"] <= gap for fit in ours if fit["gap asked"] == gap]
-        gaps.append(f"{gap:.0%} in {sum(here)} of {len(here)}")
+        gaps.append(f"{sum(here)} of the {len(here)} fits that ask for {gap:.0%}")
 
     def less(name, labels):
         ours, theirs = (spread(page.records["fits"], which, labels) for which in (best, name))
         if ours is None or theirs is None:
             return f"{name} not run"
         apart = ours - theirs
-        return f"less {name} {apart.mean():+.1f} ± {apart.std(ddof=1) / len(apart) ** 0.5:.1f}"
+        word = "above" if apart.mean() > 0 else "below"
+        return f"{abs(apart.mean()):.1f} ± {apart.std(ddof=1) / len(apart) ** 0.5:.1f} {word} {name}"
 
     def both(value):
         pairs = [
@@ -75,13 +76,13 @@ def answer(page):
         return " and ".join(f"{own} (l1 {theirs})" for own, theirs in pairs)
 
     beside = [
-        f"{labels} labels {page.number('test.f1', '{mean:.1f}', name=best, labels=labels)} "
-        f"({less('l1', labels)}, {less('RFE', labels)})"
+        f"{page.number('test.f1', '{mean:.1f}', name=best, labels=labels)} on {labels} labels, "
+        f"{less('l1', labels)} and {less('RFE', labels)}"
         for labels in LABELS
     ]
     return {
-        "gaps": " and of ".join(gaps),
-        "beside": " and on ".join(beside),
+        "gaps": " and ".join(gaps),
+        "beside": ", and ".join(beside),
         "prbep": both("test.prbep"),
         "accuracy": both("test.hamming"),
     }

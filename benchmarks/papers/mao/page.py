@@ -216,7 +216,7 @@ def sensitive(found):
         for B in (2, WIDE):
             values = [r["test"][loss] for r in found.grid if r["loss"] == loss and r["B"] == B]
             if len(values) == len(GRID[OURS]):
-                text.append(f"{TITLES[loss]} by {max(values) - min(values):.1f} at B = {B}")
+                text.append(f"{max(values) - min(values):.1f} in {TITLES[loss]} at B = {B}")
     return ", ".join(text)
 
 

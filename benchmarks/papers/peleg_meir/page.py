@@ -198,7 +198,8 @@ def _answer(page):
         below, above, tests = _clear(page, scaling)
         every = [every[0] + len(below), every[1] + len(above)]
         tested.append(
-            f"{len(below)} lower{_of(below)} and {len(above)} higher{_of(above)} in {tests} tests with columns {words}"
+            f"significantly lower in {len(below)}{_of(below)} and higher in {len(above)}{_of(above)} of {tests} tests "
+            f"with columns {words}"
         )
     return {
         "type_one": texts,

@@ -167,8 +167,11 @@ def sentence(page, runs):
     gaps = [apart(page, a, b) for a, b in pairwise(runs)]
     held = sum(sum(values) > 0 for values in gaps)
     sure = sum(sign > 0 for sign in verdicts(dict(enumerate(map(difference, gaps)))).values())
-    few = f"{sure} significant" if len(sets) > 2 else "too few sets for a test"
-    return found, f"{len(sets)} set{'s' * (len(sets) > 1)}; {held} of 3 steps as in the paper, {few}"
+    few = f"{sure} significantly" if len(sets) > 2 else "too few sets for a test"
+    return found, (
+        f"{len(sets)} set{'s' * (len(sets) > 1)}; {held} of 3 differences between consecutive methods have the sign of "
+        f"the paper, {few}"
+    )
 
 
 def gaps(page):
@@ -185,8 +188,8 @@ def gaps(page):
                 "no different" if abs(found["mean"]) < 2 * found["se"] else "higher" if found["mean"] > 0 else "lower"
             )
             shown = ERROR.replace(":", ":+", 1).format(**found)
-            text.append(f"{shown} by {'the trust region' if way == TRUST else 'L-BFGS-B'}, {word}")
-    return "; ".join(text) if text else "not compared yet"
+            text.append(f"{shown} ({word}) by {'the trust region' if way == TRUST else 'L-BFGS-B'}")
+    return " and ".join(text) if text else "not compared yet"
 
 
 def beside(way):
