@@ -18,7 +18,7 @@ import numpy as np
 import fsmodels as fs
 from benchmarks.comparisons.best_known import GAP, evaluate_runs
 from benchmarks.comparisons.wide import data_of
-from benchmarks.harness.cpu_limit import cpu_limit
+from benchmarks.harness.cpu_limit import REPEAT, cpu_limit
 from benchmarks.harness.page import Page
 from benchmarks.methods.heuristics import warm_up
 from fsmodels.models.fsp.oracle import relaxation
@@ -29,7 +29,7 @@ from solvers.drivers.branch_cut.node import Leaves, NodeBounds, NodeSearch
 from solvers.drivers.branch_cut.root import RootSearch
 
 NAME, PROTOCOL = "ablation", 1
-LIMIT = 20.0
+LIMIT, LATE = 20.0, 0.5  # CPU seconds
 CANDIDATES, RELIABLE, PROBED = 8, 1, 200
 CELL = ("data", "n", "p", "M", "C")
 CELLS = [
@@ -191,8 +191,17 @@ def page(log):
     there = dict.fromkeys(tuple(run[name] for name in CELL) for run in runs)
     cells = [(["" if v is None else str(v) for v in cell], dict(zip(CELL, cell, strict=True))) for cell in there]
     variants = [([name], {"variant": name}) for name in VARIANTS]
-    ratios = {name: [run["ratio"] for run in runs if run["variant"] == f"without {name}"] for name in LEFT_OUT}
-    most = sorted(LEFT_OUT, key=lambda name: -geometric_mean(ratios[name] or [1.0]))[:2]
+    ratios = {
+        name: [run["ratio"] for run in runs if run["variant"] == f"without {name}" and run["either"]]
+        for name in LEFT_OUT
+    }
+    means = {name: geometric_mean(ratios[name] or [1.0]) for name in LEFT_OUT}
+    most = sorted(LEFT_OUT, key=lambda name: -means[name])[:2]
+    page.values(
+        signals=REPEAT,
+        spare=[name for name in LEFT_OUT if means[name] < 1],
+        late=[r for r in runs if r["cpu"] > LIMIT + LATE],
+    )
     tables = [cell[0] for cell in there if cell[1] is None]
     return page.values(
         cells=cells, variants=variants, tables=tables, most=most, wrong=sum(run["wrong"] for run in runs)

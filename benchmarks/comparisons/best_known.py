@@ -4,6 +4,10 @@ import math
 
 GAP = 1e-4  # relative, of all methods
 ROUNDING = 1e-6  # relative: a bound that exceeds the best known objective by more is wrong
+WHOLE_FORM = "which `fs.select` chooses for it: SCIP satisfies the conic rows of the perspective form to 1e-6 only."
+GUROBI_LICENCE = (
+    "Gurobi's restricted licence allows 2,000 variables and 2,000 rows, but 200 variables if a term is quadratic."
+)
 
 
 def evaluate_runs(runs, cell):

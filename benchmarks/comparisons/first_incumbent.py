@@ -20,6 +20,7 @@ from fsmodels.models.fsp.oracle import SvmOracle
 
 NAME, PROTOCOL = "first_incumbent", 1
 LIMIT, WIDE_LIMIT, EARLY = 5.0, 40.0, 1.0
+WALL = 4  # seconds of wall-clock time for each CPU second of the limit
 SETS = ["bupa", "cleveland", "german_numeric", "ionosphere", "mfeat", "musk1", "sonar", "spambase", "wdbc", "wpbc"]
 SETS += ["wpbc24"]
 CELL = ("data", "n", "p", "C", "M")
@@ -70,7 +71,7 @@ def work(data, n, p, C, M, limit, protocol):
         return rows[-1][0] > limit
 
     start = time.process_time()
-    found = fs.solve(model, "branch-and-cut", callback=noted, time_limit=4 * limit)
+    found = fs.solve(model, "branch-and-cut", callback=noted, time_limit=WALL * limit)
     seen = [(used, value) for used, value in rows if value is not None and not np.isnan(value)]
     early = [value for used, value in seen if used <= EARLY]
     return {
@@ -95,4 +96,6 @@ def page(log):
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *CELL, "limit")
     page.part("cells", len(runs), len(tasks(False)))
+    short = [run["cpu"] for run in runs if run["status"] != "optimal" and run["cpu"] < run["limit"]]
+    page.values(runs=runs, short=short, farthest=max(runs, key=lambda run: run["end_above"]))
     return page.values(cells=[([run[name] or "" for name in CELL], {name: run[name] for name in CELL}) for run in runs])

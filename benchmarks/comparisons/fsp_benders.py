@@ -1,4 +1,4 @@
-"""Benders and branch-and-cut on the model of the first paper: every form, and a limit on the cost of the features.
+"""Benders and branch-and-cut on the model of Aytug 2015: every form, and a limit on the cost of the features.
 
 python -m benchmarks fsp_benders            # five minutes
 python -m benchmarks fsp_benders --full     # more limits on the cost: half an hour

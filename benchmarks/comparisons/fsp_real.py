@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 
 import fsmodels as fs
-from benchmarks.comparisons.best_known import GAP, evaluate_runs
+from benchmarks.comparisons.best_known import GAP, GUROBI_LICENCE, WHOLE_FORM, evaluate_runs
 from benchmarks.harness.cpu_limit import cpu_limit
 from benchmarks.harness.page import Page
 from benchmarks.methods import heuristics
@@ -113,6 +113,8 @@ def page(log):
     few = {tuple(run[name] for name in cell) for run in runs if run["contender"] == ALL}
     for run in runs:
         run["few supports"] = tuple(run[name] for name in cell) in few
+        if run["contender"] == ABESS:
+            run["proven"] = run["wrong"] = None  # it has no bounds
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *cell, "contender")
     page.part("cells", len(runs), len(tasks(False)))
@@ -123,5 +125,6 @@ def page(log):
     ]
     sets = dict.fromkeys(run["data"] for run in runs)
     contenders = [([name], {"contender": name}) for name in names]
-    page.values(sets=len(sets), widest=max(map(features, sets)), wrong=sum(run["wrong"] for run in runs))
+    page.values(sets=len(sets), widest=max(map(features, sets)), wrong=sum(bool(run["wrong"]) for run in runs))
+    page.values(whole_form=WHOLE_FORM, licence=GUROBI_LICENCE)
     return page.values(names=names, contenders=contenders, cells=cells)

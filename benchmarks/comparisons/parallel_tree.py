@@ -21,6 +21,7 @@ import joblib
 import fsmodels as fs
 from benchmarks.comparisons.ablation import CELL, problem
 from benchmarks.comparisons.best_known import GAP, ROUNDING
+from benchmarks.harness.log import facts_of_runs
 from benchmarks.harness.page import Page
 from benchmarks.methods.heuristics import warm_up
 from solvers.drivers.branch_cut.coordinator import ENOUGH
@@ -38,7 +39,7 @@ REPLAYED = [CELLS[0], CELLS[3]]
 WORKERS, FACTORS = (2, 10, 30, 100), (1, 100)
 ARRAYS = 11  # numbers per variable: bounds, choice and pseudo-costs to a worker, pseudo-costs back
 PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "joblib", "distributed")
-FACTS = {"gap": GAP, "time limit (s)": LIMIT, "machine at the start": "idle except for this run"}
+FACTS = {"gap": GAP, "time limit (s)": LIMIT}
 
 
 def tasks(full):
@@ -178,5 +179,6 @@ def page(log):
         for run in runs
         if run["how"] == TWO and run["gap"] > max(GAP, run["gap of one"])
     ]
-    page.values(wider="; ".join(["", *wider]))
+    page.values(wider="; ".join(["", *wider]), left=killed["wall"] - KILLED_AFTER)
+    page.values(load=facts_of_runs(log).get("load average at the start"))
     return page.values(cells=cells, plans=plans, clusters=clusters, same=same, valid=valid)

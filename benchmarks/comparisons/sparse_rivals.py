@@ -15,7 +15,7 @@ import warnings
 import numpy as np
 
 import fsmodels as fs
-from benchmarks.comparisons.best_known import GAP, evaluate_runs
+from benchmarks.comparisons.best_known import GAP, GUROBI_LICENCE, WHOLE_FORM, evaluate_runs
 from benchmarks.harness.cpu_limit import cpu_limit
 from benchmarks.harness.page import Cell, Page
 from benchmarks.methods import heuristics
@@ -184,6 +184,7 @@ def page(log):
         sum(run["proven"] for run in runs if (run["part"], run["contender"]) == (1, name)) for name in PRICED
     )
     improved = [run["above"] for run in runs if run["status"] == "optimal" and not run["proven"]]
+    page.values(whole_form=WHOLE_FORM, licence=GUROBI_LICENCE)
     return page.values(
         often="as often as" if first == second else "more often than" if first > second else "less often than",
         limited=page.number("proven", "in {total:.0f} of {n}", part=2, contender=OURS),

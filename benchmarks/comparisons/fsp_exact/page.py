@@ -128,6 +128,8 @@ def page(log):
         done = sum((*place(spec), spec["contender"]) in there for spec in planned)
         size = next(i.n for i in INSTANCES if i.group == group)
         page.part(f"n = {size:,}", done, len(planned), f"python -m benchmarks {NAME} --full")
+    most = max(instance.n for instance in INSTANCES)
+    page.values(largest_alone={run["contender"] for run in runs if run["n"] == most} <= {OURS})
     return page.values(**answer(page, runs), alone=alone)
 
 
