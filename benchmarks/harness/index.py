@@ -75,10 +75,10 @@ def answer(page):
 
 
 def unfinished(page):
-    """Return the progress of a page, "" if it is complete."""
-    parts = about(page).get("parts", {}).values()
-    done, of = (sum(part[key] for part in parts) for key in ("done", "of"))
-    return f" Not finished: {done} of {of} runs." if done < of else ""
+    """Return the parts of a page that are not finished, "" if there are none."""
+    parts = about(page).get("parts", {}).items()
+    missing = [f"{name} ({part['done']} of {part['of']})" for name, part in parts if part["done"] < part["of"]]
+    return f" Not finished: {'; '.join(missing)}." if missing else ""
 
 
 def summary():

@@ -18,6 +18,7 @@ import warnings
 import pyomo.environ as pyo
 
 import solvers
+from benchmarks.comparisons.best_known import GUROBI_LICENCE
 from benchmarks.harness import child_process
 from benchmarks.harness.cpu_limit import cpu_limit
 from benchmarks.harness.differences import listed
@@ -210,13 +211,19 @@ def page(log):
     page.part("runs", len(runs), len(tasks(False)))
     names = [name for name in (*DRIVERS, *WHOLE, *OTHERS) if any(run["contender"] == name for run in runs)]
     able = [name for name in names if any(run["contender"] == name and run["tried"] for run in runs)]
-    others = [f"{name} {page.number('proven', '{total:.0f}', contender=name, common=True)}" for name in COMMON[1:]]
+    proven = {name: page.number("proven", "{total:.0f}", contender=name, common=True) for name in COMMON}
+    others = listed([f"{name} {proven[name]}" for name in COMMON[1:]]) if len(set(proven.values())) > 1 else "as many"
+    means = [(page.number("cpu", "{gmean:.2f}", contender=name, common=True), name) for name in COMMON]
+    means.sort(key=lambda mean: float(mean[0]))
+    with_most = dict.fromkeys(run["model"] for run in runs if run["scenarios"] == SCENARIOS[-1])
+    largest = "all models" if set(with_most) == set(FAMILIES) else f"only {listed(list(with_most))}"
+    page.values(means=[*means[0], *means[-1]], largest=largest, licence=GUROBI_LICENCE)
     every = [
         f"{name} {page.number('proven', '{total:.0f} of {n}', contender=name)}"
         f" ({page.number('rejected', '{total:.0f}', contender=name)})"
         for name in COMMON
     ]
-    page.values(rows=[([name], {"contender": name}) for name in able], others=listed(others), every=listed(every))
+    page.values(rows=[([name], {"contender": name}) for name in able], others=others, every=listed(every))
     absent = dict.fromkeys(run["contender"] for run in runs if run["status"] == "not installed")
     page.values(absent=[name for name in (*WHOLE, *OTHERS) if name in absent])
     return page.values(names=names, wrong=sum(run["wrong"] for run in runs))

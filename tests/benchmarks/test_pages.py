@@ -233,5 +233,7 @@ def test_the_index_counts_each_state(monkeypatch):
     text = index.text()
     counts = "2 done, 1 done on substitute data, 1 censored, 3 partial, 2 not begun, 1 impossible"
     assert f"The tables below have 10 entries: {counts}." in text
-    assert "- [first_page](first_page.md): One. Two.\n" in text
+    missing = "b (1 of 2); c (0 of 2); c, small (1 of 2); c, smallest (0 of 2)"
+    assert f"- [first_page](first_page.md): One. Two. Not finished: {missing}.\n" in text
+    assert all(f"*{state}*" in text for state in index.STATES)
     assert "[first_page](first_page.md#heading-one)" in text
