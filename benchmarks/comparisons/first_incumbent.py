@@ -95,7 +95,7 @@ def page(log):
         run["without noise"] = run["data"] == "Bertsimas"
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *CELL, "limit")
-    page.part("cells", len(runs), len(tasks(False)))
+    page.part("runs", len(runs), len(tasks(False)))
     short = [run["cpu"] for run in runs if run["status"] != "optimal" and run["cpu"] < run["limit"]]
     page.values(runs=runs, short=short, farthest=max(runs, key=lambda run: run["end_above"]))
     return page.values(cells=[([run[name] or "" for name in CELL], {name: run[name] for name in CELL}) for run in runs])

@@ -117,7 +117,7 @@ def page(log):
             run["proven"] = run["wrong"] = None  # it has no bounds
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *cell, "contender")
-    page.part("cells", len(runs), len(tasks(False)))
+    page.part("runs", len(runs), len(tasks(False)))
     names = [name for name in CONTENDERS if any(run["contender"] == name for run in runs)]
     cells = [
         ([data, f"{C:g}", M], {"data": data, "C": C, "M": M})

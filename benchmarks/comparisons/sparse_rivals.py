@@ -179,7 +179,7 @@ def page(log):
     evaluate_runs(runs, fields)
     page = Page(NAME, globals(), runs=runs, first=firsts)
     page.key("runs", *CELL, "contender", "limit")
-    page.part("cells", len(entries), len(tasks(False)))
+    page.part("runs", len(entries), len(tasks(False)))
     first, second = (
         sum(run["proven"] for run in runs if (run["part"], run["contender"]) == (1, name)) for name in PRICED
     )
