@@ -24,7 +24,7 @@ from solvers.drivers.two_layer import saddle_point
 
 NAME, PROTOCOL, LIMIT, GAP, SEED = "ablation_steps", 1, 60.0, 1e-3, 0
 CELL = ("part", "data", "model", "B", "C")
-TABLES = ("wdbc", "spambase", "mfeat")
+TABLES = ("wdbc", "spambase", "musk1")
 KERNEL_TABLES = ("sonar", "ionosphere", "wdbc", "NDCC")
 PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "scikit-learn", "clarabel")
 FACTS = {"gap": GAP, "CPU limit (s)": LIMIT}

@@ -17,6 +17,7 @@ def quick(monkeypatch):
     monkeypatch.setitem(concave_tasks.GRIDS, "paper", SHORT["paper"])
     monkeypatch.setitem(concave_tasks.GRIDS, "below", SHORT["below"])
     monkeypatch.setattr(concave_tasks, "FOLDS", 2)
+    monkeypatch.setattr(concave_tasks, "INNER", 2)
 
 
 def test_a_run_writes_what_the_page_needs_and_is_not_repeated(quick, tmp_path):
@@ -45,17 +46,33 @@ def test_a_run_writes_what_the_page_needs_and_is_not_repeated(quick, tmp_path):
     assert len(log.entries()) == len(wanted)
 
 
-def test_the_lambda_of_the_other_divisions_does_not_see_its_own(monkeypatch):
-    monkeypatch.setitem(concave_tasks.GRIDS, "paper", SHORT["paper"])
+def test_lambda_is_chosen_on_the_training_part(quick, monkeypatch):
+    seen = []
+    on_fold = concave_tasks.on_fold
 
-    def division(seed, correct):
-        told = {"data": "WPBC", "scaling": "none", "method": "OBD", "grid": "paper", "seed": seed, "correct": correct}
-        return told | {"balanced": correct, "features": [38.0, 4.0], "empty": [0, 0], "random": [10, 0]}
+    def noted(task, fold, start, penalties):
+        seen.append((len(fold.train), len(fold.held_out), list(penalties)))
+        return on_fold(task, fold, start, penalties)
 
-    found = concave_records.reductions([division(0, [0.5, 0.75]), division(1, [0.75, 0.5])], ("paper",))
-    assert [record["error"] for record in found] == [50.0, 0.0]
-    assert [record["elsewhere"] for record in found] == [0.0, -100.0]
-    assert [record["random_gone"] for record in found] == [0.05, 0.05]
+    monkeypatch.setattr(concave_tasks, "on_fold", noted)
+    which = {"data": "WPBC", "scaling": "standard", "method": concave_tasks.ONE["FSV"], "grid": "paper", "seed": 0}
+    found = concave_tasks.nested(which)
+    assert set(found["chosen"]) <= set(SHORT["paper"])
+    for inner_1, inner_2, outer in (seen[:3], seen[3:]):
+        assert inner_1[0] + inner_1[1] == inner_2[0] + inner_2[1] == outer[0]
+        assert outer[2] in ([0.0], [0.05])
+    records = concave_records.nested_folds([{"kind": "nested"} | which | found])
+    assert [record["lambda"] for record in records] == found["chosen"]
+    right, wrong = found["labels"][0][::2], found["labels"][0][1::2]
+    assert records[0]["correct"] == pytest.approx(100 * sum(right) / sum(right + wrong))
+
+
+def test_the_best_lambda_leaves_a_feature_in_every_fold_and_few_features_in_a_tie():
+    def fold(right, features):
+        return {"labels": [(k, 10 - k, 0, 0) for k in right], "features": features}
+
+    folds = [fold([6, 7, 7, 9], [5, 4, 3, 0]), fold([6, 7, 7, 9], [5, 4, 3, 2])]
+    assert concave_tasks.choice([0.0, 0.1, 0.2, 0.3], folds) == 0.2
 
 
 def test_the_page_of_optima_takes_what_a_task_returns(monkeypatch, tmp_path):

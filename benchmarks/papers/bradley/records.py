@@ -6,7 +6,19 @@ import statistics
 
 from benchmarks.harness.differences import difference, verdicts
 from benchmarks.harness.page import Cell
-from benchmarks.papers.bradley.tasks import DATA, FOLDS, GRIDS, METHODS, PAPER, PROTOCOL, SCALINGS, TYPICAL, key, tasks
+from benchmarks.papers.bradley.tasks import (
+    DATA,
+    FOLDS,
+    GRIDS,
+    METHODS,
+    PAPER,
+    PROTOCOL,
+    SCALINGS,
+    TYPICAL,
+    correct,
+    key,
+    tasks,
+)
 
 # ---- records
 
@@ -37,10 +49,10 @@ def reductions(divisions, grids):
                 curve[penalty] = {name: entry[name][k] for name in measures}
     whole = sum(len(GRIDS[grid]) for grid in grids)
     curves = {which: dict(sorted(curve.items())) for which, curve in curves.items() if len(curve) == whole}
-    return [reduction(which, curve, curves) for which, curve in curves.items()]
+    return [reduction(which, curve) for which, curve in curves.items()]
 
 
-def reduction(which, curve, curves):
+def reduction(which, curve):
     """Return the record of one division; ties go to fewer features."""
     data, scaling, method, seed = which
     none = curve[0.0]
@@ -49,8 +61,6 @@ def reduction(which, curve, curves):
     allowed = [penalty for penalty, at in curve.items() if not at["empty"]]
     best = max(allowed, key=lambda penalty: (round(less[penalty], 9), fewer[penalty]))
     with_empty = [penalty for penalty, at in curve.items() if at["features"] >= 1]
-    others = [curves[other] for other in curves if other[:3] == which[:3] and other[3] != seed]
-    fixed = chosen_on(others)
     theirs = PAPER[data][METHODS[method].paper]
     return {
         "data": data,
@@ -66,27 +76,26 @@ def reduction(which, curve, curves):
         "error_apart": less[best] - theirs[0],
         "features_apart": fewer[best] - theirs[1],
         "error_some_empty": max(less[penalty] for penalty in with_empty),
-        "elsewhere": less.get(fixed),
-        "elsewhere_features": fewer.get(fixed),
         "random_typical": curve[TYPICAL]["random"],
         "random_gone": next((p for p in curve if all(curve[q]["random"] == 0 for q in curve if q >= p)), 1.0),
     }
 
 
-def chosen_on(curves):
-    """Return the lambda with the smallest mean error on these divisions; None without divisions.
-
-    Lambdas that leave a fold without features are excluded.
-    """
-    if not curves:
-        return None
-    allowed = [penalty for penalty in curves[0] if not any(curve[penalty]["empty"] for curve in curves)]
-
-    def merit(penalty):
-        right = statistics.fmean(curve[penalty]["correct"] for curve in curves)
-        return round(right, 9), -statistics.fmean(curve[penalty]["features"] for curve in curves)
-
-    return max(allowed, key=merit)
+def nested_folds(entries):
+    """Return a record for each fold of each division, with lambda chosen on the training part."""
+    return [
+        {
+            **{name: entry[name] for name in ("data", "scaling", "method", "seed")},
+            "fold": fold,
+            "correct": 100 * correct(labels),
+            "gain": 100 * (correct(labels) - correct(entry["plain_labels"][fold])),
+            "left": entry["features"][fold],
+            "lambda": entry["chosen"][fold],
+        }
+        for entry in entries
+        if entry["kind"] == "nested"
+        for fold, labels in enumerate(entry["labels"])
+    ]
 
 
 def references(divisions):
@@ -103,7 +112,7 @@ def references(divisions):
 
 # ---- tests
 
-RATIO = {"best": 1 / (FOLDS - 1), "below": 1 / (FOLDS - 1), "typical": 0.0}  # divisions of one set; starts
+RATIO = {"nested": 1 / (FOLDS - 1), "typical": 0.0}  # test samples over training samples of a fold; starts
 ANOTHER = 1.0  # the variance of a mean minus one further value of the same distribution is s^2 (1/n + 1)
 
 

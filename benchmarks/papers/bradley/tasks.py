@@ -23,8 +23,9 @@ import fsmodels as fs
 
 PROTOCOL = 1  # increased when the meaning of the entries of the log changes
 GRIDS = {"paper": [round(0.05 * k, 2) for k in range(20)], "below": [0.005, 0.01, 0.02, 0.03]}
-FOLDS, RANDOM = 10, 6
+FOLDS, INNER, RANDOM = 10, 5, 6
 SEEDS = (0, 1, 2, 3, 4)
+NESTED = 3  # seeds with a nested choice of lambda, which takes five times as long
 SCALINGS = ("none", "standard")
 SHOWN = {"none": "raw", "standard": "standardised"}
 LP = "sla"  # with a linear objective it solves one linear program, and passes it to HiGHS in memory
@@ -170,11 +171,16 @@ def division(task):
 def one_fold(task, number):
     """Run the method over the grid on one fold."""
     fold = DATA[task["data"]]().folds(FOLDS, seed=task["seed"])[number]
+    return on_fold(task, fold, FOLDS * task["seed"] + number, GRIDS[task["grid"]])
+
+
+def on_fold(task, fold, start, penalties):
+    """Run the method with some lambdas on the training part of a fold; ``start``: the seed of the method."""
     train = fold.train.scaled(task["scaling"])
     held_out = train.apply_scale_to(fold.held_out)
-    at, refit = METHODS[task["method"]].prepare(train, FOLDS * task["seed"] + number), Refit(train)
+    at, refit = METHODS[task["method"]].prepare(train, start), Refit(train)
     rows = {name: [] for name in ("features", "random", "labels", "mu", "complementary")}
-    for penalty in GRIDS[task["grid"]]:
+    for penalty in penalties:
         result, selected = at(penalty)
         rows["features"].append(len(selected))
         rows["random"].append(sum(name.startswith("rnd") for name in selected))
@@ -183,6 +189,30 @@ def one_fold(task, number):
             rows["mu"].append(result.details["penalty"]["value"])
             rows["complementary"].append(bool(result.details["penalty"]["satisfied"]))
     return rows | {"plain": counts(held_out, *refit(train.features)), "majority": counts(held_out, *refit(()))}
+
+
+def nested(task):
+    """Cross-validate one method whose lambda is chosen by cross-validation of each training part."""
+    found = {"labels": [], "plain_labels": [], "features": [], "chosen": []}  # a value for each fold
+    for number, fold in enumerate(DATA[task["data"]]().folds(FOLDS, seed=task["seed"])):
+        start = FOLDS * task["seed"] + number
+        inner = [on_fold(task, part, start, GRIDS[task["grid"]]) for part in fold.train.folds(INNER, seed=task["seed"])]
+        penalty = choice(GRIDS[task["grid"]], inner)
+        rows = on_fold(task, fold, start, [penalty])
+        for name, value in zip(found, (rows["labels"][0], rows["plain"], rows["features"][0], penalty), strict=True):
+            found[name].append(value)
+    return found
+
+
+def choice(penalties, parts):
+    """Return the lambda with the largest share of right labels over some folds, in a tie that with fewer features.
+
+    Lambdas that leave a fold without features are excluded.
+    """
+    shares = [round(statistics.fmean(map(correct, labels)), 9) for labels in turned(parts, "labels")]
+    sizes = turned(parts, "features")
+    allowed = [k for k, size in enumerate(sizes) if min(size) > 0]
+    return penalties[max(allowed, key=lambda k: (shares[k], -sum(sizes[k])))]
 
 
 def typical(task):
@@ -226,7 +256,7 @@ def rounded(values):
     return [round(value, DIGITS) for value in values] if isinstance(values, list) else round(values, DIGITS)
 
 
-KINDS = {"division": division, "typical": typical}
+KINDS = {"division": division, "nested": nested, "typical": typical}
 KEY = ("protocol", "kind", "data", "scaling", "method", "grid", "seed")
 
 
@@ -248,10 +278,12 @@ def tasks(full):
     few = [name for name in methods if name != FSV_MANY]
     seeds = SEEDS if full else SEEDS[:1]
     parts = [("typical", None, methods), ("division", "paper", few), ("division", "below", PAPERS)]
+    parts += [("nested", "paper", PAPERS)] if full else []
     parts += [("division", "paper", [name for name in methods if name not in few])]
     found = []
     for kind, grid, those in parts:
-        for seed, data, scaling, method in itertools.product(seeds, DATA, SCALINGS, those):
+        some = seeds[:NESTED] if kind == "nested" else seeds
+        for seed, data, scaling, method in itertools.product(some, DATA, SCALINGS, those):
             record = {"data": data, "scaling": scaling, "method": method, "grid": grid, "seed": seed}
             found.append({"protocol": PROTOCOL, "kind": kind, **record})
     return found
