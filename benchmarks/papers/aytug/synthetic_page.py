@@ -6,7 +6,7 @@ from benchmarks.harness import differences
 from benchmarks.harness.page import NOTHING, Cell, Page
 from benchmarks.methods.fsp import ITERATIONS, LAMBDAS, SECONDS
 from benchmarks.papers.aytug.records import BINS, CHOSEN, END, GBD, TREE, difference, gap_cell, records_of, values
-from benchmarks.papers.aytug.tasks import END_FEATURES, R2W2_SAMPLES, SETS, entries_of, tasks
+from benchmarks.papers.aytug.tasks import END_TRIPLETS, R2W2_SAMPLES, SETS, entries_of, tasks
 
 PEERS = [TREE, CHOSEN, "RFE", "FSV", "ONSVM", "InfoGain", "R2W2"]
 COMMAND = "python -m benchmarks fsp_paper --full --sets"
@@ -42,12 +42,16 @@ def page(*logs):
     page.values(peers=[([peer], {"set": "one", "method": peer}) for peer in PEERS], gbd=GBD, tree=TREE, chosen=CHOSEN)
     page.values(
         r2w2_samples=f"{R2W2_SAMPLES:,}",
-        end_features=END_FEATURES,
         seconds=f"{SECONDS:g}",
         iterations=ITERATIONS,
         lambdas=", ".join(map(str, LAMBDAS)),
     )
     return page.values(kept=kept, runs=runs, **answer(kept, runs))
+
+
+def span(found):
+    """Return the range of some values as text."""
+    return f"{min(found):.0f} to {max(found):.0f}" if found else NOTHING
 
 
 def share(closed):
@@ -89,7 +93,8 @@ def answer(kept, runs):
         "less_two": difference(less["two"], 2),
         "less_same": difference(less["same choice"], 2),
         "pairs_two": len(less["two"]),
-        "ended": share(values(runs, "closed", method=END, **one)),
+        "ended": {n: share(values(runs, "closed", method=END, n=n, **one)) for n in END_TRIPLETS},
+        "end_minutes": span([seconds / 60 for seconds in values(kept, "cpu", method=END, n=50, **one)]),
         "less_sure": difference(less["sure"], 2),
         "sure": len(less["sure"]),
         "optima": len(closed[TREE]),
