@@ -132,7 +132,11 @@ class Driver(RunState):
                 self.prepare()
         except OutOfTime:
             self.late = True
-        self.resolution = resolution_of(self.cache)
+        given = [v for v in self.cache.variables if v.value is not None]
+        with kept(given):  # large values before the run would make any gap a rounding error
+            for v in given:
+                v.set_value(None)
+            self.resolution = resolution_of(self.cache)
 
     def _check_passed_options(self) -> None:
         """Check that options of the run can be passed to the solvers inside. Raises OptionError."""
@@ -291,7 +295,7 @@ class Driver(RunState):
         if put_on_bounds(self.cache.variables) and (facts is None or not facts.implicit):
             objective = self._objective_value()
         error = worst_violation(self.cache)
-        self.resolution = max(self.resolution, resolution_of(self.cache))  # it grows with the incumbent
+        self.resolution = resolution_of(self.cache)
         if self.certificate is not None and (error > ROUNDING or self._nearly_closed()):  # a point of a named solver
             self.certificate.repair_point(self.cache, has_point=True)
             objective, error = self._objective_value(), worst_violation(self.cache)

@@ -66,7 +66,7 @@ from solvers.model.linear import LinearRows
 from solvers.values import same, state
 
 EPSILON = float(np.finfo(float).eps)
-DENSE = 5_000_000  # entries; the projection of larger systems takes longer than a linear program
+DENSE = 1_000_000  # entries; the projection of larger systems takes longer than a linear program
 FLAT = 1e-12  # curvatures up to this share of the largest one are rounding
 
 
@@ -168,18 +168,20 @@ def least_terms(h: np.ndarray, d: np.ndarray, error: np.ndarray, lower: np.ndarr
     return np.minimum(*found)
 
 
-def dual_feasible(rows: LinearRows, multipliers: np.ndarray, z: np.ndarray) -> np.ndarray:
+def dual_feasible(rows: LinearRows, multipliers: np.ndarray, z: np.ndarray, *, together: bool = True) -> np.ndarray:
     """Return multipliers of the right signs with reduced costs d >= 0 for z unbounded above, and d <= 0 below.
 
     A multiplier may always be moved towards 0. If d has the wrong sign by more than rounding, the rows with
     contributions of that sign are scaled down: first for all variables with one infinite bound, then for each free one.
-    In between, a least-squares step removes d for all free variables together, which scaling for each may not do.
+    ``together``: in between, a least-squares step removes d for all free variables together. Scaling for each may not
+    do that; but the step may break what scaling repairs.
     """
     r = _right_signs(rows, multipliers)
     up, down = np.isinf(rows.x_upper[z]), np.isinf(rows.x_lower[z])
     entries, free, bounded = rows.matrix.tocoo(), z[up & down], z[up ^ down]
     for _ in range(3):
-        r = _projected(rows, entries, _scaled_down(rows, entries, r, bounded), free, bounded)
+        r = _scaled_down(rows, entries, r, bounded)
+        r = _projected(rows, entries, r, free, bounded) if together else r
         d, error = reduced_costs(rows, r)
         for k in free[np.abs(d[free]) > error[free]].tolist():
             r = _scaled_down(rows, entries, r, np.array([k]))
@@ -250,13 +252,21 @@ def lagrangian_bound(m: LinearRows, multipliers: np.ndarray) -> tuple[float, np.
 
 def _repaired_bound(m: LinearRows, multipliers: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """Return the bound, the repaired multipliers, the reduced costs and their rounding errors."""
-    r = dual_feasible(m, multipliers, np.flatnonzero(np.isinf(m.x_lower) | np.isinf(m.x_upper)))
+    low, up = np.isinf(m.x_lower), np.isinf(m.x_upper)
+    ways = (True, False) if (low & up).any() else (False,)
+    repaired = [dual_feasible(m, multipliers, np.flatnonzero(low | up), together=way) for way in ways]
+    return max((_bound_of(m, r) for r in repaired), key=lambda found: found[0])
+
+
+def _bound_of(m: LinearRows, r: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the bound of multipliers, the multipliers, the reduced costs and their rounding errors."""
     d, error = reduced_costs(m, r)
     least, up, down = least_terms(np.zeros(len(d)), d, error, m.x_lower, m.x_upper), r > 0, r < 0
     terms = np.concatenate([[m.constant], r[up] * m.lower[up], r[down] * m.upper[down], least])
-    if not np.isfinite(terms).all():
+    size = float(np.abs(terms / len(terms)).sum())  # a sum of finite terms may overflow
+    if not size < np.finfo(float).max / len(terms):
         return -np.inf, r, d, error
-    return math.fsum(terms) - share_of(m) * float(np.abs(terms).sum()), r, d, error
+    return math.fsum(terms) - share_of(m) * size * len(terms), r, d, error
 
 
 class RowBound:

@@ -154,3 +154,26 @@ def test_inexact_multipliers_with_many_free_variables_prove_nearly_the_optimum(s
     assert found.fun - 1e-6 * max(1.0, found.fun) <= bound <= found.fun + 1e-9 * max(1.0, found.fun)
     multipliers[0] = np.nan
     assert lagrangian_bound(lp, multipliers)[0] == -np.inf
+
+
+def test_the_better_of_both_repairs_is_used():
+    """Here the least-squares step moves a variable with one bound by more than rounding: alone it proved nothing."""
+    A = [
+        [-0.42281607169382207, -2.2791477176539225, 1.2882623023858126, -0.20160179034990458, -0.4636503840817981],
+        [-0.8823638294537127, 1.1915142570367052, -1.8708201303330183, 0.7242668273321045, -1.2743177438927373],
+    ]
+    cost = [-1.1197495689672543, -0.07422404794243065, -0.23978570809514527, -0.9464629614893425, -0.022424079948994924]
+    upper = [4.2962105837814395, -1.662003627821313, np.inf, -2.6252643238261912, -2.0472248633957557]
+    rows = LinearRows(
+        [None] * 2, [None] * 5, sparse.csr_matrix(A), np.array([3.9500000578644787, 2.6860824670926866]),
+        np.array([5.461209054488025, 4.794112127298787]), np.full(5, -np.inf), np.array(upper), np.array(cost), 0.0,
+    )  # fmt: skip
+    bound = lagrangian_bound(rows, np.array([-0.10506387016559374, 0.05582358413264734]))[0]
+    assert bound == pytest.approx(-1.93539213793815, rel=1e-9)
+    assert bound <= -1.93539213793815
+
+
+def test_a_sum_of_finite_terms_that_overflows_is_no_bound():
+    ones, two = np.ones(1), np.full(2, 2.0)
+    rows = LinearRows([None] * 2, [None], sparse.csr_matrix((2, 1)), two, np.full(2, np.inf), 0 * ones, ones, ones, 0.0)
+    assert lagrangian_bound(rows, np.full(2, 6e307))[0] == -np.inf

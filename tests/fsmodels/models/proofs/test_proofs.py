@@ -214,6 +214,34 @@ def test_an_optimum_of_0_with_large_weights_is_proven(solver):
         assert result.objective <= result.resolution <= 1e-9
 
 
+@pytest.mark.parametrize("solver", ["cutting-plane", "two-layer", "benders", "branch-and-cut", "sla", None])
+def test_large_values_before_the_run_do_not_count_as_a_proof(solver):
+    """The rounding error of scores of 1e15 is above the optimum: any objective was within it of the bound."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    data = fs.Dataset.from_arrays(X, np.where(X @ [1, 2, -1.0] + 0.3 * rng.normal(size=40) > 0, 1, -1))
+    models = {
+        "two-layer": [lambda: fs.multivariate.fsmulti(data, budget=2)],
+        "benders": [lambda: fs.fsp.fsp_m(data, max_features=2)],
+        "sla": [lambda: fs.svm.robust_lp(data), lambda: fs.concave.fsv(data, penalty=0.1)],
+    }
+    models["branch-and-cut"] = models["benders"]
+    models[None] = [*models["two-layer"], *models["benders"], lambda: fs.svm.l2_svm(data)]
+    models["cutting-plane"] = [*models[None], lambda: fs.svm.robust_lp(data)]
+    for build in models[solver]:
+        found = []
+        for start in (None, 1e15):
+            model = build()
+            for name in ("w", "b", "gamma") if start else ():
+                for v in model.component_data_objects(pyo.Var):
+                    if v.parent_component().local_name == name:
+                        v.set_value(start, skip_validation=True)
+            found.append(fs.solve(model, solver))
+        assert found[0].status is found[1].status
+        assert found[1].objective == pytest.approx(found[0].objective, rel=2e-4, abs=1e-9)
+        assert found[1].resolution < 1e-6
+
+
 def test_slacks_of_a_vertex_that_are_not_quite_0_are_repaired():
     """The vertex of the solver has slacks of 1e-11, more than the rounding error of the scores."""
     data = fs.load_dataset("ionosphere")
