@@ -52,9 +52,9 @@ TWO_LAYER = {  # variant -> replaced functions and constants
 ALTERNATING = {
     COMPLETE: [],
     "without extrapolation": [(Extrapolation, "points", no_points)],
-    "steps by L-BFGS-B": [],
+    "steps by the trust region": [],
 }
-OPTIONS = {AS_PRINTED: {"stabilised": False}, "steps by L-BFGS-B": {"method": "l-bfgs-b"}}
+OPTIONS = {AS_PRINTED: {"stabilised": False}, "steps by the trust region": {"method": "trust-newton"}}
 PARTS = {"two-layer": TWO_LAYER, "alternating": ALTERNATING}
 
 

@@ -29,6 +29,9 @@ TASKS = {
     "sparse_rivals": {"part": 1, "data": "cleveland", "share": 0.03, "contender": "ours", "limit": 20.0},
     "two_stage": {"model": "dcap", "scenarios": 10, "contender": "benders", "limit": 20.0},
     "wide": {"data": "gaussian", "n": 500, "p": 1000, "M": 10, "C": 0.01, "contender": "branch-and-cut", "limit": 60.0},
+    "ablation_steps": {
+        "part": "two-layer", "data": "wdbc", "model": "hamming", "B": 5, "C": 1.0, "variant": "complete", "limit": 60.0,
+    },
     "sub_oracle": {
         "samples": 100, "features": 4, "C": 1, "support": "mixed", "seed": 0, "contender": "oracle",
     },
