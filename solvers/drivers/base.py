@@ -132,7 +132,7 @@ class Driver(RunState):
                 self.prepare()
         except OutOfTime:
             self.late = True
-        given = [v for v in self.cache.variables if v.value is not None]
+        given = [v for v in self.cache.variables if v.value is not None and not v.fixed]
         with kept(given):  # large values before the run would make any gap a rounding error
             for v in given:
                 v.set_value(None)
