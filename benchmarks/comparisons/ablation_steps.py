@@ -132,7 +132,7 @@ def page(log):
             if name.startswith("without") and any(run["variant"] == name for run in runs)
         ]
     )
-    return page.values(rows=rows, cells=cells, parts=parts)
+    return page.values(runs=runs, rows=rows, cells=cells, parts=parts)
 
 
 def columns():
@@ -144,6 +144,11 @@ def columns():
         ("steps", "more_steps", form),
         ("objective above", "above", "{most:.1e}"),
     ]
+
+
+def less(runs, part, variant):
+    """Return "less" if the complete method takes less time than the variant, otherwise "more"."""
+    return "less" if ratio_of(runs, part, variant) > 1.0 else "more"
 
 
 def ratio_of(runs, part, variant):
