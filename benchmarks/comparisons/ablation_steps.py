@@ -75,7 +75,7 @@ def tasks(full):
 
 
 def problem(part, data, model, B, C):
-    """Return a function that solves the problem of a cell with options, and its driver."""
+    """Return the model of a cell, and the name of its driver."""
     train = fs.synthetic.ndcc(300, seed=SEED).train if data == "NDCC" else fs.load_dataset(data)
     train = train.scaled("standard")
     if part == "two-layer":

@@ -178,12 +178,12 @@ def bisected(train):
     """Select at each k by liblinear's 1-norm SVM with squared hinge loss, for whose C a bisection finds at most k."""
     found = {}
     for k in KS:
-        begin, supports = time.process_time(), [np.zeros(0, dtype=int)]
+        begin, supports, late = time.process_time(), [], False
         for *_, used in heuristics.l1_bisection(train.X, train.y, k, (-5.0, 3.0)):
             supports.append(used)
-            if time.process_time() - begin > TRIAL:
+            late = time.process_time() - begin > TRIAL
+            if late:
                 break
-        late = time.process_time() - begin > TRIAL
         found[k] = [train.features[j] for j in heuristics.largest(supports, k)], {"late": late}
     return found
 
