@@ -37,15 +37,20 @@ class Row:
         if self.part not in parts:
             return "partial: not counted", ""
         done, of, command = (parts[self.part][key] for key in ("done", "of", "command"))
-        first = parts[f"{self.part}, {self.smaller}"] if self.smaller else {"done": 0}
-        progress = f"partial: {done} of {of} tasks" if done or first["done"] else f"not begun: {of} tasks"
-        if first["done"]:
-            progress += f"; {self.smaller}: {first['done']} of {first['of']}"
-        if done < of:
-            return progress, f"`{command}`"
+        small = parts[f"{self.part}, {self.smaller}"] if self.smaller else {"done": 0, "of": 1}
+        limited = done < of and small["done"] == small["of"]  # all runs of the smaller protocol
+        if done == of or limited:
+            return self.finished(limited), f"`{command}`"
+        progress = f"partial: {done} of {of} tasks" if done or small["done"] else f"not begun: {of} tasks"
+        return progress + f"; {self.smaller}: {small['done']} of {small['of']}" * bool(small["done"]), f"`{command}`"
+
+    def finished(self, limited):
+        """Return the state if all runs are finished; ``limited``: only those of the smaller protocol."""
         if self.censored:
-            return f"censored: {self.censored}", f"`{command}`"
-        return f"done on substitute data: {self.instead}" if self.instead else "done", f"`{command}`"
+            return f"censored: {self.censored}"
+        if self.instead:
+            return f"done on substitute data: {self.instead}" + f", {self.smaller}" * limited
+        return f"done with a smaller protocol: {self.smaller}" if limited else "done"
 
     def link(self):
         """Return the link to the heading on the page."""
@@ -58,7 +63,8 @@ def anchor(heading):
     return kept.replace(" ", "-")
 
 
-STATES = ("done", "done on substitute data", "censored", "partial", "not begun", "impossible")
+STATES = ("done", "done on substitute data", "done with a smaller protocol")
+STATES += ("censored", "partial", "not begun", "impossible")
 LISTED = json.loads(Path(__file__).with_name("index.json").read_text("utf-8"))
 ROWS = [Row(**row) for row in LISTED["tables"]]
 QUESTIONS = [(row["question"], row["page"]) for row in LISTED["questions"]]  # of the further comparisons

@@ -211,11 +211,12 @@ def test_a_row_of_the_index_leads_to_its_heading(row):
 def test_the_index_counts_each_state(monkeypatch):
     parts = {name: {"done": done, "of": 2, "command": "make"} for name, done in (("a", 2), ("b", 1), ("c", 0))}
     monkeypatch.setattr(index, "about", lambda page: {"parts": parts, "answer": "One. Two."})
-    parts |= {"a, small": parts["a"], "c, small": parts["b"], "c, smallest": parts["c"]}
+    parts |= {"a, small": parts["a"], "c, small": parts["b"], "c, coarse": parts["a"], "c, smallest": parts["c"]}
     rows = [index.Row("Paper", f"Table {name}", "first_page", "Heading: one", name) for name in "abc"]
     rows += [index.Row("Paper", name, "first_page", "Heading: one", "c", name) for name in ("small", "smallest")]
     rows += [index.Row("Paper", "small", "first_page", "Heading: one", "a", "small")]
     rows += [index.Row("Paper", "other", "first_page", "Heading: one", part, instead="less") for part in "ab"]
+    rows += [index.Row("Paper", "coarse", "first_page", "Heading: one", "c", "coarse", instead=i) for i in ("", "less")]
     rows += [index.Row("Paper", "stopped", "first_page", "Heading: one", "a", censored="at 3 s")]
     monkeypatch.setattr(index, "ROWS", [*rows, index.Row("Paper", "Table d", impossible="lost")])
     assert [row.state()[0] for row in index.ROWS] == [
@@ -227,12 +228,15 @@ def test_the_index_counts_each_state(monkeypatch):
         "done",
         "done on substitute data: less",
         "partial: 1 of 2 tasks",
+        "done with a smaller protocol: coarse",
+        "done on substitute data: less, coarse",
         "censored: at 3 s",
         "impossible: lost",
     ]
     text = index.text()
-    counts = "2 done, 1 done on substitute data, 1 censored, 3 partial, 2 not begun, 1 impossible"
-    assert f"The tables below have 10 entries: {counts}." in text
+    counts = "2 done, 2 done on substitute data, 1 done with a smaller protocol"
+    counts += ", 1 censored, 3 partial, 2 not begun, 1 impossible"
+    assert f"The tables below have 12 entries: {counts}." in text
     missing = "b (1 of 2); c (0 of 2); c, small (1 of 2); c, smallest (0 of 2)"
     assert f"- [first_page](first_page.md): One. Two. Not finished: {missing}.\n" in text
     assert all(f"*{state}*" in text for state in index.STATES)

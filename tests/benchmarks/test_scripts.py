@@ -112,7 +112,7 @@ def test_the_spread_of_f1_over_rows_has_its_mean_and_the_bootstraps_error():
     random = np.random.default_rng(0)
     true, said = (np.packbits(random.random(400) < share) for share in (0.3, 0.5))
     fit = {"name": "l1", "labels": "rare", "test rows": 397, "true rows": true.tobytes().hex()}
-    found = page.spread([fit | {"said rows": said.tobytes().hex()}], "l1", "rare")
+    found = page.spread([fit | {"tuned rows": said.tobytes().hex()}], "l1", "rare")
     y, z = (np.unpackbits(bits)[:397].astype(float) for bits in (true, said))
 
     def f1(rows):

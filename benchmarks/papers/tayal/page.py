@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from benchmarks.harness.differences import difference, in_words, power_of, verdicts
+from benchmarks.harness.differences import difference, in_words, listed, power_of, verdicts
 from benchmarks.harness.page import Cell, Page, summary
 from benchmarks.papers.tayal import plan as kernel_plan
 from benchmarks.papers.tayal import records as kernel_records
@@ -17,6 +17,7 @@ from benchmarks.papers.tayal.tasks import (
     FILES,
     FULL,
     GMKL,
+    GROUPS,
     MARGIN,
     NDCC,
     NDCC_MORE,
@@ -27,6 +28,7 @@ from benchmarks.papers.tayal.tasks import (
     SPLITS,
     SVM,
     SVM_TRUE,
+    TRAIN,
     TRUST,
     UCI_RUNS,
 )
@@ -51,12 +53,15 @@ def page(log):
     tests = {(a, b): difference(apart(page, a, b)) for a, b in PAIRS}
     two_step = [r for r in page.records["ends"] if r["method"] in (SIMPLE, MARGIN)]
     fits, limited = sum(r["fits"] for r in two_step), sum(r["limit"] for r in two_step)
+    real = tests_three(page)
     page.values(tests=tests, power=power_of(tests), fits=fits, limited=limited)
-    runs = dict.fromkeys((r["data"], r["method"], r["way"]) for r in page.records["ends"])
+    page.values(real=real, real_power=power_of(real), real_signs=in_signs(real))
+    timed = [*NDCC_RUNS, *NDCC_MORE[:2]]
     page.values(
         splits=range(SPLITS),
         by_set=[([m, shown(m, w)], of(NDCC, m, w)) for m, w in [*NDCC_RUNS, *NDCC_MORE]],
-        fits_by_set=[([data, m, shown(m, w)], {"data": data, "method": m, "way": w}) for data, m, w in runs],
+        ends_by_set=[([data], {"data": data}) for data in dict.fromkeys(r["data"] for r in page.records["ends"])],
+        timed=[(name(m, w), "cpu_a_fit", "{mean:.2f}", {"method": m, "way": w}) for m, w in timed],
     )
     return page.values(**of_alpha(page), **answer(page))
 
@@ -77,9 +82,9 @@ def counted(page, book):
     part("four sets more of table 1 on the paper's grid", [t for t in four if t not in needed])
     part("further rows of table 1", [t for t in every if t not in four])
     page.part("alpha", len(page.records["alphas"]), len(kernel_plan.tasks_of("alpha", False)), COARSE_COMMAND)
-    part("table 3", kernel_plan.tasks_of("uci", True, list(FILES)))
-    part("table 3, coarse grids, threefold", kernel_plan.tasks_of("uci", False, list(FILES)), COARSE_COMMAND)
-    part("replacement of table 2", kernel_plan.tasks_of("uci", True, [DIGITS]))
+    for name, sets in {"table 2": [DIGITS], **{f"table 3, {group}": sets for group, sets in GROUPS.items()}}.items():
+        part(name, kernel_plan.tasks_of("uci", True, sets))
+        part(f"{name}, coarse grids, threefold", kernel_plan.tasks_of("uci", False, sets), COARSE_COMMAND)
 
 
 def of(data, method, way=TRUST, grid="coarse", folds=None):
@@ -88,9 +93,9 @@ def of(data, method, way=TRUST, grid="coarse", folds=None):
     return where if folds is None else where | {"folds": folds}
 
 
-def errors(page, method, way=TRUST):
-    """Return the test errors of table 1 by set."""
-    where = of(NDCC, method, way)
+def errors(page, method, way=TRUST, data=NDCC):
+    """Return the test errors by set of table 1, or by division of another set."""
+    where = of(data, method, way)
     return {r["split"]: r["error"] for r in chosen(page, where)}
 
 
@@ -286,6 +291,39 @@ def table_two(page):
     runs = UCI_RUNS if has_run(page, DIGITS) else PAPER_FOUR
     rows = [[name(m, w), PAPER_TWO[m] if w in ("", TRUST) else "", ours(page, DIGITS, m, w)] for m, w in runs]
     return page.table(["method", "paper, faces", "ours, digits"], rows)
+
+
+def tests_three(page):
+    """Return the tests of AO-EFS minus each other method of the paper on the digits and the sets of table 3."""
+    keys = [(data, method, way) for data in (DIGITS, *FILES) for method, way in PAPER_FOUR[:-1]]
+    values = {key: gap(*key).values(page.records["chosen"]) for key in keys}
+    return {(data, m): difference(values[data, m, w], 1 / TRAIN[data] - 1) for data, m, w in keys}
+
+
+def gap(data, method, way):
+    """Return the cell of the difference of AO-EFS to another method over the divisions of a set."""
+    own, other = of(data, EFS), of(data, method, way)
+    return Cell("chosen", "error", "{mean:+.1f}", own, 100, minus=other, pair=("split",))
+
+
+def in_signs(tests):
+    """Return a clause with the significant differences."""
+    words = {-1: "fewer errors than", 1: "more errors than"}
+    found = [f"{words[sign]} {m} on {data}" for (data, m), sign in verdicts(tests).items() if sign]
+    return f"AO-EFS makes {listed(found)}" if found else "no difference is shown"
+
+
+def differences_three(page, tests):
+    """Return the table of the differences of AO-EFS to the other methods of the paper."""
+    signs = verdicts(tests)
+    rows = []
+    for data in dict.fromkeys(data for (data, _), test in tests.items() if test):
+        row = [data]
+        for method, way in PAPER_FOUR[:-1]:
+            test, sure = tests[data, method], " *" if signs.get((data, method)) else ""
+            row.append([gap(data, method, way), f" ± {test.se:.1f}{sure} ({test.n})"] if test else "–")
+        rows.append(row)
+    return page.table(["AO-EFS minus", *(m for m, _ in PAPER_FOUR[:-1])], rows)
 
 
 def table_three(page):

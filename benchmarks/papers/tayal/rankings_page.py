@@ -1,14 +1,14 @@
-"""The page ``kernel_rankings``: figures 5 and 7 to 14 of Tayal, Coleman and Li."""
+"""The page ``kernel_rankings``: figures 5 to 14 of Tayal, Coleman and Li."""
 
 from benchmarks.harness.differences import difference, in_words, power_of, verdicts
 from benchmarks.harness.page import Cell, Page
 from benchmarks.papers.tayal import records as kernel_records
 from benchmarks.papers.tayal.page import COARSE_COMMAND, COMMAND
 from benchmarks.papers.tayal.rankings_picture import draw
-from benchmarks.papers.tayal.tasks import EFS, FILES, FILTERS, FULL, GMKL, NDCC, RANKERS, SPLITS
+from benchmarks.papers.tayal.tasks import DIGITS, EFS, FILTERS, FULL, GMKL, GROUPS, NDCC, RANKERS, SPLITS
 
 NAME = "kernel_rankings"
-FIGURES = {"Sonar": 7, "Ion": 8, "S.A. Heart": 9, "Musk": 10, "Wdbc": 11, "Aust. Credit": 12}
+FIGURES = {DIGITS: 6, "Sonar": 7, "Ion": 8, "S.A. Heart": 9, "Musk": 10, "Wdbc": 11, "Aust. Credit": 12}
 FIGURES |= {"German Credit": 13, "Madelon": 14}
 ERROR = "{mean:.1f} ± {se:.1f}, {n}"
 METHODS = (*RANKERS, *FILTERS)
@@ -37,10 +37,12 @@ def counted(page):
     more = sum(grid == "paper" and split > 0 for grid, split in ndcc)
     page.part("figure 5", len(ndcc) - more, every * (SPLITS + 1), COMMAND)
     page.part("four sets more of figure 5 on the paper's grid", more, every * (SPLITS - 1), COMMAND)
-    divisions = sum(1 if data == "Madelon" else SPLITS for data in FILES)
-    for which, name, command in (("paper", "", COMMAND), ("coarse", ", coarse grids, threefold", COARSE_COMMAND)):
-        here = sum(grid == which and data in FILES for grid, data, _, _ in there)
-        page.part(f"figures 7 to 14{name}", here, every * divisions, command)
+    groups = {"figure 6": [DIGITS], **{f"figures 7 to 14, {group}": sets for group, sets in GROUPS.items()}}
+    for name, sets in groups.items():
+        divisions = sum(1 if data == "Madelon" else SPLITS for data in sets)
+        for which, more, command in (("paper", "", COMMAND), ("coarse", ", coarse grids, threefold", COARSE_COMMAND)):
+            here = sum(grid == which and data in sets for grid, data, _, _ in there)
+            page.part(f"{name}{more}", here, every * divisions, command)
 
 
 def answer(page):
@@ -96,7 +98,7 @@ def clusters(page):
 
 
 def real(page):
-    """Return the tables of figures 7 to 14; a set has the grid of the paper if finished, otherwise the coarse one."""
+    """Return the tables of figures 6 to 14; a set has the grid of the paper if finished, otherwise the coarse one."""
     there = {(r["data"], r["grid"]) for r in page.records["curves"]}
     tables = []
     for grid in ("paper", "coarse"):
