@@ -11,6 +11,7 @@ from benchmarks.comparisons.all_methods import page, page_at_k, page_of_rules, t
 from benchmarks.harness.log import Log
 from benchmarks.harness.run import finish
 from benchmarks.methods import catalogue as fits
+from benchmarks.methods import heuristics
 from fsmodels.selection.catalogue import MODELS
 
 
@@ -73,3 +74,37 @@ def test_forward_selection_says_that_its_limit_came(tiny):
     assert fits.forward(train, 4, 0.0) == ((), True)
     names, cut = fits.forward(train, 2, 60.0)
     assert (set(names), cut) == ({"x1", "x2"}, False)
+
+
+def test_stability_selection_ranks_the_relevant_features_first(tiny):
+    train = tiny.scaled("standard")
+    assert set(heuristics.stability_selection(train.X, train.y, 2)[:2]) == {0, 1}
+
+
+def test_the_steps_of_fasterrisk_are_its_selections_of_each_size(tiny):
+    search = pytest.importorskip("fasterrisk.sparseBeamSearch")
+    train, found = tiny.scaled("standard"), []
+    heuristics.fasterrisk(train.X, train.y, 3, found)
+    assert set(found[1]) == {0, 1}
+    for k, used in enumerate(found, 1):
+        alone = search.sparseLogRegModel(train.X, train.y)
+        alone.get_sparse_sol_via_OMP(k)
+        assert np.flatnonzero(alone.betas).tolist() == used.tolist()
+
+
+def test_okridge_proves_the_enumerated_optimum(tiny):
+    pytest.importorskip("okridge")
+    train = tiny.scaled("standard")
+
+    def loss(used):
+        A = train.X[:, used]
+        w = np.linalg.solve(A.T @ A + np.eye(len(used)), A.T @ train.y)
+        return np.sum((train.y - A @ w) ** 2) + w @ w
+
+    used, proven = heuristics.okridge(train.X, train.y, 2, 60.0)
+    assert proven
+    assert used.tolist() == min(map(list, itertools.combinations(range(4), 2)), key=loss)
+    wide = np.hstack([train.X, train.X, train.X])  # several eigenvalues are zero: no bound
+    used, proven = heuristics.okridge(wide, train.y, 2, 60.0)
+    assert len(used) == 2
+    assert not proven

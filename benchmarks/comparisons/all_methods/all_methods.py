@@ -6,11 +6,15 @@
 
 One log has three parts. "methods": each method with its parameter chosen on a third of the training part. "rules": the
 same fits with a budget and a pair of features that may not both be selected. "k": selections of at most k features.
+
+FasterRisk and OKRidge are optional and require numpy < 2; the parts that are used here run with later versions:
+``pip install --no-deps fasterrisk okridge``, and ``pip install psutil requests``.
 """
 
 from benchmarks.comparisons.all_methods import page, page_at_k, page_of_rules
 from benchmarks.comparisons.all_methods.tasks import NAME, tasks, work
-from benchmarks.harness.provenance import PACKAGES
+from benchmarks.harness import provenance
 
 __all__ = ["NAME", "PACKAGES", "PAGES", "tasks", "work"]
+PACKAGES = (*provenance.PACKAGES, "fasterrisk", "okridge")
 PAGES = tuple((each.page, (NAME,)) for each in (page, page_at_k, page_of_rules))

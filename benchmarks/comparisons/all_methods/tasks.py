@@ -1,5 +1,6 @@
 """Data, splits and tasks of ``all_methods``."""
 
+import contextlib
 import functools
 import time
 import warnings
@@ -188,6 +189,23 @@ def bisected(train):
     return found
 
 
+def risk_scores(train):
+    """Select at each k by FasterRisk; one beam search serves all k."""
+    found = []
+    with contextlib.suppress(NoAnswer), fits.within(6 * TRIAL):
+        heuristics.fasterrisk(train.X, train.y, min(max(KS), train.n_features), found)
+    return {k: ([train.features[j] for j in found[:k][-1]], {"late": len(found) < k}) for k in KS if found}
+
+
+def ridge(train):
+    """Select at each k by OKRidge."""
+    found = {}
+    for k in KS:
+        used, proven = heuristics.okridge(train.X, train.y, k, TRIAL)
+        found[k] = [train.features[j] for j in used], {"status": "optimal" if proven else "feasible"}
+    return found
+
+
 def with_given_k(model, words, **always):
     """Return a function that selects at each k by a model with a given number of features."""
     fit = select(model, words, **always)
@@ -211,6 +229,9 @@ AT_K = {
     "RFE": ranking("rfe"),
     "Relief": ranking("relief"),
     "forward": ranking("forward"),
+    "stability selection": ranking("stability"),
+    "FasterRisk": risk_scores,
+    "OKRidge": ridge,
     "l1 SVM, bisected": bisected,
     "FSV, cut": ladder("fsv"),
     "OBD, cut": ladder("obd"),
@@ -224,6 +245,8 @@ def by_number(spec):
     begin, curve, reason = time.process_time(), [], ""
     try:
         found = AT_K[spec["method"]](train)
+    except ImportError as missing:
+        return print(missing)
     except Exception as failed:
         found, reason = {}, reason_of(failed)
     cpu = time.process_time() - begin
