@@ -57,8 +57,8 @@ def stability_selection(X, y, most, *, growth=1.2, seed=0):
     """Rank features by stability selection with the 1-norm SVM; return their positions, best first.
 
     The score is the largest share, over C, of 100 stratified halves of the samples whose SVM uses the feature; ties are
-    ordered by the mean share. C grows until SVMs use more than sqrt(0.8 d) features on average, which gives at most one
-    expected false selection for a threshold of 0.9 (Meinshausen and Buehlmann 2010), and ``most`` features are used.
+    ordered by the mean share. C grows until the SVMs use more than sqrt(0.8 d) features on average, the number of
+    Meinshausen and Buehlmann (2010) for a threshold of 0.9, and at least ``most`` features are used by any SVM.
     """
     halves = list(StratifiedShuffleSplit(100, train_size=0.5, random_state=seed).split(X, y))
     C, shares = l1_min_c(X, y), [np.zeros(X.shape[1])]
