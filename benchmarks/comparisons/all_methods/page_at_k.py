@@ -92,11 +92,7 @@ def answer(records):
     )
     parts = []
     for word, sign in (("larger", 1), ("smaller", -1)):
-        names = [
-            f"{m} (p = {p:.2g}; {share(at, m, 'empty'):.0%} of its fits have no feature)"
-            for m, (apart, p) in away.items()
-            if sign * apart > 0
-        ]
+        names = [f"{m} (p = {p:.2g})" for m, (apart, p) in away.items() if sign * apart > 0]
         parts += [f"the error is {word} than that of FSP-M for {', '.join(names)}"] if names else []
     text += f"; {'; '.join(parts)}. " if parts else "; no method differs from FSP-M after Holm. "
     means = {m: statistics.fmean(r["error"] for r in records if r["method"] == m) for m in methods}
