@@ -1,8 +1,8 @@
 """Random test of all solvers and drivers on small difficult data and edited models, compared with an oracle.
 
-    python -m benchmarks soak --seed 17                      # one case, with all details
-    python -m benchmarks soak --from 0 --to 30000 --log /tmp/soak/log.jsonl   # repeat to continue
-    python -m benchmarks soak --table --log /tmp/soak/log.jsonl
+    python -m benchmarks soak --seed 17                                        # one case, with all details
+    python -m benchmarks soak --from 0 --to 30000 --log /tmp/soak/soak.jsonl   # repeat to continue
+    python -m benchmarks soak --table --log /tmp/soak/soak.jsonl
 
 A case is drawn from its seed: a family of models, samples, at most three edits, and a solver with default options. Its
 optimum is found by enumeration (``soak_oracle``). A case is wrong if a result contradicts the optimum: a status, an
@@ -13,20 +13,13 @@ builders' "Deviations" state.
 
 from __future__ import annotations
 
-import argparse
-import faulthandler
 import itertools
-import json
 import math
-import subprocess
-import sys
 import time
 import traceback
 import warnings
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +28,7 @@ from scipy import optimize
 
 import fsmodels as fs
 import solvers
+from benchmarks.harness import seeds
 from benchmarks.solvers.soak_edits import Context, Edit, Key, draw
 from benchmarks.solvers.soak_oracle import INF, Program, Row, Unsure, concave_optimum
 
@@ -534,7 +528,13 @@ def run(seed: int, *, verbose: bool = False) -> dict[str, Any]:
     """Solve a case and compare: the line of the log. A case that its solver rejects is solved by default as well."""
     case = case_of(seed)
     line: dict[str, Any] = {"seed": seed, "family": case.family.name, "solver": case.solver or "default"}
-    line |= {"edits": [e.kind for e in case.edits], "outcome": "", "wrong": case.wrong, "weak": case.weak}
+    line |= {
+        "edits": [e.kind for e in case.edits],
+        "outcome": "",
+        "wrong": case.wrong,
+        "weak": case.weak,
+        "refused": "",
+    }
     start = time.process_time()
     try:
         truth = case.truth()
@@ -543,7 +543,7 @@ def run(seed: int, *, verbose: bool = False) -> dict[str, Any]:
         line |= solved(case, truth, case.solver, verbose=verbose)
         if line["outcome"] == "refused" and case.solver is not None:
             again = solved(case, truth, None, verbose=verbose)
-            line |= {**again, "refused": line["said"]}
+            line |= {**again, "retried": line["said"]}
     except Unsure as why:
         line |= {"outcome": "unsure", "said": str(why)[:200]}
     return {**line, "solve_s": round(time.process_time() - start, 3)}
@@ -699,77 +699,10 @@ def _t(model: Any, j: int, w: float, d: float) -> float:
     return 0.0 if abs(w) < 1e-9 else w**2 / max(d, 1e-300)
 
 
-# ------------------------------------------------------------------------------------------------ command line
-
-
-def work(first: int, last: int, log: Path) -> None:
-    """Run the seeds that are not in the log; a case that hangs ends the process, and its line reports this."""
-    done = {json.loads(line)["seed"] for line in log.read_text().splitlines()} if log.exists() else set()
-    for seed in range(first, last):
-        if seed in done:
-            continue
-        with log.open("a") as file:
-            faulthandler.dump_traceback_later(6 * LIMIT, exit=True)
-            log.with_suffix(".now").write_text(str(seed))
-            file.write(json.dumps(run(seed)) + "\n")
-            faulthandler.cancel_dump_traceback_later()
-
-
-def seeds_parser(description: str | None, last: int, log: str) -> argparse.ArgumentParser:
-    """Return the parser of a script that runs seeds; ``last``, ``log``: defaults."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int)
-    parser.add_argument("--from", dest="first", type=int, default=0)
-    parser.add_argument("--to", dest="last", type=int, default=last)
-    parser.add_argument("--log", type=Path, default=Path(log))
-    parser.add_argument("--table", action="store_true")
-    return parser
+def table(records: list[dict[str, Any]]) -> str:
+    """Return the cases by family and solver; "retried": solved by default after a rejection by the solver."""
+    return seeds.outcomes(records, ["family", "solver"], ["wrong", "weak", "retried"])
 
 
 def main():
-    parser = seeds_parser(__doc__, 30_000, "/tmp/soak/log.jsonl")
-    parser.add_argument("--worker", action="store_true", help="run the seeds in this process")
-    given = parser.parse_args()
-    if given.seed is not None:
-        print(json.dumps(run(given.seed, verbose=True), indent=1))
-    elif given.table:
-        print(table(given.log))
-    elif given.worker:
-        work(given.first, given.last, given.log)
-    else:
-        given.log.parent.mkdir(parents=True, exist_ok=True)
-        for start in range(given.first, given.last, 500):  # a new process for each 500 seeds
-            for _ in range(50):
-                part = ["--worker", "--from", str(start), "--to", str(min(start + 500, given.last))]
-                if (
-                    subprocess.run(
-                        [sys.executable, "-m", "benchmarks", "soak", *part, "--log", str(given.log)]
-                    ).returncode
-                    == 0
-                ):
-                    break
-                seed = int(given.log.with_suffix(".now").read_text())
-                line = {"seed": seed, "family": case_of(seed).family.name, "solver": case_of(seed).solver or "default",
-                        "edits": [], "outcome": "hang", "wrong": ["the process hung or died"]}  # fmt: skip
-                with given.log.open("a") as file:
-                    file.write(json.dumps(line) + "\n")
-
-
-def table(log: Path) -> str:
-    """Return the cases by family and solver."""
-    counts: dict[tuple[str, str], Counter[str]] = {}
-    for text in log.read_text().splitlines():
-        line = json.loads(text)
-        count = counts.setdefault((line["family"], line["solver"]), Counter())
-        count[line["outcome"]] += 1
-        count["wrong"] += bool(line["wrong"])
-        count["weak"] += bool(line.get("weak"))
-        count["again"] += "refused" in line
-        count["cases"] += 1
-    names = ["cases", "wrong", "weak", "optimal", "feasible", "stationary", "infeasible", "unbounded", "no_solution",
-             "refused", "again", "unsure", "crash", "hang"]  # fmt: skip
-    lines = [f"{'family':22} {'solver':15}" + "".join(f"{n:>12}" for n in names)]
-    for (family, solver), count in sorted(counts.items()):
-        lines.append(f"{family:22} {solver:15}" + "".join(f"{count[n]:12}" for n in names))
-    total = sum(counts.values(), Counter())
-    return "\n".join([*lines, f"{'all':38}" + "".join(f"{total[n]:12}" for n in names)])
+    seeds.command(__doc__, run, table, last=30_000)

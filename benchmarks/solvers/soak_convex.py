@@ -1,8 +1,8 @@
 """Random test of the drivers on small two-stage convex models with integers, compared with enumeration.
 
-    python -m benchmarks soak_convex --seed 17                                      # one model, with all details
-    python -m benchmarks soak_convex --from 0 --to 3000 --log /tmp/soak/convex.jsonl   # repeat to continue
-    python -m benchmarks soak_convex --table --log /tmp/soak/convex.jsonl
+    python -m benchmarks soak_convex --seed 17      # one model, with all details
+    python -m benchmarks soak_convex --from 0 --to 3000 --log /tmp/soak/soak_convex.jsonl   # repeat to continue
+    python -m benchmarks soak_convex --table --log /tmp/soak/soak_convex.jsonl
 
 A model is drawn from its seed: one to four integers x, one to three blocks with continuous y, linear rows that couple
 them, and by its kind quadratic terms, balls, second-order cones or rotated cones; some columns are free, some models
@@ -16,18 +16,15 @@ A run is wrong if its status, objective or bound contradicts the truth.
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import time
-from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 
 import solvers
-from benchmarks.solvers.soak import seeds_parser
+from benchmarks.harness import seeds
 from solvers.model.classes import violation
 from solvers.values import fixed
 
@@ -163,8 +160,10 @@ def truth_of(model: pyo.ConcreteModel, *, smooth_kind: bool) -> tuple[str, float
     return "optimal", sign * best
 
 
-def run(seed: int) -> dict[str, Any]:
+def run(seed: int, *, verbose: bool = False) -> dict[str, Any]:
     """Return the log entry of a model: the status and optimum by enumeration, and the outcome of each driver."""
+    if verbose:
+        model_of(seed).pprint()
     line: dict[str, Any] = {"seed": seed, "kind": kind_of(seed), "runs": {}}
     try:
         line["truth"], line["optimum"] = truth_of(model_of(seed), smooth_kind=seed >= FIRST_SMOOTH)
@@ -212,39 +211,15 @@ def _wrong(model: pyo.ConcreteModel, result: Any, truth: str, optimum: float | N
     return ""
 
 
-def table(log: Path) -> str:
-    """Return the outcomes by truth and driver."""
-    counts: dict[tuple[str, str], Counter[str]] = {}
-    unsure = 0
-    for text in log.read_text().splitlines():
-        line = json.loads(text)
-        unsure += line["truth"] == "unsure"
-        for driver, found in line["runs"].items():
-            count = counts.setdefault((line["truth"], driver), Counter())
-            count[found["outcome"]] += 1
-            count["wrong"] += bool(found["wrong"])
-            count["runs"] += 1
-    names = sorted({name for count in counts.values() for name in count} - {"runs", "wrong"})
-    names = ["runs", "wrong", *names]
-    lines = [f"{'truth':12} {'driver':16}" + "".join(f"{name:>15}" for name in names)]
-    for (truth, driver), count in sorted(counts.items()):
-        lines.append(f"{truth:12} {driver:16}" + "".join(f"{count[name]:15}" for name in names))
-    total = sum(counts.values(), Counter())
-    lines.append(f"{'all':29}" + "".join(f"{total[name]:15}" for name in names))
-    return "\n".join([*lines, f"{unsure} models are unsure"])
+def table(records: list[dict[str, Any]]) -> str:
+    """Return the outcomes by truth and driver; models that are unsure are not solved by the drivers."""
+    runs = [
+        {"truth": record.get("truth"), "driver": driver, **found}
+        for record in records
+        for driver, found in (record.get("runs") or {"none": {"outcome": "unsure"} | record}).items()
+    ]
+    return seeds.outcomes(runs, ["truth", "driver"], ["wrong"])
 
 
 def main():
-    given = seeds_parser(__doc__, 3000, "/tmp/soak/convex.jsonl").parse_args()
-    if given.seed is not None:
-        print(json.dumps(run(given.seed), indent=1))
-    elif given.table:
-        print(table(given.log))
-    else:
-        given.log.parent.mkdir(parents=True, exist_ok=True)
-        known = (
-            {json.loads(text)["seed"] for text in given.log.read_text().splitlines()} if given.log.exists() else set()
-        )
-        for seed in sorted(set(range(given.first, given.last)) - known):
-            with given.log.open("a") as file:
-                file.write(json.dumps(run(seed)) + "\n")
+    seeds.command(__doc__, run, table, last=3000)

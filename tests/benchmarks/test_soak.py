@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.harness import seeds
 from benchmarks.solvers import soak
 from benchmarks.solvers.soak_oracle import INF, Program, Unsure
 
@@ -54,6 +55,21 @@ def test_a_case_is_that_of_its_seed():
         k: v for k, v in other.items() if not k.endswith("_s")
     }
     assert one["wrong"] == []
+
+
+def ends_at_two(seed):
+    return os._exit(1) if seed == 2 else {"seed": seed, "family": "a", "solver": "b", "outcome": "optimal", "wrong": []}
+
+
+def test_a_case_that_ends_its_process_is_in_the_log_and_the_others_are_run(tmp_path):
+    seeds.run_seeds(ends_at_two, range(2), tmp_path / "log.jsonl")
+    seeds.run_seeds(ends_at_two, range(4), tmp_path / "log.jsonl")
+    records = seeds.read(tmp_path / "log.jsonl")
+    assert [record["seed"] for record in records] == [0, 1, 2, 3]
+    assert [record["outcome"] for record in records] == ["optimal", "optimal", "hang", "optimal"]
+    *_, hang, total = seeds.outcomes(records, ["family", "solver"], ["wrong"]).splitlines()
+    assert hang.split() == ["unknown", "unknown", "1", "1", "1", "0"]
+    assert total.split() == ["all", "all", "4", "1", "1", "3"]
 
 
 @pytest.mark.slow
