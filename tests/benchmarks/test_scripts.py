@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from benchmarks.__main__ import commands
+from benchmarks.comparisons import fsp_exact
 from benchmarks.comparisons.best_known import evaluate_runs
-from benchmarks.comparisons.fsp_exact import page as exact_page
 
 TASKS = {
     "ablation": {
@@ -62,19 +62,17 @@ def test_tasks_are_told_from_each_other():
 
 @pytest.mark.parametrize("contender", ["ours", "l1"])
 def test_a_contender_of_fsp_exact_is_judged_by_its_data(contender, tmp_path):
-    exact, page = script("fsp_exact"), exact_page
-    spec = page.task(page.Instance(1, 60, 6, 2, 1.0, 10), 0, contender)
-    exact.draw(spec | {"data": str(tmp_path / "instance.npz")})
-    record = spec | exact.contend(spec | {"data": str(tmp_path / "instance.npz")}) | {"wall_seconds": 1.0}
-    (run,) = page.evaluate_runs([record])
+    spec = fsp_exact.task(fsp_exact.Instance(1, 60, 6, 2, 1.0, 10), 0, contender)
+    fsp_exact.draw(spec | {"data": str(tmp_path / "instance.npz")})
+    record = spec | fsp_exact.contend(spec | {"data": str(tmp_path / "instance.npz")}) | {"wall_seconds": 1.0}
+    (run,) = fsp_exact.evaluate_runs([record])
     assert run["proven"] is (True if contender == "ours" else None)
     assert not run["wrong"]
     assert run["above"] == pytest.approx(0.0, abs=1e-9)
 
 
 def test_a_bound_above_the_best_known_is_wrong_and_proves_nothing():
-    page = exact_page
-    spec = page.task(page.Instance(1, 60, 6, 2, 1.0, 10), 0, "SCIP")
+    spec = fsp_exact.task(fsp_exact.Instance(1, 60, 6, 2, 1.0, 10), 0, "SCIP")
     found = {
         "features": 2,
         "wall_seconds": 1.0,
@@ -85,7 +83,7 @@ def test_a_bound_above_the_best_known_is_wrong_and_proves_nothing():
         "bound": 2.0,
     }
     better = spec | found | {"contender": "RFE", "objective": None, "bound": None, "refit": 1.0}
-    run, _ = page.evaluate_runs([spec | found, better])
+    run, _ = fsp_exact.evaluate_runs([spec | found, better])
     assert run["wrong"]
     assert not run["proven"]
 

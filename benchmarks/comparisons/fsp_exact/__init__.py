@@ -1,1 +1,0 @@
-"""Time to prove optimality in exact feature selection."""
