@@ -5,7 +5,7 @@ import pytest
 from benchmarks.comparisons import concave_optimum
 from benchmarks.harness.log import Log
 from benchmarks.harness.run import finish
-from benchmarks.papers.bradley import page as concave_page
+from benchmarks.papers.bradley import concave_tables
 from benchmarks.papers.bradley import records as concave_records
 from benchmarks.papers.bradley import tasks as concave_tasks
 
@@ -38,7 +38,7 @@ def test_a_run_writes_what_the_page_needs_and_is_not_repeated(quick, tmp_path):
     assert again == []
     (best,) = concave_records.reductions([e for e in known if e["kind"] == "division"], ("paper", "below"))
     assert best["features"] >= 0 <= best["error"]
-    concave_page.page(log).write(log, folder=tmp_path)
+    concave_tables.page(log).write(log, folder=tmp_path)
     page = (tmp_path / "concave_tables.md").read_text()
     assert "table 1 has 1 of 50" in page
     assert (tmp_path / "concave_tables.png").exists()

@@ -9,7 +9,7 @@ import fsmodels as fs
 from benchmarks.harness.log import Log
 from benchmarks.harness.run import finish
 from benchmarks.methods import gmeb as gmeb_methods
-from benchmarks.papers.peleg_meir import page as gmeb_page
+from benchmarks.papers.peleg_meir import gmeb_tables as gmeb_page
 from benchmarks.papers.peleg_meir import tasks as gmeb_tasks
 from fsmodels import synthetic
 
@@ -33,9 +33,9 @@ def test_a_task_returns_what_the_page_needs(tmp_path):
 
 
 def test_no_task_is_there_twice():
-    tasks = [tuple(task.get(name) for name in gmeb_tasks.KEY) for task in gmeb_tasks.tasks_of(full=True)]
+    tasks = [tuple(task.get(name) for name in gmeb_tasks.KEY) for task in gmeb_tasks.tasks(full=True)]
     assert len(tasks) == len(set(tasks))
-    small = {tuple(task.get(name) for name in gmeb_tasks.KEY) for task in gmeb_tasks.tasks_of(full=False)}
+    small = {tuple(task.get(name) for name in gmeb_tasks.KEY) for task in gmeb_tasks.tasks(full=False)}
     assert small < set(tasks)
 
 

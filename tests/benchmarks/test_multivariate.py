@@ -7,7 +7,7 @@ import pytest
 from benchmarks.harness.log import Log
 from benchmarks.harness.run import finish
 from benchmarks.papers.mao import data as multivariate_data
-from benchmarks.papers.mao import page as multivariate_page
+from benchmarks.papers.mao import multivariate_tables as multivariate_page
 from benchmarks.papers.mao import records as multivariate_records
 from benchmarks.papers.mao import tasks as multivariate_tasks
 

@@ -183,7 +183,7 @@ def work(**task):
         return found | {"cpu_seconds": round(time.process_time() - start, 3)}
 
 
-def tasks_of(full):
+def tasks(full):
     """Return all tasks, those of a repetition before the next one, so that a stopped run is balanced."""
     chosen = [{"kind": "speed", "set": name, "rep": 0} for name in SPEED_SETS if full]
     sets = [("real", name, entry.parts) for name, entry in REAL.items() if full or entry.small]
