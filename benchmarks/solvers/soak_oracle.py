@@ -1,4 +1,4 @@
-r"""Optimum of a small mixed-integer convex program by enumeration, with numpy, clarabel and highspy only.
+r"""Optimum of a small mixed-integer convex program by enumeration, with numpy, scipy and clarabel only.
 
 Problem
     ``min 1/2 sum_k p_k x_k^2 + c.x + c_0`` over bounds, two-sided linear rows, rotated cones ``x^2 <= d t``, balls
@@ -6,10 +6,10 @@ Problem
     variables, a disjunction). Each combination of integer values and alternatives gives a convex program.
 
 Certificate
-    Each convex program is scaled and solved, a linear one by highspy, others by clarabel, whose point is accepted if
-    its residuals and the gap of its dual are below 1e-6. The best one is solved again by clarabel in other units. If
-    the two results differ, ``Unsure`` is raised and the case is not counted. This is also done if one method finds no
-    point of a program and another one, without the objective, finds one.
+    Each convex program is scaled and solved, a linear one by HiGHS in scipy, others by clarabel, whose point is
+    accepted if its residuals and the gap of its dual are below 1e-6. The best one is solved again by clarabel in other
+    units. If the two results differ, ``Unsure`` is raised and the case is not counted. This is also done if one method
+    finds no point of a program and another one, without the objective, finds one.
 
 Nothing here imports ``fsmodels`` or ``solvers``.
 """
@@ -23,9 +23,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import clarabel
-import highspy
 import numpy as np
-from scipy import sparse
+from scipy import optimize, sparse
 
 Key = Hashable
 Form = dict[Any, float]  # linear form: key of a variable -> coefficient
@@ -285,8 +284,7 @@ class _Arrays:
     def _clarabel(self, *, tight: bool) -> Any:
         n, eye = len(self.keys), np.eye(len(self.keys))
         A, lo, up = np.vstack([self.A, eye]), np.append(self.lo, self.low), np.append(self.up, self.high)
-        same = (lo == up) & np.isfinite(lo)
-        below, above = np.isfinite(lo) & ~same, np.isfinite(up) & ~same
+        same, below, above = _sides(lo, up)
         blocks, sides = [A[same], -A[below], A[above]], [lo[same], -lo[below], up[above]]
         cones = [clarabel.ZeroConeT(int(same.sum())), clarabel.NonnegativeConeT(int(below.sum() + above.sum()))]
         for w, d, t in self.cones:
@@ -317,28 +315,28 @@ class _Arrays:
         raise Unsure(f"clarabel: {status}, {f!r}, {g!r}")
 
     def _highs(self) -> Any:
-        lp = highspy.HighsLp()
-        lp.num_col_, lp.num_row_ = len(self.keys), len(self.lo)
-        lp.col_cost_, lp.col_lower_, lp.col_upper_ = self.c / self.unit, self.low, self.high
-        lp.row_lower_, lp.row_upper_ = self.lo, self.up
-        sheet = sparse.csr_matrix(self.A)
-        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = sheet.indptr, sheet.indices, sheet.data
-        highs = highspy.Highs()
-        highs.setOptionValue("output_flag", False)
-        highs.setOptionValue("threads", 1)
-        highs.setOptionValue("primal_feasibility_tolerance", 1e-10)
-        highs.setOptionValue("dual_feasibility_tolerance", 1e-10)
-        highs.passModel(lp)
-        highs.run()
-        status = highs.getModelStatus()
-        if status == highspy.HighsModelStatus.kInfeasible:
-            return INF, None
-        if status == highspy.HighsModelStatus.kUnbounded:
-            return -INF, None
-        if status != highspy.HighsModelStatus.kOptimal:
-            raise Unsure(f"highs: {status}")
-        return highs.getInfo().objective_function_value * self.unit, np.array(highs.getSolution().col_value)
+        same, below, above = _sides(self.lo, self.up)
+        answer = optimize.linprog(
+            self.c / self.unit,
+            A_ub=np.vstack([-self.A[below], self.A[above]]),
+            b_ub=np.append(-self.lo[below], self.up[above]),
+            A_eq=self.A[same],
+            b_eq=self.lo[same],
+            bounds=np.column_stack([self.low, self.high]),
+            method="highs",
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        )
+        if answer.status in (2, 3):  # infeasible, unbounded
+            return (INF if answer.status == 2 else -INF), None
+        if answer.status:
+            raise Unsure(f"highs: {answer.message}")
+        return answer.fun * self.unit, answer.x
+
+
+def _sides(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return masks of the equations, and of the other rows with a lower and with an upper side."""
+    same = (low == high) & np.isfinite(low)
+    return same, np.isfinite(low) & ~same, np.isfinite(high) & ~same
 
 
 def concave_optimum(planes: np.ndarray, sides: np.ndarray, units: np.ndarray,
