@@ -8,8 +8,6 @@ A variant replaces functions of the driver or of the oracle during its runs.
 """
 
 import contextlib
-import time
-import warnings
 from statistics import geometric_mean
 from unittest import mock
 
@@ -18,8 +16,8 @@ import numpy as np
 import fsmodels as fs
 from benchmarks.comparisons.best_known import GAP, evaluate_runs
 from benchmarks.comparisons.wide import data_of
-from benchmarks.harness.cpu_limit import REPEAT, cpu_limit
-from benchmarks.harness.page import Page
+from benchmarks.harness.cpu_limit import REPEAT, limited_solve
+from benchmarks.harness.page import Page, rows_of, with_reference
 from benchmarks.methods.heuristics import warm_up
 from fsmodels.models.fsp.oracle import relaxation
 from fsmodels.models.fsp.oracle.neighbours import Neighbours
@@ -116,7 +114,7 @@ def with_probing(self):
                 break
 
 
-def nothing(*arguments):
+def nothing(*arguments, **options):
     """Replace a function that has no result."""
 
 
@@ -161,35 +159,31 @@ def problem(data, n, p, M, C):
 
 def work(data, n, p, M, C, variant, limit, protocol):
     """Solve one cell by one variant."""
-    warnings.simplefilter("ignore")
     model = problem(data, n, p, M, C)
     warm_up(form="rmp")
-    with contextlib.ExitStack() as stack:
-        for owner, name, replacement in VARIANTS[variant]:
-            stack.enter_context(mock.patch.object(owner, name, replacement))
+    with replaced(VARIANTS[variant]):
         NodeBounds.first = None
-        start = time.process_time()
-        with cpu_limit(limit):
-            found = fs.solve(model, "branch-and-cut", gap=GAP, threads=1)
-    return {
-        "cpu": time.process_time() - start, "objective": found.objective, "bound": found.bound,
-        "status": found.status.value, "nodes": found.details.get("nodes"),
-    }  # fmt: skip
+        return limited_solve(model, "branch-and-cut", limit, gap=GAP)[1]
+
+
+@contextlib.contextmanager
+def replaced(parts):
+    """Replace functions and constants of modules and classes: triples of owner, name and replacement."""
+    with contextlib.ExitStack() as stack:
+        for owner, name, replacement in parts:
+            stack.enter_context(mock.patch.object(owner, name, replacement))
+        yield
 
 
 def page(log):
     """Return the page."""
     runs = evaluate_runs(log.entries(*CELL, "variant", "limit", "protocol"), CELL)
-    complete = {tuple(run[name] for name in CELL): run for run in runs if run["variant"] == COMPLETE}
-    for run in runs:
-        alone = complete[tuple(run[name] for name in CELL)]
+    for run, alone in with_reference(runs, CELL, variant=COMPLETE):
         run["ratio"] = run["charged"] / alone["charged"]
         run["either"] = run["proven"] or alone["proven"]
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *CELL, "variant")
     page.part("runs", len(runs), len(tasks(False)))
-    there = dict.fromkeys(tuple(run[name] for name in CELL) for run in runs)
-    cells = [(["" if v is None else str(v) for v in cell], dict(zip(CELL, cell, strict=True))) for cell in there]
     variants = [([name], {"variant": name}) for name in VARIANTS]
     ratios = {
         name: [run["ratio"] for run in runs if run["variant"] == f"without {name}" and run["either"]]
@@ -202,7 +196,6 @@ def page(log):
         spare=[name for name in LEFT_OUT if means[name] < 1],
         late=[r for r in runs if r["cpu"] > LIMIT + LATE],
     )
-    tables = [cell[0] for cell in there if cell[1] is None]
-    return page.values(
-        cells=cells, variants=variants, tables=tables, most=most, wrong=sum(run["wrong"] for run in runs)
-    )
+    tables = dict.fromkeys(run["data"] for run in runs if run["n"] is None)
+    wrong = sum(run["wrong"] for run in runs)
+    return page.values(cells=rows_of(runs, CELL), variants=variants, tables=tables, most=most, wrong=wrong)

@@ -7,17 +7,13 @@
 A variant replaces functions of the driver during its runs, or has an option of the driver.
 """
 
-import contextlib
 import functools
-import time
-import warnings
-from statistics import geometric_mean
-from unittest import mock
 
 import fsmodels as fs
-from benchmarks.harness.cpu_limit import cpu_limit
+from benchmarks.comparisons.ablation import nothing, replaced
+from benchmarks.harness.cpu_limit import limited_solve
 from benchmarks.harness.differences import listed
-from benchmarks.harness.page import Page
+from benchmarks.harness.page import NOTHING, Page, rows_of, with_reference
 from solvers.drivers.alternating.oracle_descent import Extrapolation
 from solvers.drivers.two_layer import driver as two_layer
 from solvers.drivers.two_layer import saddle_point
@@ -29,10 +25,6 @@ KERNEL_TABLES = ("sonar", "ionosphere", "wdbc", "NDCC")
 PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "scikit-learn", "clarabel")
 FACTS = {"gap": GAP, "CPU limit (s)": LIMIT}
 COMPLETE, AS_PRINTED = "complete", "as printed in the paper"
-
-
-def nothing(*arguments, **options):
-    """Replace a function that has no result."""
 
 
 def no_points(*arguments):
@@ -86,20 +78,12 @@ def problem(part, data, model, B, C):
 
 def work(part, data, model, B, C, variant, limit, protocol):
     """Solve one cell by one variant."""
-    warnings.simplefilter("ignore")
     warm_up(part)
     built, driver = problem(part, data, model, B, C)
     options = OPTIONS.get(variant, {}) | ({"gap": GAP} if part == "two-layer" else {})
-    with contextlib.ExitStack() as stack:
-        for owner, name, replacement in PARTS[part][variant]:
-            stack.enter_context(mock.patch.object(owner, name, replacement))
-        start = time.process_time()
-        with cpu_limit(limit):
-            found = fs.solve(built, driver, threads=1, seed=SEED, **options)
-    return {
-        "cpu": time.process_time() - start, "objective": found.objective, "bound": found.bound,
-        "finished": found.stop_reason.value == "converged", "steps": len(found.iterations),
-    }  # fmt: skip
+    with replaced(PARTS[part][variant]):
+        found, record = limited_solve(built, driver, limit, seed=SEED, **options)
+    return record | {"finished": found.stop_reason.value == "converged", "steps": len(found.iterations)}
 
 
 @functools.cache
@@ -112,9 +96,7 @@ def warm_up(part):
 def page(log):
     """Return the page."""
     runs = log.entries(*CELL, "variant", "limit", "protocol")
-    complete = {tuple(run[name] for name in CELL): run for run in runs if run["variant"] == COMPLETE}
-    for run in runs:
-        alone = complete[tuple(run[name] for name in CELL)]
+    for run, alone in with_reference(runs, CELL, variant=COMPLETE):
         both = run["finished"] and alone["finished"]
         run["ratio"] = run["cpu"] / alone["cpu"] if both else None
         run["more_steps"] = run["steps"] / alone["steps"] if both else None
@@ -123,35 +105,17 @@ def page(log):
     page.key("runs", *CELL, "variant")
     page.part("runs", len(runs), len(tasks(False)))
     rows = {part: [([name], {"part": part, "variant": name}) for name in variants] for part, variants in PARTS.items()}
-    cells = [run for run in runs if run["variant"] == COMPLETE]
-    cells = [([run[name] for name in CELL], {name: run[name] for name in CELL}) for run in cells]
-    parts = listed(
-        [
-            f"{ratio_of(runs, 'two-layer', name):.2f} ({name})"
-            for name in TWO_LAYER
-            if name.startswith("without") and any(run["variant"] == name for run in runs)
-        ]
-    )
-    return page.values(runs=runs, rows=rows, cells=cells, parts=parts)
+    cells = [(list(where.values()), where) for _, where in rows_of(runs, CELL)]
+    without = {name: ratio(page, "two-layer", name) for name in TWO_LAYER if name.startswith("without")}
+    parts = listed([f"{text} ({name})" for name, text in without.items() if text != NOTHING])
+    return page.values(rows=rows, cells=cells, parts=parts)
 
 
-def columns():
-    """Return the columns of the tables of variants."""
-    form = "{gmean:.2f} ({least:.2f} to {most:.2f})"
-    return [
-        ("finished", "finished", "{total:.0f} of {n}"),
-        ("CPU time", "ratio", form),
-        ("steps", "more_steps", form),
-        ("objective above", "above", "{most:.1e}"),
-    ]
+def ratio(page, part, variant, form="{gmean:.2f}"):
+    """Return the geometric mean of the ratios of a variant."""
+    return page.number("ratio", form, part=part, variant=variant)
 
 
-def less(runs, part, variant):
+def less(page, part, variant):
     """Return "less" if the complete method takes less time than the variant, otherwise "more"."""
-    return "less" if ratio_of(runs, part, variant) > 1.0 else "more"
-
-
-def ratio_of(runs, part, variant):
-    """Return the geometric mean of the ratios of a variant; 0 if there are none."""
-    found = [run["ratio"] for run in runs if (run["part"], run["variant"]) == (part, variant) and run["ratio"]]
-    return geometric_mean(found) if found else 0.0
+    return "less" if float(ratio(page, part, variant, "{gmean}")) > 1.0 else "more"

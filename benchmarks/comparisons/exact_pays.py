@@ -8,7 +8,6 @@ abess needs ``pip install abess``.
 """
 
 import time
-import warnings
 from statistics import fmean
 
 import numpy as np
@@ -18,7 +17,7 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.svm import SVC, LinearSVC
 
 import fsmodels as fs
-from benchmarks.harness.cpu_limit import cpu_limit
+from benchmarks.harness.cpu_limit import limited_solve
 from benchmarks.harness.differences import difference, power_of, source, verdicts
 from benchmarks.harness.page import NOTHING, Page
 from benchmarks.methods import heuristics
@@ -122,8 +121,7 @@ def univariate(X, y, C, M, limit):
 def exact(X, y, C, M, limit):
     """Solve FSP-M; the incumbent at the limit."""
     model = fs.fsp.fsp_m(fs.Dataset.from_arrays(X, y).scaled("none"), max_features=M, C=C, form="rmp")
-    with cpu_limit(limit):
-        found = fs.solve(model, "branch-and-cut", gap=GAP, threads=1)
+    found, _ = limited_solve(model, "branch-and-cut", limit, gap=GAP)
     names = list(model.sigma)
     support = np.array([names.index(name) for name in found.selected], dtype=int)
     return support, {"bound": found.bound, "proven": found.status.value == "optimal"}
@@ -134,20 +132,16 @@ METHODS = {EXACT: exact, **HEURISTICS}
 
 
 def work(data, size, correlation, snr, M, draw, limit, protocol):
-    """Choose C for each method by cross-validation, select, and test the SVM on the features; None without abess."""
-    warnings.simplefilter("ignore")
+    """Choose C for each method by cross-validation, select, and test the SVM on the features."""
     X, y, T, t = parts(data, size, correlation, snr, draw)
     folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=draw).split(X, y))
     found = {}
     for name, select in METHODS.items():
         start = time.process_time()
-        try:
-            trials = {C: np.mean([trial(select, X[a], y[a], X[b], y[b], C, M) for a, b in folds]) for C in COSTS}
-            C = min(trials, key=trials.get)  # the smallest of equals
-            before = time.process_time()
-            support, proof = select(X, y, C, M, limit)
-        except ImportError as error:
-            return print(error)
+        trials = {C: np.mean([trial(select, X[a], y[a], X[b], y[b], C, M) for a, b in folds]) for C in COSTS}
+        C = min(trials, key=trials.get)  # the smallest of equals
+        before = time.process_time()
+        support, proof = select(X, y, C, M, limit)
         end = time.process_time()
         found[name] = proof | tested(X, y, T, t, support, C) | {"C": C, "cpu": end - before, "total_cpu": end - start}
     C = found[EXACT]["C"]  # at which the distance of each heuristic from the optimum is known
@@ -180,25 +174,20 @@ def runs_of(log):
         same = {name: one.get("same", one) for name, one in entry["found"].items()}
         best = min(one["objective"] for one in same.values())
         facts = {name: entry[name] for name in (*FIELDS, "n", "p")}
-        facts |= {"kind": "data sets" if real else "generated", "ratio": per_feature(entry["n"] / entry["p"])}
+        facts |= {"kind": "data sets" if real else "generated", "ratio": bin_of(entry["n"] / entry["p"], RATIOS)}
         for name, one in entry["found"].items():
             above = same[name]["objective"] / best - 1
             runs.append(facts | {
                 "method": name, "error": one["error"], "less": one["error"] - exact["error"],
-                "same_less": same[name]["error"] - exact["error"], "above": above, "distance": distance(above),
+                "same_less": same[name]["error"] - exact["error"], "above": above, "distance": bin_of(above, BINS),
                 "proven": exact["proven"], "cpu": one["total_cpu"],
             })  # fmt: skip
     return runs
 
 
-def distance(above):
-    """Return the name of the bin of a relative distance from the best objective."""
-    return next(name for name, most in BINS if above <= most)
-
-
-def per_feature(ratio):
-    """Return the name of the bin of samples per feature."""
-    return next(name for name, most in RATIOS if ratio <= most)
+def bin_of(value, bins):
+    """Return the name of the bin of a value."""
+    return next(name for name, most in bins if value <= most)
 
 
 def tested_differences(runs, value, field, names):

@@ -8,12 +8,11 @@ abess needs ``pip install abess``.
 """
 
 import time
-import warnings
 
 import numpy as np
 
 import fsmodels as fs
-from benchmarks.harness.page import Page
+from benchmarks.harness.page import Page, rows_of
 from benchmarks.methods import heuristics
 from fsmodels.datasets.synthetic import aytug, bertsimas, bertsimas_price
 from fsmodels.models.fsp.oracle import SvmOracle
@@ -57,13 +56,9 @@ def abess(data, C, M):
 
 def work(data, n, p, C, M, limit, protocol):
     """Solve one cell, and record the incumbents by CPU seconds."""
-    warnings.simplefilter("ignore")
     heuristics.warm_up()
     data, C = drawn(data, n, p, C, M)
-    try:
-        theirs, seconds = abess(data, C, M)
-    except ImportError as error:
-        return print(error)
+    theirs, seconds = abess(data, C, M)
     rows, model = [], fs.fsp.fsp_m(data, max_features=M, C=C, form="rmp" if data.X.size > 5e6 else "perspective")
 
     def noted(row):
@@ -98,4 +93,4 @@ def page(log):
     page.part("runs", len(runs), len(tasks(False)))
     short = [run["cpu"] for run in runs if run["status"] != "optimal" and run["cpu"] < run["limit"]]
     page.values(runs=runs, short=short, farthest=max(runs, key=lambda run: run["end_above"]))
-    return page.values(cells=[([run[name] or "" for name in CELL], {name: run[name] for name in CELL}) for run in runs])
+    return page.values(cells=rows_of(runs, CELL))

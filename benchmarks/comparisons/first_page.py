@@ -6,10 +6,8 @@ python -m benchmarks first_page --page     # only the page, from the log
 """
 
 import time
-import warnings
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import RFE, SequentialFeatureSelector
 from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.svm import SVC
@@ -84,8 +82,6 @@ def tasks(full):
 
 def work(set, M, fold, contender, protocol):
     """Run one method on one fold; return its selection and errors."""
-    warnings.simplefilter("ignore", ConvergenceWarning)  # of l1, which only provides the support
-    warnings.simplefilter("ignore", fs.DataWarning)
     data = fs.load_dataset(set)
     folds = RepeatedStratifiedKFold(n_splits=FOLDS, n_repeats=1 + fold // FOLDS, random_state=SEED)
     learn, held = list(folds.split(data.X, data.y))[fold]

@@ -6,13 +6,11 @@ python -m benchmarks fsp_benders --page     # only the page, from the log
 """
 
 import statistics
-import time
-import warnings
 
 import numpy as np
 
 import fsmodels as fs
-from benchmarks.harness.cpu_limit import cpu_limit
+from benchmarks.harness.cpu_limit import limited_solve
 from benchmarks.harness.page import Page
 from benchmarks.methods.heuristics import warm_up
 
@@ -49,26 +47,16 @@ def model_of(data, M, budget, seed, form):
 
 def work(data, M, budget, seed, form, contender, protocol):
     """Solve one model; short runs are repeated."""
-    warnings.simplefilter("ignore")
     warm_up(TREE)
     warm_up(BENDERS)
     seconds = []
     while len(seconds) < REPEATS and sum(seconds) < 2.0:
         model = model_of(data, M, budget, seed, form)
-        before = time.process_time()
-        with cpu_limit(LIMIT) as limit:
-            found = fs.solve(model, contender.split(",")[0], gap=GAP, threads=1, **CONTENDERS[contender])
-        seconds.append(time.process_time() - before)
-    return {
-        "cpu": statistics.median(seconds),
-        "repeats": len(seconds),
-        "proven": found.status.value == "optimal",
-        "stopped": limit.reached,
-        "objective": found.objective,
-        "bound": found.bound,
-        "gap": found.gap,
-        "steps": found.details.get("nodes") or len(found.iterations),
-    }
+        found, record = limited_solve(model, contender.split(",")[0], LIMIT, gap=GAP, **CONTENDERS[contender])
+        seconds.append(record["cpu"])
+    steps = found.details.get("nodes") or len(found.iterations)
+    proven = found.status.value == "optimal"
+    return record | {"cpu": statistics.median(seconds), "repeats": len(seconds), "proven": proven, "steps": steps}
 
 
 def evaluate_runs(runs):

@@ -5,17 +5,17 @@ python -m benchmarks fsp_real --full     # all sets of at most 60 features and C
 python -m benchmarks fsp_real --page     # only the page, from the log
 """
 
-import functools
 import itertools
 import math
 import time
 import warnings
+from functools import cache, partial
 
 import numpy as np
 
 import fsmodels as fs
 from benchmarks.comparisons.best_known import GAP, GUROBI_LICENCE, WHOLE_FORM, evaluate_runs
-from benchmarks.harness.cpu_limit import cpu_limit
+from benchmarks.harness.cpu_limit import limited_solve
 from benchmarks.harness.page import Page
 from benchmarks.methods import heuristics
 from fsmodels.models.fsp.oracle import SvmOracle
@@ -29,22 +29,12 @@ FACTS = {"gap": GAP, "CPU limit (s)": LIMIT}
 OURS, SCIP, LAZY, ALL, ABESS = "ours", "SCIP", "Gurobi lazy", "all supports", "abess"
 
 
-def by_solver(solver, form):
-    def run(data, C, M):
-        model = fs.fsp.fsp_m(data, max_features=M, C=C, form=form)
-        start = time.process_time()
-        try:
-            with cpu_limit(LIMIT):
-                found = fs.solve(model, solver, gap=GAP, threads=1)
-        except fs.errors.Error as error:  # not installed, or beyond its licence
-            return print(error)
-        used = time.process_time() - start
-        return {
-            "cpu": used, "wall": found.seconds, "objective": found.objective, "bound": found.bound,
-            "status": found.status.value, "nodes": found.details.get("nodes"),
-        }  # fmt: skip
-
-    return run
+def by_solver(data, C, M, *, solver, form):
+    model = fs.fsp.fsp_m(data, max_features=M, C=C, form=form)
+    try:
+        return limited_solve(model, solver, LIMIT, gap=GAP)[1]
+    except fs.errors.Error as error:  # not installed, or beyond its licence
+        return print(error)
 
 
 def by_enumeration(data, C, M):
@@ -62,25 +52,22 @@ def by_enumeration(data, C, M):
 
 def by_abess(data, C, M):
     start, wall = time.process_time(), time.perf_counter()
-    try:
-        support = heuristics.abess(data.X, data.y, M)
-    except ImportError as error:
-        return print(error)
+    support = heuristics.abess(data.X, data.y, M)
     used, wall = time.process_time() - start, time.perf_counter() - wall
     found = SvmOracle(data.X[:, support], data.y, C).solve(np.ones(len(support)), tolerance=GAP / 10)
     return {"cpu": used, "wall": wall, "objective": found.value, "bound": None, "status": "heuristic"}
 
 
 CONTENDERS = {
-    OURS: by_solver("branch-and-cut", "perspective"),
-    SCIP: by_solver("scip", "big-m"),
-    LAZY: by_solver("single-tree", "perspective"),
+    OURS: partial(by_solver, solver="branch-and-cut", form="perspective"),
+    SCIP: partial(by_solver, solver="scip", form="big-m"),
+    LAZY: partial(by_solver, solver="single-tree", form="perspective"),
     ALL: by_enumeration,
     ABESS: by_abess,
 }
 
 
-@functools.cache
+@cache
 def features(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fs.DataWarning)  # a constant column
@@ -101,7 +88,6 @@ def tasks(full):
 
 def work(data, C, M, contender, limit, protocol):
     """Solve one problem by one method."""
-    warnings.simplefilter("ignore")
     heuristics.warm_up()
     return CONTENDERS[contender](fs.load_dataset(data).scaled("standard"), C, M)
 

@@ -6,7 +6,6 @@ python -m benchmarks gmeb_rows --page      # only the page, from the log
 """
 
 import time
-import warnings
 
 import numpy as np
 
@@ -42,7 +41,6 @@ def tasks(full):
 
 def work(data, R_plus, R_minus, share, protocol):
     """Solve one instance by both solvers."""
-    warnings.simplefilter("ignore", fs.DataWarning)  # a constant column
     data = fs.load_dataset(data).scaled("standard")
     rng = np.random.default_rng(SEED)
     cost = dict(zip(data.features, rng.integers(1, 10, len(data.features)).tolist(), strict=True))

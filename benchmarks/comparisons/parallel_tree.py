@@ -13,7 +13,6 @@ import pickle
 import signal
 import threading
 import time
-import warnings
 from unittest import mock
 
 import joblib
@@ -22,7 +21,7 @@ import fsmodels as fs
 from benchmarks.comparisons.ablation import CELL, problem
 from benchmarks.comparisons.best_known import GAP, ROUNDING
 from benchmarks.harness.log import facts_of_runs
-from benchmarks.harness.page import Page
+from benchmarks.harness.page import Page, rows_of, with_reference
 from benchmarks.methods.heuristics import warm_up
 from solvers.drivers.branch_cut.coordinator import ENOUGH
 from solvers.drivers.branch_cut.joblib_pool import JoblibPool
@@ -53,17 +52,14 @@ def tasks(full):
 
 def work(data, n, p, M, C, how, repeat, limit, protocol):
     """Solve one cell, or replay its tree."""
-    warnings.simplefilter("ignore")
     model = problem(data, n, p, M, C)
     warm_up(form="rmp")
     if how == REPLAY:
         return replays(model, limit)
     if how in (ONE, TWO):
         return solved(model, limit, threads=1 if how == ONE else 2)
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError as error:
-        return print(error)
+    from distributed import Client, LocalCluster
+
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
     with cluster, Client(cluster), joblib.parallel_config("dask"):
         if how == KILLED:
@@ -147,9 +143,7 @@ def page(log):
     """Return the page."""
     entries = log.entries(*CELL, "how", "repeat", "limit", "protocol")
     runs = [run for run in entries if run["how"] != REPLAY]
-    one = {(*(run[name] for name in CELL), run["repeat"]): run for run in runs if run["how"] == ONE}
-    for run in runs:
-        alone = one[(*(run[name] for name in CELL), run["repeat"])]
+    for run, alone in with_reference(runs, (*CELL, "repeat"), how=ONE):
         run["speed"] = (run["nodes"] / run["wall"]) / (alone["nodes"] / alone["wall"])
         run["gap of one"] = alone["gap"]
     replayed = [
@@ -161,7 +155,7 @@ def page(log):
     page = Page(NAME, globals(), runs=runs, replays=replayed)
     page.key("runs", *CELL, "how", "repeat")
     page.part("runs", len(entries), len(tasks(False)))
-    cells = [(["" if v is None else str(v) for v in cell], dict(zip(CELL, cell, strict=True))) for cell in CELLS]
+    cells = rows_of([dict(zip(CELL, cell, strict=True)) for cell in CELLS], CELL)
     plans = [
         ([cell[0], workers, factor], {"data": cell[0], "workers": workers, "factor": factor})
         for cell in REPLAYED

@@ -10,13 +10,12 @@ El0ps needs ``pip install el0ps mpich``, abess ``pip install abess``.
 import functools
 import math
 import time
-import warnings
 
 import numpy as np
 
 import fsmodels as fs
 from benchmarks.comparisons.best_known import GAP, GUROBI_LICENCE, WHOLE_FORM, evaluate_runs
-from benchmarks.harness.cpu_limit import cpu_limit
+from benchmarks.harness.cpu_limit import cpu_limit, limited_solve
 from benchmarks.harness.page import Cell, Page
 from benchmarks.methods import heuristics
 from fsmodels.datasets.synthetic import bertsimas
@@ -38,12 +37,8 @@ def clocked(solve):
 
 
 def solved(model, solver, limit):
-    with cpu_limit(limit):
-        cpu, wall, found = clocked(lambda: fs.solve(model, solver, gap=GAP, threads=1))
-    return {
-        "cpu": cpu, "wall": wall, "objective": found.objective, "bound": found.bound, "size": len(found.selected or ()),
-        "status": found.status.value, "nodes": found.details.get("nodes"),
-    }  # fmt: skip
+    found, record = limited_solve(model, solver, limit, gap=GAP)
+    return record | {"size": len(found.selected or ())}
 
 
 def ours_priced(data, price, limit):
@@ -149,7 +144,6 @@ def tasks(full):
 
 def work(part, contender, protocol, limit=None, **cell):
     """Solve one problem by one method."""
-    warnings.simplefilter("ignore")
     try:
         if part < 2 or contender == OURS:
             seconds = first(contender)
@@ -161,7 +155,7 @@ def work(part, contender, protocol, limit=None, **cell):
         n, k = cell["n"], cell["k"]
         train = bertsimas(n, n_relevant=k, seed=n + k).train.scaled("none")
         return LIMITED[contender](train, k, fs.datasets.synthetic.bertsimas_price(train, k), limit)
-    except (ImportError, fs.errors.Error) as error:
+    except fs.errors.Error as error:
         return print(error)
 
 

@@ -7,14 +7,12 @@ python -m benchmarks sub_oracle --page     # only the page, from the log
 
 import statistics
 import time
-import warnings
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
-from benchmarks.harness.page import Page
+from benchmarks.harness.page import Page, with_reference
 from fsmodels.models.fsp.oracle import SvmOracle
 
 try:
@@ -119,7 +117,6 @@ def tasks(full):
 
 def work(samples, features, C, support, seed, contender, protocol):
     """Solve one instance by one method."""
-    warnings.simplefilter("ignore", ConvergenceWarning)  # the accuracy is measured
     X, y, supports = planted(samples, features, seed)
     X = X[:, supports[support]]
     bound = SvmOracle(X, y, C).solve(np.ones(features), tolerance=1e-10).bound
@@ -130,10 +127,8 @@ def page(log):
     """Return the page."""
     names = ("samples", "features", "C", "support", "seed")
     runs = log.entries(*names, "contender", "protocol")
-    ours = {tuple(run[name] for name in names): run["seconds"] for run in runs if run["contender"] == OURS}
-    for run in runs:
-        key = tuple(run[name] for name in names)
-        run["times"] = run["seconds"] / ours[key] if key in ours else None
+    for run, ours in with_reference(runs, names, contender=OURS):
+        run["times"] = run["seconds"] / ours["seconds"] if ours else None
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *names, "contender")
     page.part("seconds", len(runs), sum(task["contender"] not in QP_SOLVERS for task in tasks(False)))  # not everywhere

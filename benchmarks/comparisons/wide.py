@@ -8,7 +8,6 @@ abess needs ``pip install abess``.
 """
 
 import time
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 import fsmodels as fs
 from benchmarks.comparisons import sparse_rivals
 from benchmarks.comparisons.best_known import GAP, evaluate_runs
-from benchmarks.harness.cpu_limit import cpu_limit
+from benchmarks.harness.cpu_limit import limited_solve
 from benchmarks.harness.page import Page
 from benchmarks.methods.heuristics import warm_up
 from fsmodels.datasets.synthetic import bertsimas
@@ -62,33 +61,19 @@ def data_of(data, n, p, M):
 
 
 def work(data, n, p, M, C, contender, limit, protocol):
-    """Run one method on one cell; return None if its package is not installed."""
-    warnings.simplefilter("ignore")
+    """Run one method on one cell."""
     reset_peak()
     train = data_of(data, n, p, M)
     C = fs.datasets.synthetic.bertsimas_price(train, M) if C is None else C
     if contender != OURS:
-        try:
-            found = HEURISTICS[contender](train, M, C, limit)
-        except ImportError as error:
-            return print(error)
+        found = HEURISTICS[contender](train, M, C, limit)
         return {name: found[name] for name in ("cpu", "objective", "bound", "status")} | {"memory": peak()}
     warm_up(form="rmp")
     before = time.process_time()
     model = fs.fsp.fsp_m(train, max_features=M, C=C, intercept=False, form="rmp")
     built = time.process_time() - before
-    with cpu_limit(limit):
-        found = fs.solve(model, OURS, gap=GAP, threads=1)
-    return {
-        "cpu": time.process_time() - before,
-        "build": built,
-        "objective": found.objective,
-        "bound": found.bound,
-        "gap": found.gap,
-        "status": found.status.value,
-        "nodes": found.details.get("nodes"),
-        "memory": peak(),
-    }
+    _, record = limited_solve(model, OURS, limit, gap=GAP)
+    return record | {"cpu": built + record["cpu"], "build": built, "memory": peak()}
 
 
 def reset_peak():

@@ -1,4 +1,4 @@
-"""Limit the CPU seconds of a solve, because wall-clock time depends on the load of the machine.
+"""Limit and measure the CPU seconds of a solve, because wall-clock time depends on the load of the machine.
 
     with cpu_limit(3.0) as limit:
         result = fs.solve(model, "benders")
@@ -9,8 +9,11 @@ other systems AttributeError is raised, and outside the main thread ValueError.
 """
 
 import signal
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+
+import solvers
 
 REPEAT = 10.0  # CPU seconds between signals: Python drops a KeyboardInterrupt in the callback of a weak reference
 
@@ -42,3 +45,13 @@ def cpu_limit(seconds):
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, profile_handler)
         signal.signal(signal.SIGINT, interrupt_handler)
+
+
+def limited_solve(model, solver, seconds, **options):
+    """Solve a model on one thread within a limit of CPU seconds; return the result and its record for a log."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    with cpu_limit(seconds):
+        found = solvers.solve(model, solver, threads=1, **options)
+    record = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall, "status": found.status.value}
+    record |= {"objective": found.objective, "bound": found.bound, "gap": found.gap}
+    return found, record | {"nodes": found.details.get("nodes")}

@@ -4,7 +4,7 @@ A benchmark is a module with
 
 - ``NAME``, the name of its log; ``PACKAGES``, whose versions the log records; optionally ``FACTS``, settings to record;
 - ``tasks(full)``: distinct dictionaries; their field "protocol" is increased when a task changes;
-- ``work(**task)``: the result of a task, a dictionary; None if it cannot be computed because a package is missing;
+- ``work(**task)``: the result of a task, a dictionary; None or ImportError if it cannot be computed;
 - ``page(log)``: the ``Page``, a pure function of the log. A benchmark with several pages has ``PAGES`` instead: pairs
   of such a function and the names of its logs.
 """
@@ -12,6 +12,7 @@ A benchmark is a module with
 import argparse
 import json
 import time
+import warnings
 from functools import partial
 
 from joblib import Parallel, delayed
@@ -42,7 +43,8 @@ def write_pages(module, folder=RESULTS):
 def finish(log, tasks, work, minutes=None, jobs=1, facts=None):
     """Run the tasks that are not in the log, and add each with the result of ``work(**task)`` when it ends.
 
-    ``facts`` are logged once, before the first task. A task with the result None remains unfinished.
+    ``facts`` are logged once, before the first task. A task with the result None remains unfinished, and a task for
+    which a package is missing. Warnings are not shown: the results are evaluated.
     """
     for task, found in ended(unfinished(log, tasks), partial(_both, work), minutes, jobs):
         if found is not None:
@@ -64,7 +66,11 @@ def unfinished(log, tasks):
 
 
 def _both(work, task):
-    return task, work(**task)
+    warnings.simplefilter("ignore")
+    try:
+        return task, work(**task)
+    except ImportError as error:
+        return task, print(error)
 
 
 def arguments(description):

@@ -9,7 +9,6 @@ import math
 import resource
 import shutil
 import time
-import warnings
 from statistics import fmean
 
 import numpy as np
@@ -89,7 +88,6 @@ def first(solver):
 
 def work(group, model, start, solver, protocol):
     """Solve one model from one start."""
-    warnings.simplefilter("ignore")
     first(solver)
     made = built(group, model, start)
     before = cpu()

@@ -43,6 +43,7 @@ def script(name):
     return importlib.import_module(commands()[name])
 
 
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_ends_with_a_record(name, monkeypatch):
     module = script(name)

@@ -1,6 +1,5 @@
 """Data and tasks of ``fsp_paper``: each method on each instance of data sets one and two, and on UCI sets."""
 
-import warnings
 from functools import cache
 
 import numpy as np
@@ -93,7 +92,6 @@ def divided(task):
 
 def work(**task):
     """Run one method on one instance; return None if its data are not available."""
-    warnings.simplefilter("ignore")
     if task["set"] == "uci":
         if task["name"] in FILES and not (SHARED / FILES[task["name"]]).exists():
             return None
