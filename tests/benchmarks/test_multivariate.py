@@ -41,14 +41,14 @@ def test_a_run_writes_what_the_page_needs_and_is_not_repeated(few, tmp_path):
     finish(few, wanted, multivariate_tasks.work)
     entries = few.entries()
     assert entries[1]["used"] == entries[0]["best"]
-    found = multivariate_records.read(entries)
-    assert [(p["method"], p["group"], p["B"]) for p in found.points] == [
+    _, found = multivariate_records.read(entries)
+    assert [(p["method"], p["group"], p["B"]) for p in found["points"]] == [
         ("FSmulti", "topics", 250),
         ("l1", "topics", 250),
     ]
-    ours, rival = found.points
+    ours, rival = found["points"]
     assert 0 < rival["features"] <= ours["features"]
-    (contest,) = found.contests
+    (contest,) = found["contests"]
     assert contest["difference"] == pytest.approx(ours["test"]["f1"] - rival["test"]["f1"], abs=1e-3)
     multivariate_page.page(few).write(few, folder=tmp_path)
     parts = json.loads((tmp_path / "multivariate_tables.json").read_text())["parts"]
@@ -58,7 +58,8 @@ def test_a_run_writes_what_the_page_needs_and_is_not_repeated(few, tmp_path):
 
 
 def test_theorem_1_bounds_the_iterations_of_the_log():
-    bounds = multivariate_records.read(Log(multivariate_tasks.NAME).entries()).bounds
+    _, records = multivariate_records.read(Log(multivariate_tasks.NAME).entries())
+    bounds = records["bounds"]
     proven = [r for r in bounds if r["method"] == multivariate_tasks.ALL]
     assert len(bounds) == 2 * len(proven) == 24
     assert all(r["stop"] == "converged" and 0 < r["rounds"] <= r["bound"] for r in proven)

@@ -24,13 +24,19 @@ TEXTS = {
 }
 BIRDS = ("SWTH", "PAWR", "VATH", "HEWA", "PSFL")  # the most frequent of 19 labels
 BAGS = ("musk1", "musk2", "elephant", "fox", "tiger", *(f"bird {name}" for name in BIRDS), "dogs")
-FILES = {
-    "musk1": "data/musk1_bags.csv",
-    "musk2": "data/musk2_bags.csv.gz",
-    "elephant": "data/elephant_bags.csv.gz",
-    "fox": "data-extra/fox_bags.csv.gz",
-    "tiger": "data-extra/tiger_bags.csv.gz",
-    "dogs": "data/corel_dogs_bags.csv",
+FILES = {  # first word of a task -> its files
+    "musk1": ["data/musk1_bags.csv"],
+    "musk2": ["data/musk2_bags.csv.gz"],
+    "elephant": ["data/elephant_bags.csv.gz"],
+    "fox": ["data-extra/fox_bags.csv.gz"],
+    "tiger": ["data-extra/tiger_bags.csv.gz"],
+    "dogs": ["data/corel_dogs_bags.csv"],
+    "bird": ["data/miml_birds_bags.csv"],
+    "digit": ["data/mfeat_digits.csv"],
+    "topic": [],
+    "acq": ["data-extra/reuters_acq_train.svm.gz", "data-extra/reuters_acq_test.svm.gz"],
+    **{pair: [f"data-extra/news20_{pair}.svm.gz"] for pair in TEXTS if pair != "acq"},
+    **{topic: [f"data/reuters_{topic}_{part}.csv.gz" for part in ("train", "test")] for topic in ("grain", "corn")},
 }
 COLLECTIONS = {  # the fastest first
     "Reuters": ("grain", "corn"),
@@ -41,12 +47,14 @@ TOPICS, WORDS, LONG, DOCUMENTS = 10, 10_000, 60, 2000
 OWN, STRAY = 0.15, 0.10  # shares of the words of a document: of its own topic, and of another topic
 
 
-def file(name):
-    """Return the path of a file. Raises FileNotFoundError if it does not exist."""
-    path = SHARED / name
-    if not path.exists():
-        raise FileNotFoundError(path)
-    return path
+def files(task):
+    """Return the paths of the files of a task."""
+    return [SHARED / path for path in FILES[task.split()[0]]]
+
+
+def there(task):
+    """Return True if the files of a task exist."""
+    return all(path.exists() for path in files(task))
 
 
 def tf_idf(*parts):
@@ -56,30 +64,23 @@ def tf_idf(*parts):
     return [fs.Dataset.from_arrays(X, part.y, positive=1.0) for X, part in zip(turned, parts, strict=True)]
 
 
-def halves(data, seed=0):
-    """Return 60% for training and 40% for testing, stratified."""
-    train, _, test = data.split(0.6, 0.0, 0.4, seed=seed)
-    return train, test
-
-
 def reuters(topic):
-    frames = [pd.read_csv(file(f"data/reuters_{topic}_{part}.csv.gz")) for part in ("train", "test")]
-    return tf_idf(*map(fs.Dataset.from_frame, frames))
+    return tf_idf(*(fs.Dataset.from_frame(pd.read_csv(path)) for path in files(topic)))
 
 
 def acq():
-    paths = [file(f"data-extra/reuters_acq_{part}.svm.gz") for part in ("train", "test")]
-    return [fs.Dataset.from_svmlight(path, n_features=9947) for path in paths]
+    return [fs.Dataset.from_svmlight(path, n_features=9947) for path in files("acq")]
 
 
 def news(pair):
-    return tf_idf(*halves(fs.Dataset.from_svmlight(file(f"data-extra/news20_{pair}.svm.gz"))))
+    train, _, test = fs.Dataset.from_svmlight(*files(pair)).split(0.6, 0.0, 0.4, seed=0)
+    return tf_idf(train, test)
 
 
 @functools.cache
 def numerals():
     """Return the parts of mfeat, standardised by the training part, and the digit of each row."""
-    digits = np.loadtxt(file("data/mfeat_digits.csv"), delimiter=",", skiprows=1, usecols=0)
+    digits = np.loadtxt(*files("digit"), delimiter=",", skiprows=1, usecols=0)
     data = fs.load_dataset("mfeat")
     order = np.random.default_rng(0).permutation(len(data))
     rows = order[: round(0.6 * len(data))], order[round(0.6 * len(data)) :]
@@ -128,12 +129,12 @@ def digit(which):
 def split_bags(name, seed):
     """Return the training part and the test part of a set of bags, stratified by bag."""
     if name.startswith("bird "):
-        table = pd.read_csv(file("data/miml_birds_bags.csv"))
+        table = pd.read_csv(*files(name))
         target = np.where(table[f"label_{name.removeprefix('bird ')}"] > 0, 1, -1)
         held = [column for column in table if not column.startswith("label_") and column != "target"]
         whole = fs.Dataset.from_frame(table[held].assign(target=target), aside="bag_id")
     else:
-        whole = fs.Dataset.from_csv(file(FILES[name]), aside="bag_id")
+        whole = fs.Dataset.from_csv(*files(name), aside="bag_id")
     bags = whole_bags(whole)
     parts = split_rows(labels_of(whole, bags), 0.6, 0.0, 0.4, seed)
     return [whole.take(np.concatenate([bags[i] for i in parts[part]])) for part in ("train", "test")]
@@ -165,7 +166,7 @@ def embedded(train, held):
 
 @functools.lru_cache(maxsize=4)
 def parts_of(name, seed=0):
-    """Return training and test part of a task; ``seed`` divides bags. Raises FileNotFoundError."""
+    """Return training and test part of a task; ``seed`` divides bags."""
     if name in BAGS:
         return embedded(*split_bags(name, seed))
     if name in ("grain", "corn"):
@@ -176,18 +177,3 @@ def parts_of(name, seed=0):
         return news(name)
     kind, which = name.split()
     return (digit if kind == "digit" else topics)(int(which))
-
-
-@functools.cache
-def there(name):
-    """Return True if the files of a task exist."""
-    needed = {
-        "digit": ["data/mfeat_digits.csv"],
-        "bird": ["data/miml_birds_bags.csv"],
-        "topic": [],
-        "acq": ["data-extra/reuters_acq_train.svm.gz", "data-extra/reuters_acq_test.svm.gz"],
-    }
-    needed |= {pair: [f"data-extra/news20_{pair}.svm.gz"] for pair in TEXTS if pair != "acq"}
-    needed |= {t: [f"data/reuters_{t}_{part}.csv.gz" for part in ("train", "test")] for t in ("grain", "corn")}
-    needed |= {name: [path] for name, path in FILES.items()}
-    return all((SHARED / path).exists() for path in needed[name.split()[0]])

@@ -15,7 +15,7 @@ from benchmarks.harness.page import NOTHING, Cell, Page
 from benchmarks.harness.ranks import holm
 from benchmarks.papers.mao import pictures
 from benchmarks.papers.mao import tasks as protocol
-from benchmarks.papers.mao.records import BAG_B, ERRORS, NO_OFFSET, kind_of, mcnemar, read
+from benchmarks.papers.mao.records import BAG_B, ERRORS, NO_OFFSET, kind_of, mcnemar, read, spec
 from benchmarks.papers.mao.tasks import (
     ALL,
     BAGS,
@@ -46,8 +46,8 @@ POINTS = "points"
 
 def page(log):
     """Return the page."""
-    found = read(log.entries())
-    page = Page(NAME, globals(), **found.lists())
+    entries, records = read(log.entries())
+    page = Page(NAME, globals(), **records)
     page.key("points", "task", "seed", "method", "loss", "B")
     page.key("grid", "task", "loss", "B", "c")
     page.key("contests", "task", "rival", "measure", "B")
@@ -55,32 +55,29 @@ def page(log):
     page.key("sources", "source", "B", "method")
     page.key("errors", "task", "rival", "B")
     page.key("bounds", "task", "method", "loss", "c")
-    parts(page, found)
-    page.picture(f"{NAME}.png", pictures.draw, found)
-    page.values(found=found, protocol=protocol, B=WIDE, sensitive_set=TEXTS[protocol.SENSITIVE])
+    parts(page, entries)
+    page.picture(f"{NAME}.png", pictures.draw, records)
+    page.values(protocol=protocol, B=WIDE, sensitive_set=TEXTS[protocol.SENSITIVE])
     page.values(
         costs_rows=[([f"{c:g} n"], {"c": c}) for c in GRID[OURS]],
         budgets=[([f"B = {B} in {more}"], {"B": B}) for B, more in itertools.pairwise(B4)],
         texts=TEXTS,
         bound_rows=[([title], {"loss": loss}) for loss, title in (("f1", "F1"), ("hamming", "errors"))],
-        bounds=len({r["task"] for r in found.bounds}),
+        bounds=len({r["task"] for r in records["bounds"]}),
     )
-    return page.values(**answer(page), **fits_of(page, found))
+    return page.values(**answer(page), **fits_of(page))
 
 
-def parts(page, found):
+def parts(page, entries):
     """Set the progress of each table and figure: fits and paths of the full protocol."""
     done, of = {}, {}
-    there = {str(protocol.task(**{"name": e["task"]} | {k: e[k] for k in KEY})) for e in found.entries}
+    there = {str(protocol.task(**spec(entry))) for entry in entries}
     for task in protocol.wanted(True):
         for name in belongs(task):
             of[name] = of.get(name, 0) + 1
             done[name] = done.get(name, 0) + (str(task) in there)
     for name in sorted(of):
         page.part(name, done[name], of[name], COMMAND)
-
-
-KEY = ("kind", "method", "seed", "loss", "B", "c", "offset")
 
 
 def belongs(task):
@@ -232,12 +229,12 @@ def with_features(records, value, where, form="{mean:.1f}"):
     return [Cell(records, value, form, where), " (", Cell(records, "features", "{mean:.0f}", where), ")"]
 
 
-def sensitive(found):
+def sensitive(page):
     """Return the effect of C for a small and a large B."""
     text = []
     for loss in ("hamming", "f1"):
         for B in (2, WIDE):
-            values = [r["test"][loss] for r in found.grid if r["loss"] == loss and r["B"] == B]
+            values = [r["test"][loss] for r in page.records["grid"] if r["loss"] == loss and r["B"] == B]
             if len(values) == len(GRID[OURS]):
                 text.append(f"{max(values) - min(values):.1f} in {TITLES[loss]} at B = {B}")
     return ", ".join(text)
@@ -292,14 +289,14 @@ def figure_2(page):
     return page.table(["method", *heads], rows)
 
 
-def figure_3(page, found):
+def figure_3(page):
     """Return the table of figure 3; the p-values are adjusted together."""
     keys = [(B, rival) for B in B4 for rival in (FGM, RFE, L1)]
     only = {
         (B, m): [Cell("errors", who, "{total:.0f}", {"rival": m, "B": B}) for who in ("ours", "theirs")]
         for B, m in keys
     }
-    counts = {key: [round(sum(cell.values(found.errors))) for cell in cells] for key, cells in only.items()}
+    counts = {key: [round(sum(cell.values(page.records["errors"]))) for cell in cells] for key, cells in only.items()}
     known = [key for key in keys if any(counts[key])]
     ps = dict(zip(known, holm([mcnemar(*counts[key]) for key in known]), strict=True))
     rows = []
@@ -373,15 +370,16 @@ def bound_columns():
     return columns
 
 
-def fits_of(page, found):
+def fits_of(page):
     """Return the variables of the sections on protocol and speed."""
-    chosen = [r for r in found.choices if r["method"] == OURS]
+    choices, points, tried = (page.records[name] for name in ("choices", POINTS, "grid"))
+    chosen = [r for r in choices if r["method"] == OURS]
     edges = [sum(r["best"] == c for r in chosen) for c in GRID[OURS]]
     grid = ", ".join(f"{c:g} ({k} times)" for c, k in zip(GRID[OURS], edges, strict=True))
-    fits = [p for p in found.points if p["method"] in (OURS, ALL, NO_OFFSET)] + found.grid
+    fits = [p for p in points if p["method"] in (OURS, ALL, NO_OFFSET)] + tried
     late = {name: [p["unclosed"] for p in fits if p["method"] == name] for name in (OURS, ALL, NO_OFFSET)}
     limits = "; ".join(f"{name} {sum(v)} of {len(v)} fits" for name, v in late.items() if v)
-    tried = sum(r["late"] for r in found.choices), sum(r["of"] for r in found.choices)
+    ended = sum(r["late"] for r in choices), sum(r["of"] for r in choices)
     seconds = [
         f"{name} " + Cell(POINTS, "fit_cpu", "{median:.1f} s (most {most:.0f} s)", {"method": name}).text(page.records)
         for name in (OURS, ALL, FGM)
@@ -389,7 +387,7 @@ def fits_of(page, found):
     return {
         "grid_chosen": grid,
         "limits": limits,
-        "tried": tried,
+        "tried": ended,
         "seconds": ", ".join(seconds),
         "costs": ", ".join(f"{c:g}" for c in GRID[ALL]),
     }

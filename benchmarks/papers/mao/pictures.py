@@ -1,17 +1,16 @@
 """Picture of ``multivariate_tables``: figures 1 to 3 and 5 to 7 of Mao and Tsang 2013 with our data."""
 
 import itertools
-import math
-import statistics
+
+import pandas as pd
 
 from benchmarks.papers.mao.records import ERRORS
 from benchmarks.papers.mao.tasks import ALL, FGM, L1, LOSSES, MANY, OURS, RFE, SENSITIVE, TEXTS
 
 COLOURS = {OURS: "C0", ERRORS: "C1", FGM: "C5", L1: "C2", RFE: "C4", "l1 for F1 (B = 1)": "C3"}
-BOTH = ((ERRORS, "FSmulti for errors"), (ALL, "structural SVM"))
 
 
-def draw(found, path):
+def draw(records, path):
     """Draw all panels; return the path."""
     import matplotlib
 
@@ -20,14 +19,11 @@ def draw(found, path):
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     figure, axes = plt.subplots(3, 4, figsize=(17, 10), layout="constrained")
-    work = [lambda ax, loss=loss: sensitivity(ax, found, loss) for loss in ("hamming", "f1")]
-    work += [lambda ax, name=name: seconds(ax, found, name) for name in (SENSITIVE, "dogs")]
-    work += [lambda ax, task=task: accuracy(ax, found, task) for task in TEXTS]
-    work += [lambda ax: bags(ax, found)]
-    work += [lambda ax, rival=rival, title=title: improvement(ax, found, rival, title) for rival, title in BOTH]
-    work += [lambda ax: rivals(ax, found)]
-    for ax, each in zip(axes.ravel(), work, strict=True):
-        each(ax)
+    panels = [(sensitivity, "hamming"), (sensitivity, "f1"), (seconds, SENSITIVE), (seconds, "dogs")]
+    panels += [(accuracy, task) for task in TEXTS] + [(bags,)]
+    panels += [(improvement, ERRORS), (improvement, ALL), (rivals,)]
+    for ax, (panel, *which) in zip(axes.ravel(), panels, strict=True):
+        panel(ax, records, *which)
         ax.grid(alpha=0.3)
         ax.set_visible(ax.has_data())
         for axis in (ax.xaxis, ax.yaxis):
@@ -53,46 +49,42 @@ def named(p):
     return ERRORS if p["method"] == OURS and p["loss"] == "hamming" else p["method"]
 
 
-def sensitivity(ax, found, loss):
+def sensitivity(ax, records, loss):
     """Figure 1: the measure against B, a line for each C."""
-    for c in sorted({r["c"] for r in found.grid}):
-        rows = sorted((r for r in found.grid if r["c"] == c and r["loss"] == loss), key=lambda r: r["B"])
+    for c in sorted({r["c"] for r in records["grid"]}):
+        rows = sorted((r for r in records["grid"] if r["c"] == c and r["loss"] == loss), key=lambda r: r["B"])
         ax.plot([r["B"] for r in rows], [r["test"][loss] for r in rows], "o-", markersize=3, label=f"C = {c:g} n")
     ax.set_xscale("log")
     name = {"hamming": "accuracy, loss: errors", "f1": "F1, loss: F1"}[loss]
     titled(ax, f"Figure 1: {TEXTS[SENSITIVE]}", "B", f"test {name}, %")
 
 
-def seconds(ax, found, task):
+def lines_by_method(ax, points, value):
+    """Plot ``value`` of each point against its features, a line for each method."""
+    for name in dict.fromkeys(map(named, points)):
+        rows = sorted((p for p in points if named(p) == name and p["features"]), key=lambda p: p["features"])
+        style = {"markersize": 3, "color": COLOURS[name], "label": name}
+        ax.plot([p["features"] for p in rows], [value(p) for p in rows], "o-", **style)
+    ax.set_xscale("log")
+
+
+def seconds(ax, records, task):
     """Figure 2: seconds of a fit against features."""
-    here = [p for p in found.points if p["task"] == task]
-    for name in dict.fromkeys(map(named, here)):
-        rows = sorted((p for p in here if named(p) == name), key=lambda p: p["features"])
-        xy = [(p["features"], max(p["fit_cpu"], 0.01)) for p in rows if p["features"]]
-        ax.loglog(*zip(*xy, strict=True), "o-", markersize=3, color=COLOURS[name], label=name)
+    lines_by_method(ax, [p for p in records["points"] if p["task"] == task], lambda p: max(p["fit_cpu"], 0.01))
+    ax.set_yscale("log")
     titled(ax, f"Figure 2: {TEXTS.get(task, 'Corel dogs (MILES)')}", "features", "CPU seconds")
 
 
-def accuracy(ax, found, task):
+def accuracy(ax, records, task):
     """Figure 3: accuracy against features."""
-    here = [p for p in found.points if p["task"] == task and p["loss"] in ("hamming", None)]
-    for name in dict.fromkeys(map(named, here)):
-        rows = sorted((p for p in here if named(p) == name), key=lambda p: p["features"])
-        ax.plot(
-            [p["features"] for p in rows],
-            [p["test"]["hamming"] for p in rows],
-            "o-",
-            markersize=3,
-            color=COLOURS[name],
-            label=name,
-        )
-    ax.set_xscale("log")
+    here = [p for p in records["points"] if p["task"] == task and p["loss"] in ("hamming", None)]
+    lines_by_method(ax, here, lambda p: p["test"]["hamming"])
     titled(ax, f"Figure 3: {TEXTS[task]}", "features", "test accuracy, %")
 
 
-def bags(ax, found):
+def bags(ax, records):
     """Figure 5: F1 of each set at B = 10, a point for each method."""
-    rows = [r for r in found.bags if r["B"] == 10]
+    rows = [r for r in records["bags"] if r["B"] == 10]
     sets = list(dict.fromkeys(r["task"] for r in rows))
     for name in dict.fromkeys(r["method"] for r in rows):
         here = [r for r in rows if r["method"] == name]
@@ -103,28 +95,27 @@ def bags(ax, found):
     titled(ax, "Figure 5: bags (MILES), B = 10", "", "test F1, %")
 
 
-def improvement(ax, found, rival, title):
+def improvement(ax, records, rival):
     """Figure 6: FSmulti minus another method by B, mean over the classes of a collection."""
+    here = [r for r in records["contests"] if r["rival"] == rival and r["group"] in MANY]
     for measure in LOSSES:
-        here = [r for r in found.contests if r["rival"] == rival and r["measure"] == measure and r["group"] in MANY]
-        line(ax, here, measure)
-    titled(ax, f"Figure 6: less {title}", "B", "points, mean over classes")
+        line(ax, [r for r in here if r["measure"] == measure], measure)
+    titled(ax, f"Figure 6: less {rival}", "B", "points, mean over classes")
 
 
-def rivals(ax, found):
+def rivals(ax, records):
     """Figure 7: FSmulti for F1 minus l1 and minus RFE by B."""
     for rival, group in itertools.product((L1, RFE), MANY):
-        line(ax, [r for r in found.contests if r["rival"] == rival and r["group"] == group], f"{rival}, {group}")
+        here = [r for r in records["contests"] if r["rival"] == rival and r["group"] == group]
+        line(ax, here, f"{rival}, {group}")
     titled(ax, "Figure 7: FSmulti for F1 less l1, RFE", "B", "points of F1, mean over classes")
 
 
 def line(ax, rows, label):
     """Plot mean and standard error of differences against B."""
-    order = sorted({r["B"] for r in rows})
-    values = [[r["difference"] for r in rows if r["B"] == B] for B in order]
-    error = [statistics.stdev(v) / math.sqrt(len(v)) if len(v) > 1 else 0.0 for v in values]
-    if order:
-        ax.errorbar(order, list(map(statistics.fmean, values)), error, fmt="o-", markersize=3, capsize=2, label=label)
+    if rows:
+        by_B = pd.DataFrame(rows).groupby("B")["difference"].agg(["mean", "sem"]).fillna(0.0)
+        ax.errorbar(by_B.index, by_B["mean"], by_B["sem"], fmt="o-", markersize=3, capsize=2, label=label)
         ax.set_xscale("log")
         ax.set_xlim(1.5, 350)
         ax.axhline(0.0, color="black", linewidth=0.6)

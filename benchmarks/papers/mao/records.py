@@ -2,7 +2,6 @@
 
 import itertools
 import statistics
-from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import stats
@@ -16,32 +15,8 @@ ERRORS, NO_OFFSET = "FSmulti for errors", "FSmulti without an offset"
 RIVALS = (L1, RFE)
 LOSS = {"text": "hamming", "bags": "f1"}  # l1 and RFE have no more features than FSmulti with this loss (classes: F1)
 BAG_B = (50, 10, 2)
-
-
-@dataclass
-class Found:
-    """Lists of records of the page; ``entries`` are the log entries of this protocol."""
-
-    entries: list
-    points: list = field(default_factory=list)
-    contests: list = field(default_factory=list)
-    grid: list = field(default_factory=list)
-    bags: list = field(default_factory=list)
-    sources: list = field(default_factory=list)
-    errors: list = field(default_factory=list)
-    nested: list = field(default_factory=list)
-    bounds: list = field(default_factory=list)
-
-    def lists(self):
-        """Return the lists of records by name, for ``Page``."""
-        names = ("points", "contests", "grid", "bags", "sources", "errors", "nested", "bounds", "choices")
-        return {name: getattr(self, name) for name in names}
-
-    @property
-    def choices(self):
-        """Choices of cross-validation, without the folds."""
-        kept = ("task", "seed", "method", "loss", "best", "late", "of", "cv", "cpu")
-        return [{name: e[name] for name in kept} for e in self.entries if e["kind"] == "c"]
+BOUND_FIELDS = ("task", "method", "loss", "B", "c", "rounds", "bound", "stop")
+CHOICE_FIELDS = ("task", "seed", "method", "loss", "best", "late", "of", "cv", "cpu")  # without the folds
 
 
 def group_of(task):
@@ -55,43 +30,50 @@ def kind_of(bags):
 
 
 def read(entries):
-    """Return the records of a log."""
+    """Return the entries of this protocol, and the lists of records of the page by name."""
     known = {str(protocol.task(**spec(e))): e for e in entries if e.get("protocol") == protocol.PROTOCOL}
-    found = Found(list(known.values()))
-    fits = [e for e in found.entries if e["kind"] == "fit"]
-    found.points = [point(e) for e in fits if e["c"] is None]
-    found.grid = [point(e) | {"c": e["c"]} for e in fits if e["c"] is not None]
-    wrong = {id(p): e.get("wrong") for p, e in zip(found.points, [e for e in fits if e["c"] is None], strict=True)}
-    paths = {(e["task"], e["seed"], e["method"]): e["points"] for e in found.entries if e["kind"] == "path"}
-    for ours in list(found.points):
+    kinds = {kind: [e for e in known.values() if e["kind"] == kind] for kind in ("fit", "path", "bound", "c")}
+    fits = [e for e in kinds["fit"] if e["c"] is None]
+    points = [point(e) for e in fits]
+    wrong = {id(p): e.get("wrong") for p, e in zip(points, fits, strict=True)}
+    paths = {(e["task"], e["seed"], e["method"]): e["points"] for e in kinds["path"]}
+    for ours in list(points):
         if ours["method"] == OURS and ours["loss"] == LOSS.get(ours["group"], "f1"):
             for rival in RIVALS:
                 best = at_most(paths.get((ours["task"], ours["seed"], rival), ()), ours["features"])
                 if best:
-                    same = {name: ours[name] for name in ("group", "task", "seed", "loss", "B")}
+                    same = chosen_fields(ours, "group", "task", "seed", "loss", "B")
                     taken = {"features": best["features"], "test": best["test"], "fit_cpu": best["cpu"]}
-                    found.points.append({**same, "method": rival, **taken})
-                    wrong[id(found.points[-1])] = best.get("wrong")
-    found.contests = contests(found.points)
-    found.bags = means_of_bags(found.points)
-    found.sources = means_of_sources(found.bags)
-    found.errors = tests_of_errors(found.points, wrong)
-    found.nested = nested(fits)
-    kept = ("task", "method", "loss", "B", "c", "rounds", "bound", "stop")
-    found.bounds = [{name: e[name] for name in kept} for e in found.entries if e["kind"] == "bound"]
-    return found
+                    points.append({**same, "method": rival, **taken})
+                    wrong[id(points[-1])] = best.get("wrong")
+    bags = means_of_bags(points)
+    return list(known.values()), {
+        "points": points,
+        "contests": contests(points),
+        "grid": [point(e) | {"c": e["c"]} for e in kinds["fit"] if e["c"] is not None],
+        "bags": bags,
+        "sources": means_of_sources(bags),
+        "errors": tests_of_errors(points, wrong),
+        "nested": nested(fits),
+        "bounds": [chosen_fields(e, *BOUND_FIELDS) for e in kinds["bound"]],
+        "choices": [chosen_fields(e, *CHOICE_FIELDS) for e in kinds["c"]],
+    }
+
+
+def chosen_fields(record, *names):
+    """Return a record with some fields."""
+    return {name: record[name] for name in names}
 
 
 def spec(entry):
     """Return the arguments of ``tasks.task`` for the task of an entry."""
-    record = {name: entry[name] for name in ("kind", "method", "seed", "loss", "B", "c", "offset")}
-    return record | {"name": entry["task"]}
+    return chosen_fields(entry, "kind", "method", "seed", "loss", "B", "c", "offset") | {"name": entry["task"]}
 
 
 def point(entry):
     """Return the record of a fit."""
     method = entry["method"] if entry["offset"] or entry["method"] == FGM else NO_OFFSET
-    same = {name: entry[name] for name in ("task", "seed", "loss", "B", "features", "test", "fit_cpu", "stop", "gap")}
+    same = chosen_fields(entry, "task", "seed", "loss", "B", "features", "test", "fit_cpu", "stop", "gap")
     same |= {"method": method, "group": group_of(entry["task"]), "used": entry["used"]}
     return same | {"rounds": entry["rounds"], "unclosed": int(entry["stop"] != "converged")}
 
@@ -186,7 +168,7 @@ def nested(fits):
     chosen = {
         (e["task"], e["B"]): set(e["selected"])
         for e in fits
-        if "selected" in e and e["method"] == OURS and e["loss"] == "hamming" and e["c"] is None
+        if "selected" in e and e["method"] == OURS and e["loss"] == "hamming"
     }
     order, found = sorted({B for _, B in chosen}), []
     for task in TEXTS:
