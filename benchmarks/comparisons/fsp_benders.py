@@ -11,7 +11,7 @@ import numpy as np
 
 import fsmodels as fs
 from benchmarks.harness.cpu_limit import limited_solve
-from benchmarks.harness.page import Page
+from benchmarks.harness.page import Page, with_reference
 from benchmarks.methods.heuristics import warm_up
 
 NAME, PROTOCOL = "fsp_benders", 1
@@ -59,16 +59,17 @@ def work(data, M, budget, seed, form, contender, protocol):
     return record | {"cpu": statistics.median(seconds), "repeats": len(seconds), "proven": proven, "steps": steps}
 
 
+def problem_of(run):
+    """Return the fields that identify the problem of a run, without the form of the model."""
+    return run["data"], run["M"], run["budget"], run["seed"]
+
+
 def evaluate_runs(runs):
     """Add the ratio to the perspective form, and whether a bound or a proof contradicts another run."""
-    plain = {(run["data"], run["contender"]): run["cpu"] for run in runs if run["form"] == "perspective" and run["M"]}
-    best = {}
+    for run, perspective in with_reference(runs, ("data", "M", "contender"), form="perspective"):
+        run["ratio"] = run["cpu"] / perspective["cpu"] if run["M"] else None
     for run in runs:
-        run["ratio"] = run["cpu"] / plain[run["data"], run["contender"]] if run["M"] else None
-        cell = (run["data"], run["M"], run["budget"], run["seed"])
-        best[cell] = min(best.get(cell, np.inf), run["objective"])
-    for run in runs:
-        least = best[run["data"], run["M"], run["budget"], run["seed"]]
+        least = min(other["objective"] for other in runs if problem_of(other) == problem_of(run))
         run["wrong"] = run["bound"] > least * (1 + 1e-6) or (run["proven"] and run["objective"] > least * (1 + 2 * GAP))
     return runs
 
@@ -91,7 +92,7 @@ def page(log):
     costs = [(["wdbc", b, str(seed)], {"data": "wdbc", "budget": b, "seed": seed}) for b, seed in limits]
     times, nodes = {}, {}
     for run in runs:
-        problem = tuple(run[name] for name in ("data", "M", "budget", "seed"))
+        problem = problem_of(run)
         times.setdefault((problem, run["form"]), {})[run["contender"]] = run["cpu"]
         nodes.setdefault(problem, set()).update([run["steps"]] * (run["contender"] == TREE))
     slower = {problem for (problem, _), of in times.items() if of.get(TREE, np.inf) >= of.get(BENDERS, 0.0)}

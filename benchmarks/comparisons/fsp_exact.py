@@ -13,6 +13,7 @@ import math
 import tempfile
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy as np
 import fsmodels as fs
 from benchmarks.harness import child_process, provenance
 from benchmarks.harness.differences import listed
-from benchmarks.harness.page import Cell, Page, at
+from benchmarks.harness.page import Cell, Page, at, with_reference
 from benchmarks.methods import heuristics
 from fsmodels import baselines, synthetic
 from fsmodels.models.fsp.oracle import SvmOracle
@@ -85,36 +86,33 @@ FACTS = {"gap": GAP, "heuristics' limit (s)": HEURISTIC_LIMIT, "memory limit (MB
 # ---- one contender, in its own process
 
 
-def by_solver(solver, **options):
-    def run(data, spec):
-        start = time.perf_counter()
-        model = fs.fsp.fsp_m(data, max_features=spec["M"], C=spec["C"], form=spec["form"])
-        built = time.perf_counter()
-        result = fs.solve(model, solver, gap=GAP, time_limit=spec["limit"], threads=1, seed=spec["seed"], **options)
-        end = time.perf_counter()
-        inside = result.details.get("seconds")
-        record = {
-            "seconds": end - built,
-            "build_seconds": built - start,
-            "status": result.status.value,
-            "stop": result.stop_reason.value,
-            "objective": result.objective,
-            "bound": result.bound if result.bound is not None and math.isfinite(result.bound) else None,
-            "rows": len(result.iterations),
-            "nodes": result.details.get("nodes"),
-            "seconds_inside": inside,
-            "message": result.message,
-        }
-        if inside:
-            record["overhead"] = max(0.0, 1 - (inside["master"] + inside["subproblem"]) / result.seconds)
-        if not result.has_solution:
-            return record, None, None, None
-        support = [k for k, j in enumerate(data.features) if model.sigma[j].value > 0.5]
-        if model.component("w") is None:
-            return record, support, None, None
-        return record, support, np.array([model.w[data.features[k]].value for k in support]), model.b.value
-
-    return run
+def by_solver(data, spec, *, solver, **options):
+    start = time.perf_counter()
+    model = fs.fsp.fsp_m(data, max_features=spec["M"], C=spec["C"], form=spec["form"])
+    built = time.perf_counter()
+    result = fs.solve(model, solver, gap=GAP, time_limit=spec["limit"], threads=1, seed=spec["seed"], **options)
+    end = time.perf_counter()
+    inside = result.details.get("seconds")
+    record = {
+        "seconds": end - built,
+        "build_seconds": built - start,
+        "status": result.status.value,
+        "stop": result.stop_reason.value,
+        "objective": result.objective,
+        "bound": result.bound if result.bound is not None and math.isfinite(result.bound) else None,
+        "rows": len(result.iterations),
+        "nodes": result.details.get("nodes"),
+        "seconds_inside": inside,
+        "message": result.message,
+    }
+    if inside:
+        record["overhead"] = max(0.0, 1 - (inside["master"] + inside["subproblem"]) / result.seconds)
+    if not result.has_solution:
+        return record, None, None, None
+    support = [k for k, j in enumerate(data.features) if model.sigma[j].value > 0.5]
+    if model.component("w") is None:
+        return record, support, None, None
+    return record, support, np.array([model.w[data.features[k]].value for k in support]), model.b.value
 
 
 def by_rfe(data, spec):
@@ -133,10 +131,10 @@ def by_l1(data, spec):
 
 
 RUN = {
-    OURS: by_solver("branch-and-cut"),
-    "multi-tree": by_solver("benders", in_out=False),
-    "SCIP": by_solver("scip"),
-    LAZY: by_solver("single-tree"),
+    OURS: partial(by_solver, solver="branch-and-cut"),
+    "multi-tree": partial(by_solver, solver="benders", in_out=False),
+    "SCIP": partial(by_solver, solver="scip"),
+    LAZY: partial(by_solver, solver="single-tree"),
     RFE: by_rfe,
     "l1": by_l1,
 }
@@ -220,13 +218,8 @@ def evaluate_runs(entries):
         runs.append((entry, found, problem))
         if found is not None:
             best[problem] = min(best.get(problem, math.inf), found)
-    ours = {}
     evaluated = [verdict(entry, found, best.get(problem)) for entry, found, problem in runs]
-    for run in evaluated:
-        if run["contender"] == OURS:
-            ours[place(run)] = run
-    for run in evaluated:
-        own = ours.get(place(run))
+    for run, own in with_reference(evaluated, (*INSTANCE, "seed"), contender=OURS):
         run["ratio"] = own["charged"] / run["charged"] if own and run["contender"] in EXACT else None
         run["ours"] = own and {name: own[name] for name in ("proven", "charged", "floored gap")}
     return evaluated

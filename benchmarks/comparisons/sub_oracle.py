@@ -7,6 +7,7 @@ python -m benchmarks sub_oracle --page     # only the page, from the log
 
 import statistics
 import time
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,9 +31,9 @@ TIME_LIMIT = 120.0  # seconds of one solve by the oracle or Clarabel
 LIBSVM_ITERATIONS = 10_000_000  # libsvm has no time limit
 LIBLINEAR_ITERATIONS = 1_000_000
 QP_SOLVERS = {  # of qpsolvers, with its default tolerances, or about the accuracy of Clarabel
-    "Clarabel": ("clarabel", {"time_limit": TIME_LIMIT, "max_threads": 1}),
-    "PIQP": ("piqp", {"eps_abs": 1e-8, "eps_rel": 1e-8}),
-    "QPALM": ("qpalm", {"eps_abs": 1e-6, "eps_rel": 1e-6, "time_limit": TIME_LIMIT}),
+    "Clarabel": {"solver": "clarabel", "time_limit": TIME_LIMIT, "max_threads": 1},
+    "PIQP": {"solver": "piqp", "eps_abs": 1e-8, "eps_rel": 1e-8},
+    "QPALM": {"solver": "qpalm", "eps_abs": 1e-6, "eps_rel": 1e-6, "time_limit": TIME_LIMIT},
 }
 
 
@@ -50,12 +51,9 @@ def run_oracle(X, y, C):
     return answer.w, answer.b, answer.iterations
 
 
-def run_libsvm(tolerance):
-    def run(X, y, C):
-        svc = SVC(kernel="linear", C=C, tol=tolerance, cache_size=1000, max_iter=LIBSVM_ITERATIONS).fit(X, y)
-        return svc.coef_[0], float(svc.intercept_[0]), int(svc.n_iter_.sum())
-
-    return run
+def run_libsvm(X, y, C, *, tolerance):
+    svc = SVC(kernel="linear", C=C, tol=tolerance, cache_size=1000, max_iter=LIBSVM_ITERATIONS).fit(X, y)
+    return svc.coef_[0], float(svc.intercept_[0]), int(svc.n_iter_.sum())
 
 
 def run_liblinear(X, y, C):
@@ -64,28 +62,24 @@ def run_liblinear(X, y, C):
     return svc.coef_[0], float(svc.intercept_[0]), int(svc.n_iter_)
 
 
-def run_qp(solver, **options):
-    """Return a function that solves the QP of the SVM, with bounds on the slacks, by a solver of qpsolvers."""
-
-    def run(X, y, C):
-        rows, k = X.shape
-        P = sp.block_diag([sp.eye(k), sp.csc_matrix((rows + 1, rows + 1))], format="csc")
-        q = np.concatenate([np.zeros(k + 1), np.full(rows, C)])
-        G = sp.hstack([sp.csc_matrix(-y[:, None] * X), sp.csc_matrix(-y[:, None]), -sp.eye(rows)], format="csc")
-        least = np.concatenate([np.full(k + 1, -np.inf), np.zeros(rows)])
-        problem = qpsolvers.Problem(P, q, G, -np.ones(rows), lb=least)
-        x = qpsolvers.solve_problem(problem, solver, verbose=False, **options).x
-        return (np.full(k, np.nan), np.nan, None) if x is None else (x[:k], float(x[k]), None)
-
-    return run
+def run_qp(X, y, C, *, solver, **options):
+    """Solve the QP of the SVM, with bounds on the slacks, by a solver of qpsolvers."""
+    rows, k = X.shape
+    P = sp.block_diag([sp.eye(k), sp.csc_matrix((rows + 1, rows + 1))], format="csc")
+    q = np.concatenate([np.zeros(k + 1), np.full(rows, C)])
+    G = sp.hstack([sp.csc_matrix(-y[:, None] * X), sp.csc_matrix(-y[:, None]), -sp.eye(rows)], format="csc")
+    least = np.concatenate([np.full(k + 1, -np.inf), np.zeros(rows)])
+    problem = qpsolvers.Problem(P, q, G, -np.ones(rows), lb=least)
+    x = qpsolvers.solve_problem(problem, solver, verbose=False, **options).x
+    return (np.full(k, np.nan), np.nan, None) if x is None else (x[:k], float(x[k]), None)
 
 
 CONTENDERS = {
     OURS: run_oracle,
-    "libsvm 1e-3": run_libsvm(1e-3),
-    "libsvm 1e-5": run_libsvm(1e-5),
+    "libsvm 1e-3": partial(run_libsvm, tolerance=1e-3),
+    "libsvm 1e-5": partial(run_libsvm, tolerance=1e-5),
     "liblinear": run_liblinear,
-    **{name: run_qp(solver, **options) for name, (solver, options) in QP_SOLVERS.items() if solver in INSTALLED},
+    **{name: partial(run_qp, **options) for name, options in QP_SOLVERS.items() if options["solver"] in INSTALLED},
 }
 
 
@@ -142,8 +136,5 @@ def page(log):
     others = [name for name in QP_SOLVERS if name in peers]
     form = "{gmean:.1f} ({least:.1f} to {most:.1f})"
     slower = ", ".join(f"{peer} {page.number('times', form, contender=peer)}" for peer in peers)
-    return (
-        page.values(others=others, slower=slower)
-        .values(peers=peers, kinds=kinds)
-        .values(faster=sum(times > 1 for times in beside), comparisons=len(beside))
-    )
+    page.values(faster=sum(times > 1 for times in beside), comparisons=len(beside))
+    return page.values(others=others, slower=slower, peers=peers, kinds=kinds)

@@ -15,6 +15,7 @@ import numpy as np
 import fsmodels as fs
 from benchmarks.comparisons import sparse_rivals
 from benchmarks.comparisons.best_known import GAP, evaluate_runs
+from benchmarks.harness.child_process import peak_memory
 from benchmarks.harness.cpu_limit import limited_solve
 from benchmarks.harness.page import Page
 from benchmarks.methods.heuristics import warm_up
@@ -62,7 +63,8 @@ def data_of(data, n, p, M):
 
 def work(data, n, p, M, C, contender, limit, protocol):
     """Run one method on one cell."""
-    reset_peak()
+    if MEMORY.exists():
+        MEMORY.write_text("5")  # resets the peak memory of this process
     train = data_of(data, n, p, M)
     C = fs.datasets.synthetic.bertsimas_price(train, M) if C is None else C
     if contender != OURS:
@@ -76,18 +78,9 @@ def work(data, n, p, M, C, contender, limit, protocol):
     return record | {"cpu": built + record["cpu"], "build": built, "memory": peak()}
 
 
-def reset_peak():
-    """Reset the peak memory of this process (Linux)."""
-    if MEMORY.exists():
-        MEMORY.write_text("5")
-
-
 def peak():
     """Return the peak memory of this process since the reset in GB; None if it cannot be reset."""
-    if not MEMORY.exists():
-        return None
-    lines = MEMORY.with_name("status").read_text().splitlines()
-    return next(int(line.split()[1]) / 2**20 for line in lines if line.startswith("VmHWM"))
+    return peak_memory() * 1e6 / 2**30 if MEMORY.exists() else None
 
 
 def page(log):
