@@ -9,10 +9,10 @@ The selection of a method is evaluated by (7) after the refit.
 """
 
 import itertools
-import statistics
 import time
 
 import numpy as np
+import pandas as pd
 from scipy.optimize import linprog
 
 import fsmodels as fs
@@ -107,21 +107,21 @@ def tasks(full):
 
 def shares(entries):
     """Return the share of runs that reach the optimum, by instance, method, start and lambda ("all": over all)."""
-    found = []
-    for entry in entries:
-        groups = {}
-        for row in entry["rows"]:
-            for method, start, value, _ in row["runs"]:
-                if value < row["optimum"] - REACHED:
-                    raise RuntimeError(f"Instance {entry['instance']}: {method} is below the optimum.")
-                record = (value <= row["optimum"] + REACHED, value / row["optimum"] - 1)
-                for penalty in (f"{row['penalty']:g}", "all"):
-                    groups.setdefault((method, start, penalty), []).append(record)
-        for (method, start, penalty), runs in groups.items():
-            record = {"instance": entry["instance"], "method": method, "start": start, "lambda": penalty}
-            reached, excess = (statistics.fmean(values) for values in zip(*runs, strict=True))
-            found.append(record | {"runs": len(runs), "reached": reached, "excess": excess})
-    return found
+    runs = [
+        {"instance": entry["instance"], "method": method, "start": start, "lambda": penalty}
+        | {"reached": value <= row["optimum"] + REACHED, "excess": value / row["optimum"] - 1}
+        | {"below": row["optimum"] - value}
+        for entry in entries
+        for row in entry["rows"]
+        for method, start, value, _ in row["runs"]
+        for penalty in (f"{row['penalty']:g}", "all")
+    ]
+    below = [run for run in runs if run["below"] > REACHED]
+    if below:
+        raise RuntimeError(f"A run is below the optimum: {below[0]}.")
+    groups = pd.DataFrame(runs).groupby(["instance", "method", "start", "lambda"], sort=False)
+    means = groups.agg(runs=("reached", "size"), reached=("reached", "mean"), excess=("excess", "mean"))
+    return means.reset_index().to_dict("records")
 
 
 def page(log):

@@ -68,40 +68,28 @@ def built(group, model, start):
 def iterations(model, solver):
     """Return the iterations of the solver's own interface with the same options, or None without a result."""
     spec = find(solver)
+    options = {"time_limit": LIMIT, "solver_options": dict(spec.default_options)}
+    options |= {"load_solutions": False, "raise_exception_on_nonoptimal_result": False}
     try:
-        found = spec.make().solve(
-            model,
-            time_limit=LIMIT,
-            load_solutions=False,
-            raise_exception_on_nonoptimal_result=False,
-            solver_options=dict(spec.default_options),
-        )
+        found = spec.make().solve(model, **options)
     except Exception as error:  # any error of the other interface
         return print(solver, error)
     return found.extra_info.get("iteration_count").value() if "iteration_count" in found.extra_info else None
 
 
-def first(solver):
-    """Solve once, so that loading at the first solve is not measured."""
-    solvers.solve(built(SMALL[0], "HS6", 0), solver)
-
-
 def work(group, model, start, solver, protocol):
     """Solve one model from one start."""
-    first(solver)
+    solvers.solve(built(SMALL[0], "HS6", 0), solver)  # loads the solver, which is not measured
     made = built(group, model, start)
     before = cpu()
     try:
         found = solvers.solve(made, solver, time_limit=LIMIT)
-        seconds = cpu() - before
-        record = {
-            "status": found.status.value,
-            "objective": found.objective,
-            "violation": found.details.get("violation"),
-        }
+        record = {"status": found.status.value, "objective": found.objective}
+        record["violation"] = found.details.get("violation")
     except solvers.errors.Error as error:
-        seconds, record = cpu() - before, {"status": type(error).__name__, "objective": None}
-    return record | {"cpu": seconds, "iterations": iterations(built(group, model, start), solver)}
+        record = {"status": type(error).__name__, "objective": None}
+    record["cpu"] = cpu() - before
+    return record | {"iterations": iterations(built(group, model, start), solver)}
 
 
 def evaluate_runs(runs):
@@ -132,8 +120,11 @@ def paired(runs):
     pairs = {}
     for run in runs:
         pairs.setdefault((run["group"], run["model"], run["start"]), {})[run["solver"]] = run
-    pairs = {key: pair for key, pair in pairs.items() if {POUNCE, CYIPOPT} <= set(pair)}
-    pairs = {key: pair for key, pair in pairs.items() if not any(run["limited"] for run in pair.values())}
+    pairs = {
+        key: pair
+        for key, pair in pairs.items()
+        if {POUNCE, CYIPOPT} <= set(pair) and not any(run["limited"] for run in pair.values())
+    }
     for pair in pairs.values():
         pair[CYIPOPT]["ratio"] = max(pair[CYIPOPT]["cpu"], 1e-3) / max(pair[POUNCE]["cpu"], 1e-3)
     return pairs
@@ -145,10 +136,8 @@ def page(log):
     pairs = paired(runs)
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *TASK[:-1])
-    page.part(
-        "runs", len(runs), sum(task["solver"] != PROGRAM for task in tasks(False))
-    )  # the executable is not installed everywhere
-
+    planned = [task for task in tasks(False) if task["solver"] != PROGRAM]  # which is not installed everywhere
+    page.part("runs", len(runs), len(planned))
     points = {}  # model -> for each start, the points by which Ipopt reaches the best known objective more often
     for (group, model, _), pair in pairs.items():
         if pair[POUNCE]["best"] is not None:

@@ -365,28 +365,22 @@ def _disjunction(c: Context) -> Edit:
 
 def _logic(c: Context) -> Edit:
     i, j = c.pair()
-    kind = str(c.rng.choice(["implies", "xor", "atleast", "not both"]))
-    tests = {
-        "implies": lambda x, y: not x or y,
-        "xor": lambda x, y: x != y,
-        "atleast": lambda x, y: x or y,
-        "not both": lambda x, y: not (x and y),
+    kinds = {  # condition of two binaries, for the oracle and for the model
+        "implies": (lambda x, y: not x or y, lambda x, y: x.implies(y)),
+        "xor": (lambda x, y: x != y, lambda x, y: pyo.exactly(1, x, y)),
+        "atleast": (lambda x, y: x or y, lambda x, y: pyo.atleast(1, x, y)),
+        "not both": (lambda x, y: not (x and y), lambda x, y: pyo.lnot(pyo.land(x, y))),
     }
+    kind = str(c.rng.choice(list(kinds)))
+    holds, row = kinds[kind]
 
     def put(model: Any, part: Any, name: str) -> None:
         Y = pyo.BooleanVar([0, 1])
         model.add_component(f"{name}_Y", Y)
         Y[0].associate_binary_var(part(("sigma", i)))
         Y[1].associate_binary_var(part(("sigma", j)))
-        rows = {
-            "implies": lambda: Y[0].implies(Y[1]),
-            "xor": lambda: pyo.exactly(1, Y[0], Y[1]),
-            "atleast": lambda: pyo.atleast(1, Y[0], Y[1]),
-            "not both": lambda: pyo.lnot(pyo.land(Y[0], Y[1])),
-        }
-        model.add_component(f"{name}_logic", pyo.LogicalConstraint(expr=rows[kind]()))
+        model.add_component(f"{name}_logic", pyo.LogicalConstraint(expr=row(Y[0], Y[1])))
 
-    holds = tests[kind]
     return Edit(f"logic: {kind}", special=put, condition=lambda x: holds(x["sigma", i] > 0.5, x["sigma", j] > 0.5))
 
 
