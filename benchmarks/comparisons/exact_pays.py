@@ -14,9 +14,10 @@ import numpy as np
 from sklearn.datasets import load_digits, load_wine
 from sklearn.feature_selection import f_classif
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC
 
 import fsmodels as fs
+from benchmarks.comparisons.sparse_rivals import l1_path
 from benchmarks.harness.cpu_limit import limited_solve
 from benchmarks.harness.differences import difference, power_of, source, verdicts
 from benchmarks.harness.page import NOTHING, Page
@@ -102,12 +103,7 @@ def rfe(X, y, C, M, limit):
 
 
 def l1(X, y, C, M, limit):
-    """Return the M largest weights at the first cost of a path with M weights."""
-    for cost in np.geomspace(1e-4, 10, 60):
-        w = LinearSVC(penalty="l1", dual=False, C=cost, tol=1e-3).fit(X, y).coef_.ravel()
-        if np.count_nonzero(w) >= M:
-            break
-    return np.argsort(-np.abs(w))[:M], {}
+    return l1_path(X, y, M, np.geomspace(1e-4, 10, 60)), {}
 
 
 def abess(X, y, C, M, limit):
@@ -215,8 +211,7 @@ def page(log):
     runs = runs_of(log)
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *FIELDS, "method")
-    done = len(runs) // len(METHODS)
-    page.part("tasks", done, max(done, len(tasks(False))), f"python -m benchmarks {NAME}")
+    page.part("tasks", len(runs) // len(METHODS), len(tasks(False)))
     bins = [name for name, _ in BINS]
     of_sets, made = ([run for run in runs if run["kind"] == kind] for kind in KINDS)
     tests = {

@@ -12,10 +12,10 @@ import time
 import numpy as np
 
 import fsmodels as fs
+from benchmarks.comparisons import sparse_rivals
 from benchmarks.harness.page import Page, rows_of
-from benchmarks.methods import heuristics
+from benchmarks.methods.heuristics import warm_up
 from fsmodels.datasets.synthetic import aytug, bertsimas, bertsimas_price
-from fsmodels.models.fsp.oracle import SvmOracle
 
 NAME, PROTOCOL = "first_incumbent", 1
 LIMIT, WIDE_LIMIT, EARLY = 5.0, 40.0, 1.0
@@ -46,19 +46,11 @@ def drawn(data, n, p, C, M):
     return pair.scaled("standard"), C
 
 
-def abess(data, C, M):
-    """Return the objective of abess's selection, and its CPU seconds."""
-    start = time.process_time()
-    support = heuristics.abess(data.X, data.y, M)
-    used = time.process_time() - start
-    return SvmOracle(data.X[:, support], data.y, C).solve(np.ones(len(support)), tolerance=1e-6).value, used
-
-
 def work(data, n, p, C, M, limit, protocol):
     """Solve one cell, and record the incumbents by CPU seconds."""
-    heuristics.warm_up()
+    warm_up()
     data, C = drawn(data, n, p, C, M)
-    theirs, seconds = abess(data, C, M)
+    theirs = sparse_rivals.abess(data, M, C, limit, intercept=True)
     rows, model = [], fs.fsp.fsp_m(data, max_features=M, C=C, form="rmp" if data.X.size > 5e6 else "perspective")
 
     def noted(row):
@@ -70,7 +62,7 @@ def work(data, n, p, C, M, limit, protocol):
     seen = [(used, value) for used, value in rows if value is not None and not np.isnan(value)]
     early = [value for used, value in seen if used <= EARLY]
     return {
-        "abess": theirs, "abess_cpu": seconds, "first_cpu": seen[0][0] if seen else None,
+        "abess": theirs["objective"], "abess_cpu": theirs["cpu"], "first_cpu": seen[0][0] if seen else None,
         "early": early[-1] if early else None, "end": found.objective, "bound": found.bound,
         "cpu": time.process_time() - start, "status": found.status.value,
     }  # fmt: skip

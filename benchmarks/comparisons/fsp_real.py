@@ -14,6 +14,7 @@ from functools import cache, partial
 import numpy as np
 
 import fsmodels as fs
+from benchmarks.comparisons import sparse_rivals
 from benchmarks.comparisons.best_known import GAP, GUROBI_LICENCE, WHOLE_FORM, evaluate_runs
 from benchmarks.harness.cpu_limit import limited_solve
 from benchmarks.harness.page import Page
@@ -51,11 +52,7 @@ def by_enumeration(data, C, M):
 
 
 def by_abess(data, C, M):
-    start, wall = time.process_time(), time.perf_counter()
-    support = heuristics.abess(data.X, data.y, M)
-    used, wall = time.process_time() - start, time.perf_counter() - wall
-    found = SvmOracle(data.X[:, support], data.y, C).solve(np.ones(len(support)), tolerance=GAP / 10)
-    return {"cpu": used, "wall": wall, "objective": found.value, "bound": None, "status": "heuristic"}
+    return sparse_rivals.abess(data, M, C, LIMIT, intercept=True)
 
 
 CONTENDERS = {

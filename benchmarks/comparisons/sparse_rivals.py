@@ -12,6 +12,7 @@ import math
 import time
 
 import numpy as np
+from sklearn.svm import LinearSVC
 
 import fsmodels as fs
 from benchmarks.comparisons.best_known import GAP, GUROBI_LICENCE, WHOLE_FORM, evaluate_runs
@@ -93,32 +94,29 @@ def scip(data, k, price, limit):
     return solved(fs.fsp.fsp_m(data, max_features=k, C=price, intercept=False, form="big-m"), "scip", limit)
 
 
-def abess(data, k, price, limit):
-    select = functools.partial(heuristics.abess, data.X, data.y, k, fit_intercept=False)
-    cpu, wall, support = clocked(select)
-    return proposed(data, support, price, cpu, wall)
+def abess(data, k, price, limit, *, intercept=False):
+    return proposed(data, price, lambda: heuristics.abess(data.X, data.y, k, fit_intercept=intercept), intercept)
 
 
 def l1(data, k, price, limit):
-    from sklearn.svm import LinearSVC
-
-    def path():
-        for weight in np.geomspace(1e-4, 1, 40):
-            w = LinearSVC(penalty="l1", dual=False, C=weight, fit_intercept=False, tol=1e-3).fit(data.X, data.y).coef_
-            if np.count_nonzero(w) >= k:
-                break
-        return np.argsort(-np.abs(w.ravel()))[:k]
-
-    cpu, wall, support = clocked(path)
-    return proposed(data, support, price, cpu, wall)
+    return proposed(data, price, lambda: l1_path(data.X, data.y, k, np.geomspace(1e-4, 1, 40), fit_intercept=False))
 
 
-def proposed(data, support, price, cpu, wall):
-    """Evaluate the support that a heuristic proposes."""
-    found = SvmOracle(data.X[:, support], data.y, price, free_b=False).solve(np.ones(len(support)), tolerance=1e-6)
-    return {
-        "cpu": cpu, "wall": wall, "objective": found.value, "bound": None, "size": len(support), "status": "heuristic",
-    }  # fmt: skip
+def l1_path(X, y, count, costs, *, fit_intercept=True):
+    """Return the largest weights at the first cost of a path with enough weights."""
+    for cost in costs:
+        svm = LinearSVC(penalty="l1", dual=False, C=cost, fit_intercept=fit_intercept, tol=1e-3).fit(X, y)
+        if np.count_nonzero(svm.coef_) >= count:
+            break
+    return np.argsort(-np.abs(svm.coef_.ravel()))[:count]
+
+
+def proposed(data, price, select, intercept=False):
+    """Measure a heuristic, and evaluate the support that it selects."""
+    cpu, wall, support = clocked(select)
+    oracle = SvmOracle(data.X[:, support], data.y, price, free_b=intercept)
+    record = {"cpu": cpu, "wall": wall, "objective": oracle.solve(np.ones(len(support)), tolerance=1e-6).value}
+    return record | {"bound": None, "size": len(support), "status": "heuristic"}
 
 
 OURS, RIVAL, SCIP = "ours", "El0ps", "SCIP"
