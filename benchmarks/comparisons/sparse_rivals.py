@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 import fsmodels as fs
 from benchmarks.comparisons.best_known import GAP, GUROBI_LICENCE, WHOLE_FORM, evaluate_runs
 from benchmarks.harness.cpu_limit import cpu_limit, limited_solve
-from benchmarks.harness.page import Cell, Page
+from benchmarks.harness.page import Cell, Page, rows_of
 from benchmarks.methods import heuristics
 from fsmodels.datasets.synthetic import bertsimas
 from fsmodels.models.fsp.oracle import SvmOracle
@@ -190,20 +190,14 @@ def cells(page, part, names, columns):
     """Return the table of a part; a + marks runs that ended at the limit, a * reported optima that are none."""
     forms = {"cpu": "{mean:.2f}", "gap": "{mean:.1%}", "above": "{mean:.2%}"}
     runs = [run for run in page.records["runs"] if run["part"] == part]
-    marks = {
-        (run["limit"], *(run[name] for name in names), run["contender"]): {"feasible": "+", "optimal": "*"}[
-            run["status"]
-        ]
-        for run in runs
-        if run["status"] in ("feasible", "optimal") and not run["proven"]
-    }
     rows = []
-    for cell in dict.fromkeys((run["limit"], *(run[name] for name in names)) for run in runs):
-        row = [*cell[1:], f"{cell[0]:g}"]
+    for (limit, *texts), where in rows_of(runs, ("limit", *names)):
+        row = [*texts, f"{limit:g}"]
         for contender, values in columns.items():
-            here = dict(zip(("limit", *names), cell, strict=True)) | {"part": part, "contender": contender}
+            here = where | {"part": part, "contender": contender}
             seconds, *rest = (Cell("runs", value, forms[value], here) for value in values)
-            row += [[seconds, marks.get((*cell, contender), "")], *rest]
+            open_runs = [run for run in runs if here.items() <= run.items() and not run["proven"]]
+            row += [[seconds, *({"feasible": "+", "optimal": "*"}.get(run["status"], "") for run in open_runs)], *rest]
         rows.append(row)
     heads = {"cpu": "{} s", "gap": "gap", "above": "above"}
     titles = [heads[value].format(contender) for contender, values in columns.items() for value in values]

@@ -83,20 +83,13 @@ def answer(kept, runs):
         "to_the_end": share([r["at_iterations"] for r in runs_of_gbd]),
         "most": max((r["iterations"] for r in runs_of_gbd), default=0),
         "beside_others": differences.in_words({m: signs.get(m) for m in ("FSV", "ONSVM", "InfoGain", "R2W2")}),
-        "pairs_r2w2": len(less["R2W2"]),
         "power": differences.power_of(tests),
         "triplets": len({r["instance"] for r in kept if r["set"] == "one" and r["method"] == GBD}),
         "error": f"{100 * statistics.fmean(errors):.2f}" if errors else NOTHING,
-        "less_rfe": difference(less["RFE"], 2),
-        "less_tree": difference(less[TREE], 2),
-        "less_chosen": difference(less[CHOSEN], 2),
-        "less_two": difference(less["two"], 2),
-        "less_same": difference(less["same choice"], 2),
-        "pairs_two": len(less["two"]),
+        "less": {name: difference(of, 2) for name, of in less.items()},
+        "pairs": {name: len(of) for name, of in less.items()},
         "ended": {n: share(values(runs, "closed", method=END, n=n, **one)) for n in END_TRIPLETS},
         "end_minutes": span([seconds / 60 for seconds in values(kept, "cpu", method=END, n=50, **one)]),
-        "less_sure": difference(less["sure"], 2),
-        "sure": len(less["sure"]),
         "optima": len(closed[TREE]),
         "proven": share(closed[TREE]),
         "closed": share(closed[GBD]),
@@ -157,24 +150,14 @@ def figure_three(page, kept):
 def proofs(page, runs):
     """Return the table of proofs by GBD-M and branch-and-cut."""
     header = ["set", "n", "runs", "GBD-M: closed", "at CPU limit", "at 250", "iterations", "gap"]
-    cells = [(which, n, GBD) for which in ("one", "two") for (n,) in sizes(runs, which, "n")]
-    cells += [("one", n, END) for n in sorted({run["n"] for run in runs if run["method"] == END})]
+    cells = [(which, which, n, GBD) for which in ("one", "two") for (n,) in sizes(runs, which, "n")]
+    cells += [("one, no CPU limit", "one", n, END) for n in sorted({run["n"] for run in runs if run["method"] == END})]
+    counts = [("closed", "{n}"), *((name, "{mean:.0%}") for name in ("closed", "at_limit", "at_iterations"))]
     rows = []
-    for which, n, gbd in cells:
-        here = {"set": which, "n": n}
-        row = [
-            which if gbd == GBD else f"{which}, no CPU limit",
-            n,
-            Cell("runs", "closed", "{n}", {**here, "method": gbd}),
-        ]
-        row += [
-            Cell("runs", name, "{mean:.0%}", {**here, "method": gbd})
-            for name in ("closed", "at_limit", "at_iterations")
-        ]
-        row.append(Cell("runs", "iterations", "{mean:.0f}", {**here, "method": gbd}))
-        row.append(gap_cell(runs, "{median:.1%}", **here, method=gbd))
-        row.append(Cell("runs", "closed", "{mean:.0%}", {**here, "method": TREE}))
-        row.append(Cell("runs", "nodes", "{mean:.0f}", {**here, "method": TREE}))
-        row.append(gap_cell(runs, "{median:.2%}", **here, method=TREE))
-        rows.append(row)
+    for title, which, n, method in cells:
+        gbd, tree = ({"set": which, "n": n, "method": name} for name in (method, TREE))
+        row = [title, n, *(Cell("runs", field, form, gbd) for field, form in [*counts, ("iterations", "{mean:.0f}")])]
+        row.append(gap_cell(runs, "{median:.1%}", **gbd))
+        row += [Cell("runs", field, form, tree) for field, form in (("closed", "{mean:.0%}"), ("nodes", "{mean:.0f}"))]
+        rows.append([*row, gap_cell(runs, "{median:.2%}", **tree)])
     return page.table([*header, "branch-and-cut: proven", "nodes", "its gap"], rows)

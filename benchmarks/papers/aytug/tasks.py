@@ -1,6 +1,8 @@
 """Data and tasks of ``fsp_paper``: each method on each instance of data sets one and two, and on UCI sets."""
 
+import math
 from functools import cache
+from itertools import product
 
 import numpy as np
 
@@ -37,37 +39,22 @@ def tasks(full, sets):
     """
     found = []
     if "one" in sets:
-        rounds, sizes = (10, SAMPLES) if full else (2, SAMPLES[:2])
-        for k in range(rounds):
-            cells = [(size, n) for size in sizes for n in (FEATURES if full else FEATURES[:2])]
-            found += [
-                (
-                    k + (10 if m == "FSV" and size == SAMPLES[-1] else 0),
-                    cost,
-                    {"set": "one", "n": n, "l": size, "k": k, "instance": f"aytug1-n{n}-l{size}-{k}", "method": m},
-                )
-                for cost, (size, n) in enumerate(sorted(cells, key=lambda cell: cell[0] * cell[1]))
-                for m in ONE_METHODS
-                if (m != "R2W2" or size <= R2W2_SAMPLES) and (m != "GBD-M to the end" or k < END_TRIPLETS.get(n, 0))
-            ]
+        rounds, sizes, widths = (10, SAMPLES, FEATURES) if full else (2, SAMPLES[:2], FEATURES[:2])
+        cells = sorted(product(sizes, widths), key=math.prod)
+        for k, (cost, (size, n)), m in product(range(rounds), enumerate(cells), ONE_METHODS):
+            if (m != "R2W2" or size <= R2W2_SAMPLES) and (m != "GBD-M to the end" or k < END_TRIPLETS.get(n, 0)):
+                late = 10 if m == "FSV" and size == SAMPLES[-1] else 0
+                task = {"set": "one", "n": n, "l": size, "k": k, "instance": f"aytug1-n{n}-l{size}-{k}", "method": m}
+                found.append((k + late, cost, task))
     if "two" in sets and full:
-        for k in range(5):
-            found += [
-                (k, 100 + cost, {"set": "two", "M": M, "k": k, "instance": f"aytug2-M{M}-{k}", "method": m})
-                for cost, m in enumerate(TWO_METHODS)
-                for M in RELEVANT
-            ]
+        for k, (cost, m), M in product(range(5), enumerate(TWO_METHODS), RELEVANT):
+            task = {"set": "two", "M": M, "k": k, "instance": f"aytug2-M{M}-{k}", "method": m}
+            found.append((k, 100 + cost, task))
     if "uci" in sets and full:
-        for k in range(DIVISIONS):
-            found += [
-                (
-                    k + 10 * ((name, m) == ("leukemia", "RFE")),
-                    50 + cost,
-                    {"set": "uci", "name": name, "k": k, "instance": f"{name}-{k}", "method": m},
-                )
-                for cost, name in enumerate([*SHIPPED, *FILES])
-                for m in UCI_METHODS
-            ]
+        for k, (cost, name), m in product(range(DIVISIONS), enumerate([*SHIPPED, *FILES]), UCI_METHODS):
+            late = 10 if (name, m) == ("leukemia", "RFE") else 0
+            task = {"set": "uci", "name": name, "k": k, "instance": f"{name}-{k}", "method": m}
+            found.append((k + late, 50 + cost, task))
     return [{"protocol": PROTOCOL} | task for _, _, task in sorted(found, key=lambda entry: entry[:2])]
 
 
