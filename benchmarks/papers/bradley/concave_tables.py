@@ -12,26 +12,9 @@ import statistics
 from benchmarks.harness.differences import listed, power_of, verdicts
 from benchmarks.harness.page import NOTHING, Cell, Page
 from benchmarks.harness.provenance import PACKAGES
+from benchmarks.papers.bradley import tasks as protocol
 from benchmarks.papers.bradley.records import apart, known, nested_folds, of_mean, outcome, read, reductions, references
-from benchmarks.papers.bradley.tasks import (
-    DATA,
-    FOLDS,
-    FSV_MANY,
-    GRIDS,
-    INNER,
-    METHODS,
-    NESTED,
-    OBD,
-    ONE,
-    PAPER,
-    PAPERS,
-    SCALINGS,
-    SHOWN,
-    TYPICAL,
-    key,
-    tasks,
-    work,
-)
+from benchmarks.papers.bradley.tasks import DATA, METHODS, OBD, ONE, PAPER, PAPERS, SCALINGS, SHOWN, key, tasks, work
 
 __all__ = ["NAME", "PACKAGES", "page", "tasks", "work"]
 NAME = "concave_tables"
@@ -85,7 +68,7 @@ def differs(signs, *which):
 
 def complementary(divisions):
     """Return a sentence with the share of the runs of FSB on WPBC that end at a complementary point."""
-    runs, shares = FOLDS * len(GRIDS["paper"]), []
+    runs, shares = protocol.FOLDS * len(protocol.GRIDS["paper"]), []
     for scaling in SCALINGS:
         these = where("WPBC", scaling, ONE["FSB"]) | {"grid": "paper"}
         counts = [sum(e["complementary"]) for e in divisions if all(e[k] == wanted for k, wanted in these.items())]
@@ -268,7 +251,7 @@ def page(log):
         NAME,
         globals(),
         best=reductions(divisions, ("paper",)),
-        below=reductions(divisions, tuple(GRIDS)),
+        below=reductions(divisions, tuple(protocol.GRIDS)),
         nested=nested_folds(done),
         typical=[entry for entry in done if entry["kind"] == "typical"],
         references=references(divisions),
@@ -283,13 +266,7 @@ def page(log):
     measured = [entry["cpu_seconds"] for entry in done if entry.get("cpu_seconds") is not None]
     page.values(days=days(done), again=again, done=len(done), measured=len(measured), minutes=sum(measured) / 60)
     page.picture(f"{NAME}.png", draw, divisions)
-    page.values(
-        typical=TYPICAL,
-        folds=FOLDS,
-        inner=INNER,
-        nested=NESTED,
-        papers=[([method], {"method": method}) for method in PAPERS],
-    )
+    page.values(papers=[([method], {"method": method}) for method in PAPERS])
     page.values(problems=[([name], {"data": name, "scaling": "none"}) for name in DATA])
     return page.values(divisions=divisions, tests=claim_tests(page), **answer(page))
 
@@ -306,7 +283,7 @@ def count(page, entries):
             belongs = ["nested choice"]
         elif task["grid"] == "below":
             belongs = ["smaller lambdas"]
-        elif task["method"] == FSV_MANY:
+        elif task["method"] == protocol.FSV_MANY:
             belongs = ["default starts"]  # the paper reports one start
         else:
             belongs = [names[task["data"]], *["figures 1-8"] * (task["method"] in PAPERS)]

@@ -6,19 +6,8 @@ import statistics
 
 from benchmarks.harness.differences import difference, verdicts
 from benchmarks.harness.page import Cell
-from benchmarks.papers.bradley.tasks import (
-    DATA,
-    FOLDS,
-    GRIDS,
-    METHODS,
-    PAPER,
-    PROTOCOL,
-    SCALINGS,
-    TYPICAL,
-    correct,
-    key,
-    tasks,
-)
+from benchmarks.papers.bradley import tasks as protocol
+from benchmarks.papers.bradley.tasks import DATA, GRIDS, METHODS, PAPER, SCALINGS, correct, key, tasks
 
 # ---- records
 
@@ -29,7 +18,7 @@ def read(entries):
     found, again = {}, []
     for entry in entries:
         which = key(entry)
-        if entry.get("protocol") != PROTOCOL or which not in order:
+        if entry.get("protocol") != protocol.PROTOCOL or which not in order:
             continue
         if which in found and entry.get("again"):
             again.append(all(found[which][name] == entry[name] for name in ("correct", "balanced", "features")))
@@ -76,7 +65,7 @@ def reduction(which, curve):
         "error_apart": less[best] - theirs[0],
         "features_apart": fewer[best] - theirs[1],
         "error_some_empty": max(less[penalty] for penalty in with_empty),
-        "random_typical": curve[TYPICAL]["random"],
+        "random_typical": curve[protocol.TYPICAL]["random"],
         "random_gone": next((p for p in curve if all(curve[q]["random"] == 0 for q in curve if q >= p)), 1.0),
     }
 
@@ -112,7 +101,7 @@ def references(divisions):
 
 # ---- tests
 
-RATIO = {"nested": 1 / (FOLDS - 1), "typical": 0.0}  # test samples over training samples of a fold; starts
+RATIO = {"nested": 1 / (protocol.FOLDS - 1), "typical": 0.0}  # test samples over training samples of a fold; starts
 ANOTHER = 1.0  # the variance of a mean minus one further value of the same distribution is s^2 (1/n + 1)
 
 

@@ -12,7 +12,6 @@ import itertools
 import json
 import statistics
 import time
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,9 +41,7 @@ def with_random_features(name, draw):
 
     @functools.cache
     def load():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Ionosphere's second column is constant
-            data = fs.load_dataset(name)
+        data = fs.load_dataset(name)
         extra = draw(np.random.default_rng(0), (len(data), RANDOM))
         names = (*data.features, *(f"rnd{k}" for k in range(1, RANDOM + 1)))
         return dataclasses.replace(data, X=np.hstack([data.X, extra]), features=names, scale=None)

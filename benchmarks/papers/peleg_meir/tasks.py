@@ -3,7 +3,6 @@
 import itertools
 import math
 import time
-import warnings
 from dataclasses import dataclass
 from functools import cache
 
@@ -58,12 +57,10 @@ REAL = {  # the fastest first
 def real(name):
     """Return a data set; None if its file does not exist."""
     where = REAL[name].file
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", fs.DataWarning)  # equal columns
-        if "/" not in where:
-            return fs.load_dataset(where)
-        path = SHARED / where
-        return fs.Dataset.from_csv(path) if path.exists() else None
+    if "/" not in where:
+        return fs.load_dataset(where)
+    path = SHARED / where
+    return fs.Dataset.from_csv(path) if path.exists() else None
 
 
 def parts_of(task):
@@ -174,13 +171,11 @@ KINDS = {"type 1": one_choice, "type 2": one_choice, "real": one_choice, "figure
 
 def work(**task):
     """Return the result of a task with its CPU seconds; None if its data are not available."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # constant columns, folds with few samples of a class
-        if task["set"] in REAL and real(task["set"]) is None:  # cached before the clock starts
-            return None
-        start = time.process_time()
-        found = KINDS[task["kind"]](task)
-        return found | {"cpu_seconds": round(time.process_time() - start, 3)}
+    if task["set"] in REAL and real(task["set"]) is None:  # cached before the clock starts
+        return None
+    start = time.process_time()
+    found = KINDS[task["kind"]](task)
+    return found | {"cpu_seconds": round(time.process_time() - start, 3)}
 
 
 def tasks(full):
