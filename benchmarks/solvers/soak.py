@@ -20,6 +20,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -292,48 +293,37 @@ def _weight(rng: np.random.Generator) -> float:
     return float(rng.choice([1.0, 0.1, 10.0, 1e3, 1e-3, 1e6, 1e-6], p=[0.4, 0.15, 0.15, 0.1, 0.1, 0.05, 0.05]))
 
 
-def _svm(**more: Any) -> Callable[..., dict[str, Any]]:
-    def drawn(rng: np.random.Generator, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-        given: dict[str, Any] = {"C": _weight(rng)}
-        if "max_features" in more:
-            given["max_features"] = int(rng.integers(1, X.shape[1] + 1))
-        if "penalty" in more:
-            given["penalty"] = float(given["C"] * rng.choice([0.0, 0.1, 0.5, 2.0]))
-        if more.get("loss"):
-            given["loss"] = str(rng.choice(["hinge", "hinge", "hinge", "squared-hinge"]))
-        if "max_features" in more or "penalty" in more:
-            given["intercept"] = bool(rng.random() < 0.9)
-        return given
-
-    return drawn
+def _svm(rng: np.random.Generator, X: np.ndarray, y: np.ndarray, *, max_features: bool = False, penalty: bool = False,
+         loss: bool = False) -> dict[str, Any]:  # fmt: skip
+    given: dict[str, Any] = {"C": _weight(rng)}
+    if max_features:
+        given["max_features"] = int(rng.integers(1, X.shape[1] + 1))
+    if penalty:
+        given["penalty"] = float(given["C"] * rng.choice([0.0, 0.1, 0.5, 2.0]))
+    if loss:
+        given["loss"] = str(rng.choice(["hinge", "hinge", "hinge", "squared-hinge"]))
+    if max_features or penalty:
+        given["intercept"] = bool(rng.random() < 0.9)
+    return given
 
 
-def _share(step: str, **more: Any) -> Callable[..., dict[str, Any]]:
-    def drawn(rng: np.random.Generator, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-        given = {"penalty": float(rng.choice([0.01, 0.05, 0.2, 0.4, 0.0])), "step": step, **more}
-        if step == "exact" and rng.random() < 0.3:
-            given["max_features"] = int(rng.integers(1, X.shape[1] + 1))
-        return given
-
-    return drawn
+def _share(rng: np.random.Generator, X: np.ndarray, y: np.ndarray, *, step: str, **more: Any) -> dict[str, Any]:
+    given = {"penalty": float(rng.choice([0.01, 0.05, 0.2, 0.4, 0.0])), "step": step, **more}
+    if step == "exact" and rng.random() < 0.3:
+        given["max_features"] = int(rng.integers(1, X.shape[1] + 1))
+    return given
 
 
-def _radii(**more: Any) -> Callable[..., dict[str, Any]]:
-    def drawn(rng: np.random.Generator, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-        R = rng.choice([0.05, 0.3, 1.0, 3.0, 30.0, 1e3], 2)
-        return {"R_plus": float(R[0]), "R_minus": float(R[1]), **more}
-
-    return drawn
+def _radii(rng: np.random.Generator, X: np.ndarray, y: np.ndarray, **more: Any) -> dict[str, Any]:
+    R = rng.choice([0.05, 0.3, 1.0, 3.0, 30.0, 1e3], 2)
+    return {"R_plus": float(R[0]), "R_minus": float(R[1]), **more}
 
 
-def _multi(form: str, sigma: bool) -> Callable[..., dict[str, Any]]:
-    def drawn(rng: np.random.Generator, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-        k = int(rng.integers(1, len(y)))
-        losses = ["f1", "f1", "prbep", "hamming", f"rec@{k}", f"prec@{k}", "auc"]
-        loss = str(rng.choice(losses))
-        return {"C": _weight(rng), "budget": int(rng.integers(1, X.shape[1] + 1)), "loss": loss, "sigma": sigma}
-
-    return drawn
+def _multi(rng: np.random.Generator, X: np.ndarray, y: np.ndarray, *, sigma: bool = False) -> dict[str, Any]:
+    k = int(rng.integers(1, len(y)))
+    losses = ["f1", "f1", "prbep", "hamming", f"rec@{k}", f"prec@{k}", "auc"]
+    loss = str(rng.choice(losses))
+    return {"C": _weight(rng), "budget": int(rng.integers(1, X.shape[1] + 1)), "loss": loss, "sigma": sigma}
 
 
 def _call(builder: Any, *names: str, **fixed: Any) -> Callable[[Any, dict[str, Any]], Any]:
@@ -343,61 +333,69 @@ def _call(builder: Any, *names: str, **fixed: Any) -> Callable[[Any, dict[str, A
 TREES = [None, "branch-and-cut", "benders", "single-tree"]
 FSP = ("C", "max_features", "penalty", "loss", "intercept")
 W, S = "w wvar b xi margin parameter w square b square", "sigma"
+LIMITED = partial(_svm, max_features=True, loss=True)
+
+
+def _fsp(name: str, builder: Any, parameters: Callable[..., dict[str, Any]]) -> list[Family]:
+    """Return the forms of FSP that state sigma and w."""
+    return [
+        Family(f"{name} {form}", _call(builder, *FSP, form=form), parameters, svm, f"{W} {S}",
+               [*TREES, *TREES[:3], "scip", "gurobi"], box="" if form == "perspective" else "W")
+        for form in ("perspective", "perspective", "big-m", "indicator", "bilinear")
+    ]  # fmt: skip
+
+
 FAMILIES = [
-    Family("svm", _call(fs.svm.l2_svm, "C", "loss"), _svm(loss=True), svm, W,
+    Family("svm", _call(fs.svm.l2_svm, "C", "loss"), partial(_svm, loss=True), svm, W,
            [None, "clarabel", "scip", "cutting-plane", "gurobi", "pounce"]),
-    Family("svm-dual", _call(fs.svm.l2_svm_dual, "C"), _svm(), svm, "parameter",
+    Family("svm-dual", _call(fs.svm.l2_svm_dual, "C"), _svm, svm, "parameter",
            [None, "clarabel", "cutting-plane", "scip"], dual=True),
-    Family("one-norm-svm", _call(fs.svm.one_norm_svm, "C"), lambda *a: {**_svm()(*a), "sigma": False}, one_norm,
+    Family("one-norm-svm", _call(fs.svm.one_norm_svm, "C"), lambda *a: {**_svm(*a), "sigma": False}, one_norm,
            "w b xi margin parameter b square", [None, "highs", "clarabel", "scip", "cutting-plane", "gurobi", "pounce"],
            one_norm=True),
-    Family("one-norm-svm sigma", _call(fs.svm.one_norm_svm, "C", sigma=True), lambda *a: {**_svm()(*a), "sigma": True},
+    Family("one-norm-svm sigma", _call(fs.svm.one_norm_svm, "C", sigma=True), lambda *a: {**_svm(*a), "sigma": True},
            one_norm, "w b xi margin parameter b square sigma", [*TREES, "highs", "scip", "cutting-plane", "gurobi"],
            one_norm=True, box="M"),
     Family("robust-lp", _call(fs.svm.robust_lp), lambda *a: {}, robust, "w wvar b xi margin w square b square",
            [None, "highs", "clarabel", "scip", "cutting-plane", "gurobi", "pounce"]),
-    *[Family(f"fsp-m {form}", _call(fs.fsp.fsp_m, *FSP, form=form), _svm(max_features=1, loss=True), svm, f"{W} {S}",
-             [*TREES, *TREES[:3], "scip", "gurobi"], box="" if form == "perspective" else "W")
-      for form in ("perspective", "perspective", "big-m", "indicator", "bilinear")],
-    Family("fsp-m rmp", _call(fs.fsp.fsp_m, *FSP, form="rmp"), _svm(max_features=1, loss=True), svm, S, TREES),
-    *[Family(f"fsp-lambda {form}", _call(fs.fsp.fsp_lambda, *FSP, form=form), _svm(penalty=1, loss=True), svm,
-             f"{W} {S}", [*TREES, *TREES[:3], "scip", "gurobi"], box="" if form == "perspective" else "W")
-      for form in ("perspective", "perspective", "big-m", "indicator", "bilinear")],
-    *[Family(f"fs {form}", _call(fs.concave.fs, "penalty", "max_features", form=form), _share("exact"), concave,
-             "w wvar b xi margin parameter w square b square sigma", who)
+    *_fsp("fsp-m", fs.fsp.fsp_m, LIMITED),
+    Family("fsp-m rmp", _call(fs.fsp.fsp_m, *FSP, form="rmp"), LIMITED, svm, S, TREES),
+    *_fsp("fsp-lambda", fs.fsp.fsp_lambda, partial(_svm, penalty=True, loss=True)),
+    *[Family(f"fs {form}", _call(fs.concave.fs, "penalty", "max_features", form=form), partial(_share, step="exact"),
+             concave, "w wvar b xi margin parameter w square b square sigma", who)
       for form, who in (("sos1", [*TREES, "scip", "scip", "gurobi"]), ("indicator", TREES))],
-    Family("fsl", _call(fs.concave.fsl, "penalty"), _share("complementarity"), concave,
+    Family("fsl", _call(fs.concave.fsl, "penalty"), partial(_share, step="complementarity"), concave,
            "w wvar b xi margin parameter w square b square", [None, "branch-and-cut", "benders", "scip", "gurobi"]),
-    Family("fsv", _call(fs.concave.fsv, "penalty"), _share("exponential"), concave, "parameter",
+    Family("fsv", _call(fs.concave.fsv, "penalty"), partial(_share, step="exponential"), concave, "parameter",
            [None, "sla", "multi-start", "scip", "pounce"], most=9, widest=3, exact=False,
            local=lambda v, g: g["penalty"] * (1 - np.exp(-5 * v))),
-    Family("fss", _call(fs.concave.fss, "penalty"), _share("sigmoid"), concave, "parameter",
+    Family("fss", _call(fs.concave.fss, "penalty"), partial(_share, step="sigmoid"), concave, "parameter",
            [None, "sla", "multi-start", "scip", "pounce"], most=9, widest=3, exact=False,
            local=lambda v, g: g["penalty"] / (1 + np.exp(-5 * v))),
-    Family("fsb", _call(fs.concave.fsb, "penalty", "mu"), _share("bilinear", mu=0.5), concave, "parameter",
-           [None, "alternating", "scip", "gurobi"], most=9, widest=3, exact=False,
+    Family("fsb", _call(fs.concave.fsb, "penalty", "mu"), partial(_share, step="bilinear", mu=0.5), concave,
+           "parameter", [None, "alternating", "scip", "gurobi"], most=9, widest=3, exact=False,
            local=lambda v, g: np.minimum(g["mu"] * v, (1 - g["mu"]) * g["penalty"])),
-    *[Family(f"gmeb {form}", _call(fs.gmeb.primal, "R_plus", "R_minus", form=form), _radii(), moments, f"{W}",
+    *[Family(f"gmeb {form}", _call(fs.gmeb.primal, "R_plus", "R_minus", form=form), _radii, moments, f"{W}",
              [None, None, "cutting-plane", "clarabel", "scip", "pounce", "gurobi"])
       for form in ("conic", "quotient")],
-    Family("gmeb sigma", _call(fs.gmeb.primal, "R_plus", "R_minus", sigma=True), _radii(sigma=True), moments,
+    Family("gmeb sigma", _call(fs.gmeb.primal, "R_plus", "R_minus", sigma=True), partial(_radii, sigma=True), moments,
            f"{W} {S}", [None, None, "branch-and-cut", "scip", "scip", "gurobi"]),
-    Family("gmeb-dual", _call(fs.gmeb.dual, "R_plus", "R_minus"), _radii(), moments, "parameter",
+    Family("gmeb-dual", _call(fs.gmeb.dual, "R_plus", "R_minus"), _radii, moments, "parameter",
            [None, "clarabel", "scip", "gurobi"], dual=True),
-    Family("gmeb-nonconvex", _call(fs.gmeb.nonconvex, "R_plus", "R_minus"), _radii(), moments, f"{W}",
+    Family("gmeb-nonconvex", _call(fs.gmeb.nonconvex, "R_plus", "R_minus"), _radii, moments, f"{W}",
            [None, "multi-start", "pounce"], exact=False),
     *[Family(f"fsmulti {form}{' sigma' * sigma}",
              _call(fs.multivariate.fsmulti, "C", "budget", "loss", form=form, sigma=sigma),
-             _multi(form, sigma), labellings, f"w wvar w square parameter{' sigma' * sigma}", who, most=7)
+             partial(_multi, sigma=sigma), labellings, f"w wvar w square parameter{' sigma' * sigma}", who, most=7)
       for form, sigma, who in (
           ("lazy", False, [None, "two-layer"]), ("lazy", True, [None, "branch-and-cut", "benders"]),
           ("stated", False, [None, "row-generation"]), ("stated", True, [None, "row-generation"]),
           ("extended", False, [None, "two-layer", "clarabel", "scip", "gurobi"]),
           ("extended", True, [None, "branch-and-cut", "scip", "gurobi"]))],
     Family("structural svm", _call(fs.multivariate.structural_svm, "C", "loss"),
-           lambda rng, X, y: {**_multi("lazy", False)(rng, X, y), "budget": X.shape[1]}, labellings, "parameter",
+           lambda rng, X, y: {**_multi(rng, X, y), "budget": X.shape[1]}, labellings, "parameter",
            [None, "two-layer"], most=7),
-    Family("fgm", _call(fs.multivariate.fgm, "C", "budget"), _multi("lazy", False), generating,
+    Family("fgm", _call(fs.multivariate.fgm, "C", "budget"), _multi, generating,
            "w wvar xi margin parameter w square", [None, "clarabel", "scip", "gurobi"]),
 ]  # fmt: skip
 

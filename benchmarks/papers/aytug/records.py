@@ -1,5 +1,7 @@
 """Records of the pages of Aytug 2015: chosen classifiers, and runs of GBD-M and branch-and-cut."""
 
+import statistics
+
 from benchmarks.harness.page import NOTHING, Cell, summary
 from benchmarks.methods.fsp import CPU_LIMIT
 
@@ -47,11 +49,14 @@ def values(records, field, **where):
     return [value for value in found if value is not None]
 
 
+def share(found):
+    """Return the mean of values that are 0 or 1, in per cent."""
+    return f"{statistics.fmean(found):.0%}" if found else NOTHING
+
+
 def gap_cell(runs, form, **where):
     """Return a cell over the gaps of the runs without a proof; a dash if there are none."""
-    mine = (run for run in runs if all(run[name] == value for name, value in where.items()))
-    known = any(run["open_gap"] is not None for run in mine)
-    return Cell("runs", "open_gap", form, where) if known else NOTHING
+    return Cell("runs", "open_gap", form, where) if values(runs, "open_gap", **where) else NOTHING
 
 
 def difference(less, decimals=1):

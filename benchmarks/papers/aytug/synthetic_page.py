@@ -5,7 +5,18 @@ import statistics
 from benchmarks.harness import differences
 from benchmarks.harness.page import NOTHING, Cell, Page
 from benchmarks.methods.fsp import ITERATIONS, LAMBDAS, SECONDS
-from benchmarks.papers.aytug.records import BINS, CHOSEN, END, GBD, TREE, difference, gap_cell, records_of, values
+from benchmarks.papers.aytug.records import (
+    BINS,
+    CHOSEN,
+    END,
+    GBD,
+    TREE,
+    difference,
+    gap_cell,
+    records_of,
+    share,
+    values,
+)
 from benchmarks.papers.aytug.tasks import END_TRIPLETS, R2W2_SAMPLES, SETS, entries_of, tasks
 
 PEERS = [TREE, CHOSEN, "RFE", "FSV", "ONSVM", "InfoGain", "R2W2"]
@@ -54,11 +65,6 @@ def span(found):
     return f"{min(found):.0f} to {max(found):.0f}" if found else NOTHING
 
 
-def share(closed):
-    """Return the share of the runs that are closed."""
-    return f"{statistics.fmean(closed):.0%}" if closed else NOTHING
-
-
 def answer(kept, runs):
     """Return the variables of the answer, which is about data set one."""
     one = {"set": "one"}
@@ -73,15 +79,14 @@ def answer(kept, runs):
     tests = {name: differences.difference([100 * x for x in of]) for name, of in less.items()}
     signs = differences.verdicts(tests)
     slightly = "slightly " if less["RFE"] and abs(statistics.fmean(less["RFE"])) < SLIGHT else ""
-    runs_of_gbd = [r for r in runs if r["set"] == "one" and r["method"] == GBD]
     return {
         "beside_rfe": differences.in_words(
             {"RFE": signs.get("RFE")}, f"makes {slightly}fewer errors than", f"makes {slightly}more errors than"
         ),
         "shown": {name: "" if signs.get(name) else " (not significant)" for name in less},
-        "stopped": share([r["at_limit"] for r in runs_of_gbd]),
-        "to_the_end": share([r["at_iterations"] for r in runs_of_gbd]),
-        "most": max((r["iterations"] for r in runs_of_gbd), default=0),
+        "stopped": share(values(runs, "at_limit", method=GBD, **one)),
+        "to_the_end": share(values(runs, "at_iterations", method=GBD, **one)),
+        "most": max(values(runs, "iterations", method=GBD, **one), default=0),
         "beside_others": differences.in_words({m: signs.get(m) for m in ("FSV", "ONSVM", "InfoGain", "R2W2")}),
         "power": differences.power_of(tests),
         "triplets": len({r["instance"] for r in kept if r["set"] == "one" and r["method"] == GBD}),

@@ -5,10 +5,10 @@ import statistics
 from scipy import stats
 
 from benchmarks.harness.differences import LEVEL, in_words
-from benchmarks.harness.page import NOTHING, Cell, Page
+from benchmarks.harness.page import Cell, Page
 from benchmarks.harness.ranks import holm
 from benchmarks.methods.fsp import ITERATIONS, SECONDS
-from benchmarks.papers.aytug.records import GBD, TREE, difference, gap_cell, records_of
+from benchmarks.papers.aytug.records import GBD, TREE, difference, gap_cell, records_of, share, values
 from benchmarks.papers.aytug.tasks import entries_of, tasks
 
 METHODS = [TREE, "GBD-lambda", "RFE", "FSV", "ONSVM"]
@@ -20,8 +20,7 @@ def sets_of(kept):
     found = []
     for name in sorted({r["name"] for r in kept}):
         for method in METHODS:
-            less = [r["less"] for r in kept if r["name"] == name and r["method"] == method and r["less"] is not None]
-            if less:
+            if less := values(kept, "less", name=name, method=method):
                 mean = round(statistics.fmean(less), 9)  # rounded, so that a tie is exactly 0
                 outcome = {"better": int(mean < 0), "worse": int(mean > 0), "equal": int(mean == 0)}
                 found.append({"name": name, "method": method, "less": mean, **outcome})
@@ -40,7 +39,8 @@ def page(log):
     methods = [([method], {"method": method}) for method in METHODS]
     page.values(gbd=GBD, rows=rows, methods=methods)
     page.values(names=names, seconds=f"{SECONDS:g}", iterations=ITERATIONS)
-    page.values(gbd_at_limit=at_limit(runs, GBD), tree_at_limit=at_limit(runs, TREE))
+    at_limit = {method: share(values(runs, "at_limit", method=method)) for method in (GBD, TREE)}
+    page.values(gbd_at_limit=at_limit[GBD], tree_at_limit=at_limit[TREE])
     return page.values(**answer(sets, runs))
 
 
@@ -57,11 +57,6 @@ def table_five(page, names):
     return page.table(["set", *timed, "GBD-M: closed", "gap", "branch-and-cut: proven", "its gap"], rows)
 
 
-def at_limit(runs, method):
-    """Return the share of the runs of a method that ended at the limit of CPU seconds."""
-    return f"{statistics.fmean([r['at_limit'] for r in runs if r['method'] == method] or [0]):.0%}"
-
-
 def answer(sets, runs):
     """Return the values of the answer."""
     wins = {
@@ -72,10 +67,9 @@ def answer(sets, runs):
     signs = {m: (w - b > 0) - (w - b < 0) if holms.get(m, 1.0) < LEVEL else 0 for m, (b, w) in wins.items()}
     against = ", ".join(f"{b} and {w} against {m} (paper: {WINS[m]})" for m, (b, w) in wins.items())
     ps = ", ".join(f"{p:.2g} against {m}" for m, p in tests.items())
-    closed = {m: [r["closed"] for r in runs if r["method"] == m] for m in (GBD, TREE)}
-    means = {m: f"{statistics.fmean(v):.0%}" if v else NOTHING for m, v in closed.items()}
+    closed = {m: share(values(runs, "closed", method=m)) for m in (GBD, TREE)}
     every = {r["name"]: r["less"] for r in sets if r["method"] == TREE}
-    sure = [n for n in every if all(r["closed"] for r in runs if r["name"] == n and r["method"] == TREE)]
+    sure = [n for n in every if all(values(runs, "closed", name=n, method=TREE))]
     over_all, over_sure = (difference([every[n] for n in names]) for names in (every, sure))
     return {
         "number": len({r["name"] for r in sets}),
@@ -85,6 +79,6 @@ def answer(sets, runs):
         "over_all": over_all,
         "over_sure": over_sure,
         "sure": len(sure),
-        "proven": means[TREE],
-        "closed": means[GBD],
+        "proven": closed[TREE],
+        "closed": closed[GBD],
     }

@@ -16,25 +16,10 @@ from benchmarks.harness.ranks import holm
 from benchmarks.papers.mao import pictures
 from benchmarks.papers.mao import tasks as protocol
 from benchmarks.papers.mao.records import BAG_B, ERRORS, NO_OFFSET, kind_of, mcnemar, read, spec
-from benchmarks.papers.mao.tasks import (
-    ALL,
-    BAGS,
-    COLLECTIONS,
-    FGM,
-    GRID,
-    L1,
-    LOSSES,
-    MANY,
-    NAME,
-    OURS,
-    RFE,
-    TEXTS,
-    WIDE,
-    tasks,
-    work,
-)
+from benchmarks.papers.mao.tasks import ALL, BAGS, FGM, L1, LOSSES, MANY, OURS, RFE, TEXTS, WIDE, tasks, work
 
 __all__ = ["FACTS", "NAME", "PACKAGES", "page", "tasks", "work"]
+NAME = protocol.NAME
 PACKAGES, FACTS = ("pyomo", "numpy", "scipy", "scikit-learn", "clarabel"), {"seeds": "0; bags 0 to 2"}
 COMMAND = f"python -m benchmarks {NAME} --full"
 TITLES = {"f1": "F1", "rec@2p": "Rec@2p", "prbep": "PRBEP", "hamming": "accuracy"}
@@ -59,7 +44,7 @@ def page(log):
     page.picture(f"{NAME}.png", pictures.draw, records)
     page.values(protocol=protocol, B=WIDE, sensitive_set=TEXTS[protocol.SENSITIVE])
     page.values(
-        costs_rows=[([f"{c:g} n"], {"c": c}) for c in GRID[OURS]],
+        costs_rows=[([f"{c:g} n"], {"c": c}) for c in protocol.GRID[OURS]],
         budgets=[([f"B = {B} in {more}"], {"B": B}) for B, more in itertools.pairwise(B4)],
         texts=TEXTS,
         bound_rows=[([title], {"loss": loss}) for loss, title in (("f1", "F1"), ("hamming", "errors"))],
@@ -168,7 +153,7 @@ def table_2_cells():
     """Return (set, method, measure) -> cell of the difference between FSmulti and the method."""
     return {
         (group, method, m): Cell("contests", "difference", "", contest(group, method, m))
-        for group in COLLECTIONS
+        for group in protocol.COLLECTIONS
         for method in table_2_methods(group)[1:]
         for m in (LOSSES if method != NO_OFFSET else ("f1",))
     }
@@ -178,7 +163,7 @@ def table_2(page):
     """Return table 2 with the numbers of the paper and ours."""
     signs = verdicts(tested(page, table_2_cells()))
     rows = [[f"{name} (paper)", CLASSES[name], method, *rest] for name, method, *rest in PAPER]
-    for group in COLLECTIONS:
+    for group in protocol.COLLECTIONS:
         for method in table_2_methods(group):
             n = Cell(POINTS, "test.f1", "{n}", at_b(points_of(group, method, "f1")))
             cells = [measured(group, method, m, signs.get((group, method, m))) for m in LOSSES]
@@ -235,7 +220,7 @@ def sensitive(page):
     for loss in ("hamming", "f1"):
         for B in (2, WIDE):
             values = [r["test"][loss] for r in page.records["grid"] if r["loss"] == loss and r["B"] == B]
-            if len(values) == len(GRID[OURS]):
+            if len(values) == len(protocol.GRID[OURS]):
                 text.append(f"{max(values) - min(values):.1f} in {TITLES[loss]} at B = {B}")
     return ", ".join(text)
 
@@ -374,8 +359,8 @@ def fits_of(page):
     """Return the variables of the sections on protocol and speed."""
     choices, points, tried = (page.records[name] for name in ("choices", POINTS, "grid"))
     chosen = [r for r in choices if r["method"] == OURS]
-    edges = [sum(r["best"] == c for r in chosen) for c in GRID[OURS]]
-    grid = ", ".join(f"{c:g} ({k} times)" for c, k in zip(GRID[OURS], edges, strict=True))
+    edges = [sum(r["best"] == c for r in chosen) for c in protocol.GRID[OURS]]
+    grid = ", ".join(f"{c:g} ({k} times)" for c, k in zip(protocol.GRID[OURS], edges, strict=True))
     fits = [p for p in points if p["method"] in (OURS, ALL, NO_OFFSET)] + tried
     late = {name: [p["unclosed"] for p in fits if p["method"] == name] for name in (OURS, ALL, NO_OFFSET)}
     limits = "; ".join(f"{name} {sum(v)} of {len(v)} fits" for name, v in late.items() if v)
@@ -389,5 +374,5 @@ def fits_of(page):
         "limits": limits,
         "tried": ended,
         "seconds": ", ".join(seconds),
-        "costs": ", ".join(f"{c:g}" for c in GRID[ALL]),
+        "costs": ", ".join(f"{c:g}" for c in protocol.GRID[ALL]),
     }
