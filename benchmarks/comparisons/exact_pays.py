@@ -225,14 +225,10 @@ def page(log):
     cells = list({tuple(run[name] for name in CELL): run for run in runs}.values())
     real = [run for run in cells if run["kind"] == "data sets"]
     drawn = [run for run in cells if run["kind"] != "data sets"]
-    columns = [("exact", "error", "{mean:.1f}", {"method": EXACT})]
-    columns += [(name, "less", "{mean:+.1f} ± {se:.1f}", {"method": name}) for name in HEURISTICS]
-    columns += [("proven", "proven", "{total:.0f} of {n}", {"method": EXACT})]
     return page.values(
         tests=tests,
         power={field: power_of(found) for field, found in tests.items()},
         signs=signs,
-        columns=columns,
         bins=[([name], {"distance": name}) for name in bins],
         real=[([run["data"], str(run["n"]), str(run["p"])], {name: run[name] for name in CELL}) for run in real],
         drawn=[

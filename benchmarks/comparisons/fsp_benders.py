@@ -11,7 +11,7 @@ import numpy as np
 
 import fsmodels as fs
 from benchmarks.harness.cpu_limit import limited_solve
-from benchmarks.harness.page import Page, with_reference
+from benchmarks.harness.page import Page, rows_of, with_reference
 from benchmarks.methods.heuristics import warm_up
 
 NAME, PROTOCOL = "fsp_benders", 1
@@ -80,24 +80,18 @@ def page(log):
     page = Page(NAME, globals(), runs=runs)
     page.key("runs", *TASK[:-1])
     page.part("runs", len(runs), len(tasks(False)))
-    columns = []
-    for name in CONTENDERS:
-        titles = (f"{name} s", "nodes" if name == TREE else "iterations", "gap")
-        values = (("cpu", "{mean:.2f}"), ("steps", "{mean:.0f}"), ("gap", "{mean:.2%}"))
-        columns += [(title, *value, {"contender": name}) for title, value in zip(titles, values, strict=True)]
-    forms = [
-        ([data, M, form], {"data": data, "M": M, "form": form}) for data, M in SIZES.items() for form in fs.fsp.FORMS
-    ]
-    limits = sorted({(run["budget"], run["seed"]) for run in runs if run["budget"] is not None})
-    costs = [(["wdbc", b, str(seed)], {"data": "wdbc", "budget": b, "seed": seed}) for b, seed in limits]
-    times, nodes = {}, {}
-    for run in runs:
-        problem = problem_of(run)
-        times.setdefault((problem, run["form"]), {})[run["contender"]] = run["cpu"]
-        nodes.setdefault(problem, set()).update([run["steps"]] * (run["contender"] == TREE))
-    slower = {problem for (problem, _), of in times.items() if of.get(TREE, np.inf) >= of.get(BENDERS, 0.0)}
-    faster = f"{len(nodes) - len(slower)} of {len(nodes)}"
-    tables = len({problem[0] for problem in nodes})
-    same = all(len(counts) == 1 for counts in nodes.values())
-    page.values(faster=faster, tables=tables, same=same, wrong=sum(run["wrong"] for run in runs))
-    return page.values(columns=columns, forms=forms, costs=costs)
+    fields = ("data", "M", "form")
+    forms = [dict(zip(fields, (*size, form), strict=True)) for size in SIZES.items() for form in fs.fsp.FORMS]
+    budgets = [run for run in runs if run["budget"] is not None]
+    costs = rows_of(sorted(budgets, key=lambda run: (run["budget"], run["seed"])), ("data", "budget", "seed"))
+    problems = set(map(problem_of, runs))
+    trees = with_reference(runs, TASK[:5], contender=BENDERS)
+    slower = {
+        problem_of(run)
+        for run, other in trees
+        if run["contender"] == TREE and not (other and run["cpu"] < other["cpu"])
+    }
+    nodes = {(problem_of(run), run["steps"]) for run in runs if run["contender"] == TREE}
+    page.values(faster=f"{len(problems) - len(slower)} of {len(problems)}", same=len(nodes) == len(problems))
+    page.values(tables=len({run["data"] for run in runs}), wrong=sum(run["wrong"] for run in runs))
+    return page.values(forms=rows_of(forms, fields), costs=costs)
