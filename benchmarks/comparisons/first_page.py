@@ -131,25 +131,14 @@ def page(log):
     page.part("the table", len(fits), len(tasks(False)))
     rivals = [name for name in CONTENDERS if name != OURS]
     shares = sorted(int(page.number("excess", "{mean:.0%}", contender=name).rstrip("%")) for name in rivals)
-    tests = {name: differences.difference(difference(name).values(page.records["sources"])) for name in rivals}
+    less = {name: difference(name) for name in rivals}
+    tests = {name: differences.difference(cell.values(page.records["sources"])) for name, cell in less.items()}
     signs = differences.verdicts(tests)
     on_new = differences.in_words({name: -(signs.get(name) or 0) for name in rivals})
     sets = list(dict.fromkeys(fit["set"] for fit in fits))
     rows = [*(([name], {"set": name}) for name in sets), (["all"], {})]
     cells = [([f"{name}, M={M}"], {"set": name, "M": M}) for name in sets for M in SIZES]
-    beside = ", ".join(f"{name} {difference(name).text(page.records)}" for name in rivals)
+    beside = ", ".join(f"{name} {cell.text(page.records)}" for name, cell in less.items())
+    page.values(less={OURS: "", **less}, contenders=[([name], {"contender": name}) for name in CONTENDERS])
     page.values(not_run=[name for name in (*SETS, *LARGE) if name not in sets])
     return page.values(beside=beside, shares=shares, tests=tests, on_new=on_new, rows=rows, cells=cells)
-
-
-def overall(page):
-    """Return the table of the contenders."""
-    forms = [("excess", "{mean:.1%}"), ("excess", "{most:.0%}"), ("best", "{total:.0f} of {n}"), ("cpu", "{mean:.2f}")]
-    rows = []
-    for name in CONTENDERS:
-        here = {"contender": name}
-        less = "" if name == OURS else difference(name)
-        error = Cell("fits", "error", "{mean:.1%}", here)
-        rows.append([name, error, less, *(Cell("fits", value, form, here) for value, form in forms)])
-    header = ["method", "error", "minus fsp-m, points", "objective above", "maximum", "best in", "CPU s per fit"]
-    return page.table(header, rows)

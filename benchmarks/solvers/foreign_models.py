@@ -11,7 +11,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 import solvers
-from benchmarks.harness.page import Cell, Page
+from benchmarks.harness.page import Page
 from benchmarks.solvers.two_stage_models import Farmer
 
 NAME, PROTOCOL = "foreign_models", 1
@@ -148,11 +148,7 @@ def page(log):
     low, high = (pick(ratio, key=lambda name: float(ratio[name])) for pick in (min, max))
     by = {name: [run["ratio"] for run in runs if run["model"] == name] for name in CASES}
     always, never = sum(max(of) < 1 for of in by.values()), sum(min(of) > 1 for of in by.values())
-    rows = []
-    for name, (_, peer, gap) in CASES.items():
-        where = {"model": name}
-        ours = (("ratio", "{n}"), ("benders", "{mean:.2f}"), ("rounds", "{mean:.0f}"), ("proven", "{total:.0f}"))
-        theirs = (("whole", "{mean:.2f}"), ("ratio", "{gmean:.2f} ({least:.2f} to {most:.2f})"), ("off", "{most:.0e}"))
-        cells, more = ([Cell("runs", value, form, where) for value, form in part] for part in (ours, theirs))
-        rows.append([name, f"{gap:.0e}", *cells, peer, *more])
-    return page.values(rows=rows, ratio=ratio, low=low, high=high, always=always, never=never)
+    peers = {name: peer for name, (_, peer, _) in CASES.items()}
+    gaps = {name: f"{gap:.0e}" for name, (_, _, gap) in CASES.items()}
+    page.values(rows=[([name], {"model": name}) for name in CASES], peers=peers, gaps=gaps)
+    return page.values(ratio=ratio, low=low, high=high, always=always, never=never)
