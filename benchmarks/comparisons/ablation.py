@@ -17,7 +17,8 @@ import fsmodels as fs
 from benchmarks.comparisons.best_known import GAP, evaluate_runs
 from benchmarks.comparisons.wide import data_of
 from benchmarks.harness.cpu_limit import REPEAT, limited_solve
-from benchmarks.harness.page import Page, rows_of, with_reference
+from benchmarks.harness.page import Page
+from benchmarks.harness.records import rows_of, with_reference
 from benchmarks.methods.heuristics import warm_up
 from fsmodels.models.fsp.oracle import relaxation
 from fsmodels.models.fsp.oracle.neighbours import Neighbours

@@ -13,7 +13,8 @@ import fsmodels as fs
 from benchmarks.comparisons.ablation import nothing, replaced
 from benchmarks.harness.cpu_limit import limited_solve
 from benchmarks.harness.differences import listed
-from benchmarks.harness.page import NOTHING, Page, rows_of, with_reference
+from benchmarks.harness.page import NOTHING, Page
+from benchmarks.harness.records import rows_of, with_reference
 from solvers.drivers.alternating.oracle_descent import Extrapolation
 from solvers.drivers.two_layer import driver as two_layer
 from solvers.drivers.two_layer import saddle_point

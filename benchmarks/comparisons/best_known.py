@@ -1,6 +1,6 @@
 """Compare the runs of several methods on one problem with the best known objective of the problem."""
 
-import math
+from benchmarks.harness.records import grouped
 
 GAP = 1e-4  # relative, of all methods
 ROUNDING = 1e-6  # relative: a bound that exceeds the best known objective by more is wrong
@@ -17,16 +17,13 @@ def evaluate_runs(runs, cell):
     excess of the objective over it, "charged" are the CPU seconds, at least 0.01, for geometric means. A reported
     optimum is not "proven" if its bound is wrong, or if the objective of another run is less by more than ``GAP``.
     """
-    best = {}
-    for run in runs:
-        key = tuple(run.get(name) for name in cell)
-        if run["objective"] is not None:
-            best[key] = min(best.get(key, math.inf), run["objective"])
-    for run in runs:
-        known, bound = best.get(tuple(run.get(name) for name in cell)), run["bound"]
-        run["gap"] = None if known is None or bound is None else max(0.0, known - bound) / known
-        run["above"] = None if known is None or run["objective"] is None else max(0.0, run["objective"] / known - 1)
-        run["wrong"] = bound is not None and known is not None and bound > known * (1 + ROUNDING)
-        run["proven"] = run["status"] == "optimal" and not run["wrong"] and run["above"] <= GAP + ROUNDING
-        run["charged"] = None if run["cpu"] is None else max(0.01, run["cpu"])
+    for group in grouped(runs, cell):
+        known = min((run["objective"] for run in group if run["objective"] is not None), default=None)
+        for run in group:
+            bound, objective = run["bound"], run["objective"]
+            run["gap"] = None if known is None or bound is None else max(0.0, known - bound) / known
+            run["above"] = None if objective is None else max(0.0, objective / known - 1)
+            run["wrong"] = bound is not None and known is not None and bound > known * (1 + ROUNDING)
+            run["proven"] = run["status"] == "optimal" and not run["wrong"] and run["above"] <= GAP + ROUNDING
+            run["charged"] = None if run["cpu"] is None else max(0.01, run["cpu"])
     return runs

@@ -13,7 +13,8 @@ import numpy as np
 
 import fsmodels as fs
 from benchmarks.comparisons import sparse_rivals
-from benchmarks.harness.page import Page, rows_of
+from benchmarks.harness.page import Page
+from benchmarks.harness.records import rows_of
 from benchmarks.methods.heuristics import warm_up
 from fsmodels.datasets.synthetic import aytug, bertsimas, bertsimas_price
 

@@ -16,6 +16,7 @@ import fsmodels as fs
 from benchmarks.harness import differences
 from benchmarks.harness.differences import source
 from benchmarks.harness.page import Cell, Page
+from benchmarks.harness.records import grouped
 from benchmarks.methods import heuristics
 
 NAME, OURS, PROTOCOL = "first_page", "fsp-m", 1
@@ -97,16 +98,13 @@ def work(set, M, fold, contender, protocol):
 
 def evaluate_all(entries):
     """Return the folds on which all methods have run, with the excess of each objective over the best of the fold."""
-    by = {}
-    for entry in entries:
-        by.setdefault((entry["set"], entry["M"], entry["fold"]), {})[entry["contender"]] = entry
-    whole = [of for of in by.values() if len(of) == len(CONTENDERS)]
-    for of in whole:
-        least = min(entry["objective"] for entry in of.values())
-        for entry in of.values():
+    whole = [fold for fold in grouped(entries, ("set", "M", "fold")) if len(fold) == len(CONTENDERS)]
+    for fold in whole:
+        least = min(entry["objective"] for entry in fold)
+        for entry in fold:
             entry["excess"] = entry["objective"] / least - 1
             entry["best"] = entry["excess"] < GAP
-    return [of[name] for of in whole for name in CONTENDERS]
+    return [entry for fold in whole for name in CONTENDERS for entry in fold if entry["contender"] == name]
 
 
 def means(fits):

@@ -11,7 +11,8 @@ import numpy as np
 
 import fsmodels as fs
 from benchmarks.harness.cpu_limit import limited_solve
-from benchmarks.harness.page import Page, rows_of, with_reference
+from benchmarks.harness.page import Page
+from benchmarks.harness.records import grouped, rows_of, with_reference
 from benchmarks.methods.heuristics import warm_up
 
 NAME, PROTOCOL = "fsp_benders", 1
@@ -22,7 +23,8 @@ SIZES = {"cleveland": 4, "wdbc": 3}
 BUDGETS, MORE_BUDGETS, SEEDS = (20,), (10, 20, 40), range(3)
 PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "highspy")
 FACTS = {"gap": GAP, "CPU limit (s)": LIMIT}
-TASK = ("data", "M", "budget", "seed", "form", "contender", "protocol")
+PROBLEM = ("data", "M", "budget", "seed")
+TASK = (*PROBLEM, "form", "contender", "protocol")
 
 
 def tasks(full):
@@ -59,18 +61,15 @@ def work(data, M, budget, seed, form, contender, protocol):
     return record | {"cpu": statistics.median(seconds), "repeats": len(seconds), "proven": proven, "steps": steps}
 
 
-def problem_of(run):
-    """Return the fields that identify the problem of a run, without the form of the model."""
-    return run["data"], run["M"], run["budget"], run["seed"]
-
-
 def evaluate_runs(runs):
     """Add the ratio to the perspective form, and whether a bound or a proof contradicts another run."""
     for run, perspective in with_reference(runs, ("data", "M", "contender"), form="perspective"):
         run["ratio"] = run["cpu"] / perspective["cpu"] if run["M"] else None
-    for run in runs:
-        least = min(other["objective"] for other in runs if problem_of(other) == problem_of(run))
-        run["wrong"] = run["bound"] > least * (1 + 1e-6) or (run["proven"] and run["objective"] > least * (1 + 2 * GAP))
+    for group in grouped(runs, PROBLEM):
+        least = min(run["objective"] for run in group)
+        for run in group:
+            false_proof = run["proven"] and run["objective"] > least * (1 + 2 * GAP)
+            run["wrong"] = run["bound"] > least * (1 + 1e-6) or false_proof
     return runs
 
 
@@ -84,14 +83,15 @@ def page(log):
     forms = [dict(zip(fields, (*size, form), strict=True)) for size in SIZES.items() for form in fs.fsp.FORMS]
     budgets = [run for run in runs if run["budget"] is not None]
     costs = rows_of(sorted(budgets, key=lambda run: (run["budget"], run["seed"])), ("data", "budget", "seed"))
-    problems = set(map(problem_of, runs))
-    trees = with_reference(runs, TASK[:5], contender=BENDERS)
-    slower = {
-        problem_of(run)
-        for run, other in trees
-        if run["contender"] == TREE and not (other and run["cpu"] < other["cpu"])
-    }
-    nodes = {(problem_of(run), run["steps"]) for run in runs if run["contender"] == TREE}
-    page.values(faster=f"{len(problems) - len(slower)} of {len(problems)}", same=len(nodes) == len(problems))
+    problems = grouped(runs, PROBLEM)
+    faster = sum(all(map(tree_is_faster, grouped(problem, ["form"]))) for problem in problems)
+    nodes = [{run["steps"] for run in problem if run["contender"] == TREE} for problem in problems]
+    page.values(faster=f"{faster} of {len(problems)}", same=all(len(counts) == 1 for counts in nodes))
     page.values(tables=len({run["data"] for run in runs}), wrong=sum(run["wrong"] for run in runs))
     return page.values(forms=rows_of(forms, fields), costs=costs)
+
+
+def tree_is_faster(runs):
+    """Return True if branch-and-cut takes less time than Benders on one form of a problem."""
+    seconds = {run["contender"]: run["cpu"] for run in runs}
+    return seconds.get(TREE, np.inf) < seconds.get(BENDERS, 0.0)

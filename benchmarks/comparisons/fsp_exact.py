@@ -21,7 +21,8 @@ import numpy as np
 import fsmodels as fs
 from benchmarks.harness import child_process, provenance
 from benchmarks.harness.differences import listed
-from benchmarks.harness.page import Cell, Page, at, with_reference
+from benchmarks.harness.page import Cell, Page, at
+from benchmarks.harness.records import with_reference
 from benchmarks.methods import heuristics
 from fsmodels import baselines, synthetic
 from fsmodels.models.fsp.oracle import SvmOracle

@@ -21,7 +21,8 @@ import fsmodels as fs
 from benchmarks.comparisons.ablation import CELL, problem
 from benchmarks.comparisons.best_known import GAP, ROUNDING
 from benchmarks.harness.log import facts_of_runs
-from benchmarks.harness.page import Page, rows_of, with_reference
+from benchmarks.harness.page import Page
+from benchmarks.harness.records import rows_of, with_reference
 from benchmarks.methods.heuristics import warm_up
 from solvers.drivers.branch_cut.coordinator import ENOUGH
 from solvers.drivers.branch_cut.joblib_pool import JoblibPool

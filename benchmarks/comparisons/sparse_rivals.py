@@ -17,7 +17,8 @@ from sklearn.svm import LinearSVC
 import fsmodels as fs
 from benchmarks.comparisons.best_known import GAP, GUROBI_LICENCE, WHOLE_FORM, evaluate_runs
 from benchmarks.harness.cpu_limit import cpu_limit, limited_solve
-from benchmarks.harness.page import Cell, Page, rows_of
+from benchmarks.harness.page import Cell, Page
+from benchmarks.harness.records import rows_of
 from benchmarks.methods import heuristics
 from fsmodels.datasets.synthetic import bertsimas
 from fsmodels.models.fsp.oracle import SvmOracle

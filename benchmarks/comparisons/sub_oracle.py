@@ -13,7 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.svm import SVC, LinearSVC
 
-from benchmarks.harness.page import Page, with_reference
+from benchmarks.harness.page import Page
+from benchmarks.harness.records import with_reference
 from fsmodels.models.fsp.oracle import SvmOracle
 
 try:

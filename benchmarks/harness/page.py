@@ -295,23 +295,6 @@ class Column(NamedTuple):
         ]
 
 
-def rows_of(records, fields):
-    """Return the rows of a grid for the distinct values of some fields; the text of None is empty."""
-    wheres = [{name: record[name] for name in fields} for record in records]
-    distinct = {str(where): where for where in wheres}.values()
-    return [(["" if value is None else value for value in where.values()], where) for where in distinct]
-
-
-def with_reference(records, fields, **where):
-    """Return each record with the one that has equal values of the fields and matches ``where``, or None."""
-
-    def key(record):
-        return str([record[name] for name in fields])
-
-    references = {key(record): record for record in records if where.items() <= record.items()}
-    return [(record, references.get(key(record))) for record in records]
-
-
 def over(field, values, columns):
     """Return the columns of a grid once for each value of a field; {} in a title is replaced by the value."""
     return [

@@ -5,7 +5,6 @@ python -m benchmarks nlp_solvers --full     # ten starts, three for kernel model
 python -m benchmarks nlp_solvers --page     # only the page, from the log
 """
 
-import math
 import resource
 import shutil
 import time
@@ -17,6 +16,7 @@ import pyomo.environ as pyo
 import solvers
 from benchmarks.harness.differences import LEVEL, difference, power_of
 from benchmarks.harness.page import Cell, Page, over
+from benchmarks.harness.records import grouped
 from benchmarks.solvers.nlp_models import INFEASIBLE, MODELS, UNBOUNDED
 from solvers.interfaces.registry import find
 from solvers.values import bounds_of
@@ -97,36 +97,30 @@ def evaluate_runs(runs):
 
     A run without a solution after ``LONG`` CPU seconds ended at the limit of wall-clock time; it is not counted.
     """
-    least = {}
-    for run in runs:
-        known = MODELS[run["group"]][run["model"]][1]
-        run["known"] = known if isinstance(known, str) else "solved"
-        place = (run["group"], run["model"])
-        if run["objective"] is not None and run["known"] == "solved":
-            best = [run["objective"], least.get(place, math.inf), *([] if known is None else [known])]
-            least[place] = min(best)
-    for run in runs:
-        best = least.get((run["group"], run["model"]))
-        run["limited"] = run["status"] == "no_solution" and run["cpu"] > LONG
-        run["right"] = None if run["limited"] else run["status"] in ENDS[run["known"]]
-        off = None if best is None or run["objective"] is None else (run["objective"] - best) / max(1.0, abs(best))
-        counted = run["known"] == "solved" and not run["limited"]
-        run["best"] = (off is not None and off <= EQUAL) if counted else None
+    for group in grouped(runs, ("group", "model")):
+        known = MODELS[group[0]["group"]][group[0]["model"]][1]
+        kind = known if isinstance(known, str) else "solved"
+        found = [known, *(run["objective"] for run in group)] if kind == "solved" else []
+        best = min((objective for objective in found if objective is not None), default=None)
+        for run in group:
+            run["known"] = kind
+            run["limited"] = run["status"] == "no_solution" and run["cpu"] > LONG
+            run["right"] = None if run["limited"] else run["status"] in ENDS[kind]
+            off = None if best is None or run["objective"] is None else (run["objective"] - best) / max(1.0, abs(best))
+            counted = kind == "solved" and not run["limited"]
+            run["best"] = (off is not None and off <= EQUAL) if counted else None
     return runs
 
 
 def paired(runs):
-    """Return (group, model, start) -> solver -> run, if both solvers have a run that did not end at the limit."""
-    pairs = {}
-    for run in runs:
-        pairs.setdefault((run["group"], run["model"], run["start"]), {})[run["solver"]] = run
-    pairs = {
-        key: pair
-        for key, pair in pairs.items()
-        if {POUNCE, CYIPOPT} <= set(pair) and not any(run["limited"] for run in pair.values())
-    }
-    for pair in pairs.values():
-        pair[CYIPOPT]["ratio"] = max(pair[CYIPOPT]["cpu"], 1e-3) / max(pair[POUNCE]["cpu"], 1e-3)
+    """Return the runs of pounce and Ipopt by the same start, if both did not end at the limit."""
+    pairs = []
+    for group in grouped(runs, ("group", "model", "start")):
+        by_solver = {run["solver"]: run for run in group}
+        if {POUNCE, CYIPOPT} <= set(by_solver) and not any(run["limited"] for run in group):
+            pounce, ipopt = by_solver[POUNCE], by_solver[CYIPOPT]
+            ipopt["ratio"] = max(ipopt["cpu"], 1e-3) / max(pounce["cpu"], 1e-3)
+            pairs.append((pounce, ipopt))
     return pairs
 
 
@@ -139,15 +133,15 @@ def page(log):
     planned = [task for task in tasks(False) if task["solver"] != PROGRAM]  # which is not installed everywhere
     page.part("runs", len(runs), len(planned))
     points = {}  # model -> for each start, the points by which Ipopt reaches the best known objective more often
-    for (group, model, _), pair in pairs.items():
-        if pair[POUNCE]["best"] is not None:
-            points.setdefault((group, model), []).append(100.0 * (pair[CYIPOPT]["best"] - pair[POUNCE]["best"]))
+    for pounce, ipopt in pairs:
+        if pounce["best"] is not None:
+            points.setdefault((pounce["group"], pounce["model"]), []).append(100.0 * (ipopt["best"] - pounce["best"]))
     points = list(map(fmean, points.values()))
     test = difference(points)
     differ = [
-        [model, str(start), *(f"{pair[n]['status']}, {_number(pair[n]['objective'])}" for n in (POUNCE, CYIPOPT))]
-        for (_, model, start), pair in pairs.items()
-        if any(pair[POUNCE][field] != pair[CYIPOPT][field] for field in ("best", "right"))
+        [pair[0]["model"], pair[0]["start"], *(f"{run['status']}, {_number(run['objective'])}" for run in pair)]
+        for pair in pairs
+        if any(pair[0][field] != pair[1][field] for field in ("best", "right"))
     ]
     ratios = {
         group: page.number("ratio", "{gmean:.2f}", solver=CYIPOPT, group=group)

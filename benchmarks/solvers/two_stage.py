@@ -23,6 +23,7 @@ from benchmarks.harness import child_process
 from benchmarks.harness.cpu_limit import cpu_limit
 from benchmarks.harness.differences import listed
 from benchmarks.harness.page import Cell, Page
+from benchmarks.harness.records import grouped
 from benchmarks.solvers import foreign_models
 from benchmarks.solvers.two_stage_models import FAMILIES
 
@@ -168,29 +169,31 @@ def evaluate_runs(runs):
 
     A model is "common" if all methods of ``COMMON`` were tried on it.
     """
-    best, tried = {}, {}
-    for run in runs:
-        if "Model too large" in (run["message"] or ""):
-            run["status"] = LICENCE
-        key = (run["model"], run["scenarios"])
-        if run["objective"] is not None and run["contender"] != "mpi-sppy":
-            best[key] = min(best.get(key, float("inf")), run["objective"])
-    for run in runs:
-        known = best.get((run["model"], run["scenarios"]))
-        size = None if known is None else max(abs(known), 1e-9)
-        run["solved"] = run["status"] == "optimal"
-        run["gap"] = None if known is None or run["bound"] is None else max(0.0, known - run["bound"]) / size
-        run["above"] = None if known is None or run["objective"] is None else (run["objective"] - known) / size
-        run["wrong"] = run["bound"] is not None and known is not None and run["bound"] > known + 1e-5 * size
-        run["wrong"] |= bool(run["solved"] and run["above"] is not None and run["above"] > 2 * GAP)
-        run["tried"] = run["status"] not in ("rejected", LICENCE, "not installed")
-        run["rejected"], run["licence"] = run["status"] == "rejected", run["status"] == LICENCE
-        tried.setdefault((run["model"], run["scenarios"]), set()).update([run["contender"]] * run["tried"])
-        run["proven"] = (run["solved"] and not run["wrong"]) if run["tried"] else None
-        run["seconds"] = run["cpu"] if run["proven"] else None
-    for run in runs:
-        run["common"] = run["contender"] in COMMON and tried[run["model"], run["scenarios"]] >= set(COMMON)
+    for group in grouped(runs, ("model", "scenarios")):
+        found = [run["objective"] for run in group if run["contender"] != "mpi-sppy"]
+        known = min((objective for objective in found if objective is not None), default=None)
+        for run in group:
+            evaluate_run(run, known)
+        tried = {run["contender"] for run in group if run["tried"]}
+        for run in group:
+            run["common"] = run["contender"] in COMMON and tried >= set(COMMON)
     return runs
+
+
+def evaluate_run(run, known):
+    """Add the fields that depend on the best known objective of the model."""
+    if "Model too large" in (run["message"] or ""):
+        run["status"] = LICENCE
+    size = None if known is None else max(abs(known), 1e-9)
+    run["solved"] = run["status"] == "optimal"
+    run["gap"] = None if known is None or run["bound"] is None else max(0.0, known - run["bound"]) / size
+    run["above"] = None if known is None or run["objective"] is None else (run["objective"] - known) / size
+    run["wrong"] = run["bound"] is not None and known is not None and run["bound"] > known + 1e-5 * size
+    run["wrong"] |= bool(run["solved"] and run["above"] is not None and run["above"] > 2 * GAP)
+    run["tried"] = run["status"] not in ("rejected", LICENCE, "not installed")
+    run["rejected"], run["licence"] = run["status"] == "rejected", run["status"] == LICENCE
+    run["proven"] = (run["solved"] and not run["wrong"]) if run["tried"] else None
+    run["seconds"] = run["cpu"] if run["proven"] else None
 
 
 def shown(run):
