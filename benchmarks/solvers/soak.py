@@ -39,7 +39,19 @@ TOLERANCE = 1e-6  # largest violation of a row at an optimal point, relative to 
 EXACT = 1e-9  # violation of a point that counts as none
 CLOSE = 2e-6  # relative: rounding and the solvers' tolerances
 MISSED = 1e-4  # relative: up to this, what the rows that the point of the oracle violates add to the tolerance
-KINDS = ["plain", "plain", "scales", "far", "twins", "tiny", "huge", "near", "integers", "zeros", "constant", "mixed"]
+UNITS: dict[str, Callable[..., np.ndarray]] = {  # kind -> values of a column; before: the columns up to this one
+    "plain": lambda x, before, rng: x,
+    "scales": lambda x, before, rng: x * 10.0 ** rng.uniform(-6, 6),
+    "far": lambda x, before, rng: 1e4 + np.round(3 * x),
+    "twins": lambda x, before, rng: before[:, int(rng.integers(before.shape[1]))] * rng.choice([1.0, -1.0, 2.0]),
+    "tiny": lambda x, before, rng: x * 1e-6,
+    "huge": lambda x, before, rng: x * 1e6,
+    "near": lambda x, before, rng: 1 + 1e-4 * x,
+    "integers": lambda x, before, rng: np.round(x),
+    "zeros": lambda x, before, rng: x * (rng.random(len(x)) < 0.3),
+    "constant": lambda x, before, rng: np.full(len(x), rng.choice([0.0, 1.0, 1e3])) if rng.random() < 0.4 else x,
+}
+KINDS = ["plain", *UNITS, "mixed"]
 
 
 def samples(rng: np.random.Generator, most: int, widest: int) -> tuple[np.ndarray, np.ndarray]:
@@ -50,24 +62,8 @@ def samples(rng: np.random.Generator, most: int, widest: int) -> tuple[np.ndarra
     y[:2] = 1.0, -1.0
     kind = str(rng.choice(KINDS))
     for j in range(n):
-        x, k = X[:, j].copy(), str(rng.choice(KINDS[:-1])) if kind == "mixed" else kind
-        if k == "scales":
-            x *= 10.0 ** rng.uniform(-6, 6)
-        elif k == "far":
-            x = 1e4 + np.round(3 * x)
-        elif k == "twins":
-            x = X[:, int(rng.integers(j + 1))] * rng.choice([1.0, -1.0, 2.0])
-        elif k in ("tiny", "huge"):
-            x *= 1e-6 if k == "tiny" else 1e6
-        elif k == "near":
-            x = 1 + 1e-4 * x
-        elif k == "integers":
-            x = np.round(x)
-        elif k == "zeros":
-            x *= rng.random(rows) < 0.3
-        elif k == "constant" and rng.random() < 0.4:
-            x[:] = rng.choice([0.0, 1.0, 1e3])
-        X[:, j] = x
+        unit = str(rng.choice(KINDS[:-1])) if kind == "mixed" else kind
+        X[:, j] = UNITS[unit](X[:, j], X[:, : j + 1], rng)
     if rng.random() < 0.2:
         X[-1] = X[0]  # with the same label, or with the other
     return X, y
