@@ -8,6 +8,7 @@ A variant replaces functions of the driver during its runs, or has an option of 
 """
 
 import functools
+from itertools import product
 
 import fsmodels as fs
 from benchmarks.comparisons.ablation import nothing, replaced
@@ -52,14 +53,9 @@ PARTS = {"two-layer": TWO_LAYER, "alternating": ALTERNATING}
 
 
 def tasks(full):
-    cells = [
-        ("two-layer", data, loss, B, C)
-        for data in TABLES
-        for loss in ("f1", "hamming")
-        for B in ((5, 25) if full else (5,))
-        for C in ((0.1, 1.0, 10.0) if full else (1.0,))
-    ]
-    cells += [("alternating", data, model, None, 1.0) for data in KERNEL_TABLES for model in ("ao-margin", "ao-efs")]
+    budgets, costs = ((5, 25), (0.1, 1.0, 10.0)) if full else ((5,), (1.0,))
+    cells = [*product(["two-layer"], TABLES, ("f1", "hamming"), budgets, costs)]
+    cells += product(["alternating"], KERNEL_TABLES, ("ao-margin", "ao-efs"), [None], [1.0])
     return [
         dict(zip(CELL, cell, strict=True)) | {"variant": variant, "limit": LIMIT, "protocol": PROTOCOL}
         for cell in cells

@@ -6,6 +6,7 @@ python -m benchmarks first_page --page     # only the page, from the log
 """
 
 import time
+from itertools import product
 
 import numpy as np
 from sklearn.feature_selection import RFE, SequentialFeatureSelector
@@ -74,10 +75,7 @@ def tasks(full):
     names, repeats = (SETS + LARGE, 5) if full else (SETS, 1)
     return [
         {"set": name, "M": M, "fold": fold, "contender": contender, "protocol": PROTOCOL}
-        for fold in range(FOLDS * repeats)
-        for name in names
-        for M in SIZES
-        for contender in CONTENDERS
+        for fold, name, M, contender in product(range(FOLDS * repeats), names, SIZES, CONTENDERS)
     ]
 
 

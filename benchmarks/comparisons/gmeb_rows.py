@@ -6,6 +6,7 @@ python -m benchmarks gmeb_rows --page      # only the page, from the log
 """
 
 import time
+from itertools import product
 
 import numpy as np
 
@@ -33,9 +34,7 @@ def tasks(full):
     pairs, shares = (MORE_PAIRS, MORE_SHARES) if full else (PAIRS, SHARES)
     return [
         {"data": name, "R_plus": plus, "R_minus": minus, "share": share, "protocol": PROTOCOL}
-        for name in SETS
-        for plus, minus in pairs
-        for share in shares
+        for name, (plus, minus), share in product(SETS, pairs, shares)
     ]
 
 
@@ -51,14 +50,9 @@ def work(data, R_plus, R_minus, share, protocol):
         model = build(data, (R_plus, R_minus), cost, limit)
         start, wall = time.process_time(), time.perf_counter()
         found = fs.solve(model, solver, gap=GAP, time_limit=LIMIT)
-        record[solver] = {
-            "cpu": time.process_time() - start,
-            "seconds": time.perf_counter() - wall,
-            "status": found.status.value,
-            "objective": found.objective,
-            "bound": found.bound,
-            "features": len(found.selected or []),
-        }
+        seconds = {"cpu": time.process_time() - start, "seconds": time.perf_counter() - wall}
+        value = {"status": found.status.value, "objective": found.objective, "bound": found.bound}
+        record[solver] = seconds | value | {"features": len(found.selected or [])}
     return record
 
 

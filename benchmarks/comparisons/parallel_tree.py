@@ -13,6 +13,7 @@ import pickle
 import signal
 import threading
 import time
+from itertools import product
 from unittest import mock
 
 import joblib
@@ -93,8 +94,7 @@ def replays(model, limit):
         found = solved(model, limit, threads=1)
     replayed = [
         {"workers": workers, "factor": factor} | replay(nodes, workers, factor, sizes)
-        for workers in WORKERS
-        for factor in FACTORS
+        for workers, factor in product(WORKERS, FACTORS)
     ]
     return found | {"replays": replayed, "nodes": len(nodes)}
 
@@ -159,9 +159,7 @@ def page(log):
     cells = rows_of([dict(zip(CELL, cell, strict=True)) for cell in CELLS], CELL)
     plans = [
         ([cell[0], workers, factor], {"data": cell[0], "workers": workers, "factor": factor})
-        for cell in REPLAYED
-        for factor in FACTORS
-        for workers in WORKERS
+        for cell, factor, workers in product(REPLAYED, FACTORS, WORKERS)
     ]
     clusters = [([how], {"how": how} | cells[0][1]) for how in (ONE, TWO, DASK, KILLED)]
     killed, alone = (

@@ -8,6 +8,7 @@ python -m benchmarks sub_oracle --page     # only the page, from the log
 import statistics
 import time
 from functools import partial
+from itertools import product
 
 import numpy as np
 import scipy.sparse as sp
@@ -102,11 +103,7 @@ def tasks(full):
     prices, seeds = ((1, 10, 32), range(5)) if full else ((1, 32), range(3))
     return [
         {"samples": size, "features": k, "C": C, "support": kind, "seed": seed, "contender": name, "protocol": PROTOCOL}
-        for seed in seeds
-        for size, k in SIZES
-        for C in prices
-        for kind in ("mixed", "planted")
-        for name in CONTENDERS
+        for seed, (size, k), C, kind, name in product(seeds, SIZES, prices, ("mixed", "planted"), CONTENDERS)
     ]
 
 

@@ -162,14 +162,8 @@ class Page:
         self.name, self.records = name, records
         self.template = Path(names["__file__"]).with_name(f"{name}.md.j2")
         self.parts, self.cells, self.tables, self.keys, self.facts, self.pictures = {}, [], 0, {}, {}, []
-        self.names = names | {
-            "page": self,
-            "say": self.say,
-            "number": self.number,
-            "table": self.table,
-            "grid": self.grid,
-            "over": over,
-        }
+        methods = {method.__name__: method for method in (self.say, self.number, self.table, self.grid)}
+        self.names = names | methods | {"page": self, "over": over}
 
     def values(self, **values):
         """Add variables of the template; return the page."""

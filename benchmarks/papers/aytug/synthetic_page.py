@@ -50,13 +50,8 @@ def page(*logs):
     page.values(bins=[([f"{(k - 1) / BINS:g} to {k / BINS:g}"], {"set": "one", "bin": k}) for k in range(1, BINS + 1)])
     page.values(sizes_two=[([M], {"set": "two", "M": M}) for (M,) in sizes(kept, "two", "M")])
     page.values(features=[([n], {"set": "one", "n": n}) for (n,) in sizes(kept, "one", "n")])
-    page.values(peers=[([peer], {"set": "one", "method": peer}) for peer in PEERS], gbd=GBD, tree=TREE, chosen=CHOSEN)
-    page.values(
-        r2w2_samples=f"{R2W2_SAMPLES:,}",
-        seconds=f"{SECONDS:g}",
-        iterations=ITERATIONS,
-        lambdas=", ".join(map(str, LAMBDAS)),
-    )
+    page.values(peers=[([peer], {"set": "one", "method": peer}) for peer in PEERS])
+    page.values(r2w2_samples=f"{R2W2_SAMPLES:,}", seconds=f"{SECONDS:g}", lambdas=", ".join(map(str, LAMBDAS)))
     return page.values(kept=kept, runs=runs, **answer(kept, runs))
 
 

@@ -37,10 +37,8 @@ def page(log):
     names = list(dict.fromkeys(name for _, name in sorted({(r["n"] * r["l"], r["name"]) for r in kept})))
     rows = [([name], {"name": name}) for name in names]
     methods = [([method], {"method": method}) for method in METHODS]
-    page.values(gbd=GBD, rows=rows, methods=methods)
-    page.values(names=names, seconds=f"{SECONDS:g}", iterations=ITERATIONS)
     at_limit = {method: share(values(runs, "at_limit", method=method)) for method in (GBD, TREE)}
-    page.values(gbd_at_limit=at_limit[GBD], tree_at_limit=at_limit[TREE])
+    page.values(names=names, rows=rows, methods=methods, seconds=f"{SECONDS:g}", at_limit=at_limit)
     return page.values(**answer(sets, runs))
 
 
@@ -79,6 +77,5 @@ def answer(sets, runs):
         "over_all": over_all,
         "over_sure": over_sure,
         "sure": len(sure),
-        "proven": closed[TREE],
-        "closed": closed[GBD],
+        "closed": closed,
     }

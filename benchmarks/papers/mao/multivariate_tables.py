@@ -42,11 +42,10 @@ def page(log):
     page.key("bounds", "task", "method", "loss", "c")
     parts(page, entries)
     page.picture(f"{NAME}.png", pictures.draw, records)
-    page.values(protocol=protocol, B=WIDE, sensitive_set=TEXTS[protocol.SENSITIVE])
+    page.values(B=WIDE, sensitive_set=TEXTS[protocol.SENSITIVE])
     page.values(
         costs_rows=[([f"{c:g} n"], {"c": c}) for c in protocol.GRID[OURS]],
         budgets=[([f"B = {B} in {more}"], {"B": B}) for B, more in itertools.pairwise(B4)],
-        texts=TEXTS,
         bound_rows=[([title], {"loss": loss}) for loss, title in (("f1", "F1"), ("hamming", "errors"))],
         bounds=len({r["task"] for r in records["bounds"]}),
     )
@@ -235,10 +234,7 @@ def figure_6_cells():
     """Return (set, B, rival, measure) -> difference to FSmulti over classes."""
     return {
         (group, B, rival, m): against(rival, m, group, B)
-        for group in MANY
-        for B in B4
-        for rival in (ERRORS, ALL)
-        for m in LOSSES
+        for group, B, rival, m in itertools.product(MANY, B4, (ERRORS, ALL), LOSSES)
     }
 
 
