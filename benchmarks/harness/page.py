@@ -60,9 +60,7 @@ class Cell:
     def __post_init__(self):
         """Check that ``minus`` and ``pair`` are both given or both omitted."""
         if bool(self.pair) != (self.minus is not None):
-            raise ValueError(
-                f"{self}: give both minus and pair, the fields that are equal in a pair of records, or none"
-            )
+            raise ValueError(f"{self}: give both minus and pair, the fields that are equal in a pair, or none")
 
     def rule(self):
         """Return the fields whose values are not the defaults."""
@@ -94,10 +92,8 @@ class Cell:
 
     def _matching(self, records, where):
         found = [record for record in records if all(_same(at(record, k), wanted) for k, wanted in where.items())]
-        requested = [name for name, wanted in where.items() if wanted is not None] + [
-            *self.pair,
-            *[self.value] * bool(found),
-        ]
+        requested = [name for name, wanted in where.items() if wanted is not None]
+        requested += [*self.pair, *[self.value] * bool(found)]
         for name in requested:
             if records and all(at(record, name) is None for record in records):
                 raise ValueError(f'{self}: no record of {self.records} has "{name}"')

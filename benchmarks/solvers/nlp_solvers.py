@@ -163,12 +163,8 @@ def by_group(page, names):
     columns, rows = over("solver", names, columns), []
     for group in dict.fromkeys(group for group in MODELS if any(run["group"] == group for run in runs)):
         models = str(len({run["model"] for run in runs if run["group"] == group}))
-        cells = [
-            ""
-            if column.value == "best" and group == "without a solution"
-            else column.entry("runs", [], {"group": group})
-            for column in columns
-        ]
+        empty = "best" if group == "without a solution" else None
+        cells = ["" if c.value == empty else c.entry("runs", [], {"group": group}) for c in columns]
         ratio = Cell("runs", "ratio", "{gmean:.2f} ({least:.2f} to {most:.2f})", {"group": group, "solver": CYIPOPT})
         rows.append([group, models, *cells, ratio])
     return page.table(["group", "models", *(column.title for column in columns), "Ipopt / pounce"], rows)

@@ -115,14 +115,8 @@ def by_mindtpy(model, scenarios):
     if shutil.which("ipopt") is None:
         return {"status": "not installed"}
     made, _ = built(model, scenarios)
-    found = pyo.SolverFactory("mindtpy").solve(
-        made,
-        strategy="OA",
-        mip_solver="appsi_highs",
-        nlp_solver="ipopt",
-        relative_bound_tolerance=GAP,
-        iteration_limit=500,
-    )
+    options = {"strategy": "OA", "mip_solver": "appsi_highs", "nlp_solver": "ipopt", "iteration_limit": 500}
+    found = pyo.SolverFactory("mindtpy").solve(made, relative_bound_tolerance=GAP, **options)
     ended = pyo.check_optimal_termination(found)
     low, high = found.problem.lower_bound, found.problem.upper_bound
     return {"status": "optimal" if ended else "feasible", "objective": high, "bound": low}

@@ -87,30 +87,30 @@ def less_gmeb(kind, name, scaling, other):
     return Cell("choices", "error", "{mean:+.1f} ± {se:.1f}", ours, 100, theirs, ("rep",))
 
 
-def _measured(kind, name, scaling, method, *, spread=False, known=False):
-    """Return error (features) of a method, with standard deviations if the paper has them."""
+def _measured(kind, name, scaling, method):
+    """Return error (features) of a method; on generated data with standard deviations and relevant features."""
     where = _where(kind, name, scaling, method)
-    sd = " [{sd:.1f}]" if spread else ""
-    parts = [Cell("choices", "error", "{mean:.1f} ± {se:.1f}" + sd, where, 100)]
-    parts += [" (", Cell("choices", "features", "{mean:.1f}" + (sd or " ± {se:.1f}"), where)]
-    if known:
+    features = "{mean:.1f} ± {se:.1f}" if kind == "real" else "{mean:.1f} [{sd:.1f}]"
+    error = "{mean:.1f} ± {se:.1f}" if kind == "real" else "{mean:.1f} ± {se:.1f} [{sd:.1f}]"
+    parts = [Cell("choices", "error", error, where, 100), " (", Cell("choices", "features", features, where)]
+    if kind != "real":
         parts += ["; ", Cell("choices", "relevant", "{mean:.1f}", where)]
     return [*parts, ")"]
 
 
-def _stated(numbers, spread=False):
+def _stated(kind, numbers):
     if numbers[1] is None:
         return f"{numbers[0]} ({numbers[2]})"
-    form = "{} [{}] ({} [{}])" if spread else "{} ± {} ({} ± {})"
+    form = "{} ± {} ({} ± {})" if kind == "real" else "{} [{}] ({} [{}])"
     return form.format(*numbers)
 
 
-def _rows(page, kind, name, said, numbers, *, spread, known):
+def _rows(kind, name, said, numbers):
     """Return the row of the paper and our row for each scaling."""
-    rows = [["paper", "", *(_stated(cell, spread) for cell in numbers), *paper.differences(numbers)]]
+    rows = [["paper", "", *(_stated(kind, cell) for cell in numbers), *paper.differences(numbers)]]
     for scaling, words in said.items():
         runs = Cell("choices", "error", "{n}", _where(kind, name, scaling, "GMEB"))
-        own = [_measured(kind, name, scaling, method, spread=spread, known=known) for method in METHODS]
+        own = [_measured(kind, name, scaling, method) for method in METHODS]
         rows.append([words, runs, *own, *(less_gmeb(kind, name, scaling, other) for other in OTHERS)])
     return rows
 
@@ -118,25 +118,26 @@ def _rows(page, kind, name, said, numbers, *, spread, known):
 HEADER = ["columns", "n", *METHODS, *(f"GMEB less {other}" for other in OTHERS)]
 
 
-def type_one_table(page):
+def _labelled(page, title, parts):
+    """Return a table with the row of the paper and our rows for each label."""
     rows = []
-    for size, numbers in paper.TYPE_ONE.items():
-        first, *ours = _rows(page, "type 1", size, TYPE_ONE_ROWS, numbers, spread=True, known=True)
-        rows += [[f"**{size}**", *first], *([size, *row] for row in ours)]
-    return page.table(["samples", *HEADER], rows)
+    for label, (first, *ours) in parts.items():
+        rows += [[f"**{label}**", *first], *([label, *row] for row in ours)]
+    return page.table([title, *HEADER], rows)
+
+
+def type_one_table(page):
+    parts = {size: _rows("type 1", size, TYPE_ONE_ROWS, numbers) for size, numbers in paper.TYPE_ONE.items()}
+    return _labelled(page, "samples", parts)
 
 
 def type_two_table(page):
-    return page.table(HEADER, _rows(page, "type 2", "type 2", SCALING_ROWS, paper.TYPE_TWO, spread=True, known=True))
+    return page.table(HEADER, _rows("type 2", "type 2", SCALING_ROWS, paper.TYPE_TWO))
 
 
 def real_table(page):
-    rows = []
-    for name, numbers in paper.REAL.items():
-        first, *ours = _rows(page, "real", name, SCALING_ROWS, numbers, spread=False, known=False)
-        label = f"{paper.PLACES[name]} {name}"
-        rows += [[f"**{label}**", *first], *([label, *row] for row in ours)]
-    return page.table(["set", *HEADER], rows)
+    rows = {name: _rows("real", name, SCALING_ROWS, numbers) for name, numbers in paper.REAL.items()}
+    return _labelled(page, "set", {f"{paper.PLACES[name]} {name}": of for name, of in rows.items()})
 
 
 def shares(page):
