@@ -16,12 +16,10 @@ import pandas as pd
 from scipy.optimize import linprog
 
 import fsmodels as fs
-from benchmarks.harness import provenance
 from benchmarks.harness.page import Page
 from benchmarks.papers.bradley.tasks import selected_in
 
 NAME, PROTOCOL, KEY = "concave_optimum", 1, ("protocol", "instance")
-PACKAGES = provenance.PACKAGES
 FEATURES, SAMPLES, STARTS = 8, 60, 5
 PENALTIES = (0.02, 0.05, 0.1, 0.2)
 SHARE, OVER_ALL = "{mean:.0%} ± {se:.0%}", {"lambda": "all"}

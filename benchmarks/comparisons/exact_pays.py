@@ -21,6 +21,7 @@ from benchmarks.comparisons.sparse_rivals import l1_path
 from benchmarks.harness.cpu_limit import limited_solve
 from benchmarks.harness.differences import difference, power_of, source, verdicts
 from benchmarks.harness.page import NOTHING, Page
+from benchmarks.harness.records import grouped
 from benchmarks.methods import heuristics
 from fsmodels.datasets.synthetic import bertsimas
 from fsmodels.models.fsp.oracle import SvmOracle
@@ -222,20 +223,20 @@ def page(log):
         "made": tested_differences(made, "same_less", "distance", bins),
     }
     signs = {field: verdicts(found) for field, found in tests.items()}
-    cells = list({tuple(run[name] for name in CELL): run for run in runs}.values())
-    real = [run for run in cells if run["kind"] == "data sets"]
-    drawn = [run for run in cells if run["kind"] != "data sets"]
+    real, drawn = ([group[-1] for group in grouped(some, CELL)] for some in (of_sets, made))
     return page.values(
         tests=tests,
         power={field: power_of(found) for field, found in tests.items()},
         signs=signs,
         bins=[([name], {"distance": name}) for name in bins],
-        real=[([run["data"], str(run["n"]), str(run["p"])], {name: run[name] for name in CELL}) for run in real],
-        drawn=[
-            ([str(run["n"]), f"{run['correlation']:g}", f"{run['snr']:g}"], {name: run[name] for name in CELL})
-            for run in drawn
-        ],
+        real=[row(run, run["data"], run["n"], run["p"]) for run in real],
+        drawn=[row(run, run["n"], f"{run['correlation']:g}", f"{run['snr']:g}") for run in drawn],
     )
+
+
+def row(run, *texts):
+    """Return the row of a cell of the design: texts and conditions."""
+    return texts, {name: run[name] for name in CELL}
 
 
 def in_words(test):

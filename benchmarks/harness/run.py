@@ -2,7 +2,7 @@
 
 A benchmark is a module with
 
-- ``NAME``, the name of its log; ``PACKAGES``, whose versions the log records; optionally ``FACTS``, settings to record;
+- ``NAME``, the name of its log; optionally ``PACKAGES``, whose versions the log records, and ``FACTS``, settings;
 - ``tasks(full)``: distinct dictionaries; their field "protocol" is increased when a task changes;
 - ``work(**task)``: the result of a task, a dictionary; None or ImportError if it cannot be computed;
 - ``page(log)``: the ``Page``, a pure function of the log. A benchmark with several pages has ``PAGES`` instead: pairs
@@ -27,7 +27,7 @@ def main(module, words=None):
     if options.fresh:
         log.clear()
     if not options.page:
-        facts = provenance.about(*module.PACKAGES, **getattr(module, "FACTS", {}))
+        facts = provenance.about(*getattr(module, "PACKAGES", provenance.PACKAGES), **getattr(module, "FACTS", {}))
         finish(log, module.tasks(options.full), module.work, options.minutes, options.jobs, facts)
     log.pack()
     write_pages(module)

@@ -11,12 +11,21 @@ import statistics
 
 from benchmarks.harness.differences import listed, power_of, verdicts
 from benchmarks.harness.page import NOTHING, Cell, Page
-from benchmarks.harness.provenance import PACKAGES
 from benchmarks.papers.bradley import tasks as protocol
-from benchmarks.papers.bradley.records import apart, known, nested_folds, of_mean, outcome, read, reductions, references
+from benchmarks.papers.bradley.records import (
+    DIVISION,
+    apart,
+    known,
+    nested_folds,
+    of_mean,
+    outcome,
+    read,
+    reductions,
+    references,
+)
 from benchmarks.papers.bradley.tasks import DATA, METHODS, OBD, ONE, PAPER, PAPERS, SCALINGS, SHOWN, key, tasks, work
 
-__all__ = ["NAME", "PACKAGES", "page", "tasks", "work"]
+__all__ = ["NAME", "page", "tasks", "work"]
 NAME = "concave_tables"
 COMMAND = "python -m benchmarks concave_tables --full"
 
@@ -257,10 +266,9 @@ def page(log):
         references=references(divisions),
         divisions=divisions,
     )
-    known_by = ("data", "scaling", "method", "seed")
     parts = {"best": (), "below": (), "nested": ("fold",), "typical": (), "divisions": ("grid",)}
     for records, fields in parts.items():
-        page.key(records, *known_by, *fields)
+        page.key(records, *DIVISION, *fields)
     page.key("references", "data", "scaling", "seed")
     count(page, done)
     measured = [entry["cpu_seconds"] for entry in done if entry.get("cpu_seconds") is not None]

@@ -6,8 +6,11 @@ import statistics
 
 from benchmarks.harness.differences import difference, verdicts
 from benchmarks.harness.page import Cell
+from benchmarks.harness.records import grouped
 from benchmarks.papers.bradley import tasks as protocol
 from benchmarks.papers.bradley.tasks import DATA, GRIDS, METHODS, PAPER, SCALINGS, correct, key, tasks
+
+DIVISION = ("data", "scaling", "method", "seed")
 
 # ---- records
 
@@ -29,33 +32,28 @@ def read(entries):
 
 def reductions(divisions, grids):
     """Return a record for each division with the largest reduction of the error relative to lambda = 0."""
-    curves = {}
-    measures = ("correct", "balanced", "features", "empty", "random")
-    for entry in divisions:
-        if entry["grid"] in grids:
-            curve = curves.setdefault((entry["data"], entry["scaling"], entry["method"], entry["seed"]), {})
-            for k, penalty in enumerate(GRIDS[entry["grid"]]):
-                curve[penalty] = {name: entry[name][k] for name in measures}
-    whole = sum(len(GRIDS[grid]) for grid in grids)
-    curves = {which: dict(sorted(curve.items())) for which, curve in curves.items() if len(curve) == whole}
-    return [reduction(which, curve) for which, curve in curves.items()]
+    found, whole = [], sum(len(GRIDS[grid]) for grid in grids)
+    for group in grouped([entry for entry in divisions if entry["grid"] in grids], DIVISION):
+        curve = {
+            penalty: {name: entry[name][k] for name in ("correct", "balanced", "features", "empty", "random")}
+            for entry in group
+            for k, penalty in enumerate(GRIDS[entry["grid"]])
+        }
+        if len(curve) == whole:
+            found.append(reduction(group[0], dict(sorted(curve.items()))))
+    return found
 
 
-def reduction(which, curve):
+def reduction(division, curve):
     """Return the record of one division; ties go to fewer features."""
-    data, scaling, method, seed = which
     none = curve[0.0]
     fewer = {penalty: 100 * (1 - at["features"] / none["features"]) for penalty, at in curve.items()}
     less = {penalty: 100 * (at["correct"] - none["correct"]) / (1 - none["correct"]) for penalty, at in curve.items()}
     allowed = [penalty for penalty, at in curve.items() if not at["empty"]]
     best = max(allowed, key=lambda penalty: (round(less[penalty], 9), fewer[penalty]))
     with_empty = [penalty for penalty, at in curve.items() if at["features"] >= 1]
-    theirs = PAPER[data][METHODS[method].paper]
-    return {
-        "data": data,
-        "scaling": scaling,
-        "method": method,
-        "seed": seed,
+    theirs = PAPER[division["data"]][METHODS[division["method"]].paper]
+    return {name: division[name] for name in DIVISION} | {
         "lambda": best,
         "error": less[best],
         "gain": less[best] - max(less[penalty] for penalty in allowed if penalty in GRIDS["paper"]),
@@ -74,7 +72,7 @@ def nested_folds(entries):
     """Return a record for each fold of each division, with lambda chosen on the training part."""
     return [
         {
-            **{name: entry[name] for name in ("data", "scaling", "method", "seed")},
+            **{name: entry[name] for name in DIVISION},
             "fold": fold,
             "correct": 100 * correct(labels),
             "gain": 100 * (correct(labels) - correct(entry["plain_labels"][fold])),

@@ -14,12 +14,11 @@ import numpy as np
 
 from benchmarks.harness.differences import difference, in_words, listed, power_of, verdicts
 from benchmarks.harness.page import Cell, Page, summary
-from benchmarks.harness.provenance import PACKAGES
 from benchmarks.methods.gmeb import METHODS
 from benchmarks.papers.peleg_meir import paper
 from benchmarks.papers.peleg_meir.tasks import KEY, tasks, work
 
-__all__ = ["NAME", "PACKAGES", "page", "tasks", "work"]
+__all__ = ["NAME", "page", "tasks", "work"]
 NAME = "gmeb_tables"
 COMMAND = "python -m benchmarks gmeb_tables --full"
 MIN_PAIRS = 5  # of a test
