@@ -20,7 +20,7 @@ from solvers.drivers.alternating.oracle_descent import Extrapolation
 from solvers.drivers.two_layer import driver as two_layer
 from solvers.drivers.two_layer import saddle_point
 
-NAME, PROTOCOL, LIMIT, GAP, SEED = "ablation_steps", 1, 60.0, 1e-3, 0
+NAME, PROTOCOL, LIMIT, GAP, SEED = "ablation_steps", 2, 60.0, 1e-3, 0
 CELL = ("part", "data", "model", "B", "C")
 TABLES = ("wdbc", "spambase", "musk1")
 KERNEL_TABLES = ("sonar", "ionosphere", "wdbc", "NDCC")
@@ -38,7 +38,6 @@ TWO_LAYER = {  # variant -> replaced functions and constants
     COMPLETE: [],
     AS_PRINTED: [],
     "without line search for points": [(two_layer.TwoLayer, "_line", no_points)],
-    "without rows and columns ahead": [(two_layer, "AHEAD", 0.0)],
     "without early columns": [(two_layer, "LAG", float("inf"))],
     "without removal of rows and columns": [(two_layer.TwoLayer, "_drop", nothing)],
     "Clarabel for step 1": [(saddle_point, "solve_saddle", nothing)],

@@ -53,7 +53,6 @@ from solvers.model.linear import LinearRows
 ROUNDS = 300  # rows that a fit or a relaxation may add
 FINE, COARSE = 1e-10, 1e-5  # accuracies of a saddle point, in its units
 MANY = 200  # rows of a problem; with more, those far from the worst are left out
-AHEAD = 0.1  # of the way from the best point to the last: an extra row is taken there
 NEGLIGIBLE = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8)  # of the largest weight
 LINE = 4  # rows that a line search may add
 SHARE = 0.3  # of the time, for the root
@@ -228,8 +227,7 @@ class SelectionOracle:
             here = min([*met, *([] if here is None else [here])], key=lambda p: p.value)
             if best.bound >= enough or here.value - low <= accuracy * abs(here.value) or limit.over:
                 break
-            ahead, _ = pool.at(here.scores + AHEAD * (there.scores - here.scores))
-            new = {ahead, *(p.row for p in met)} - set(used)
+            new = {p.row for p in met} - set(used)
             if not new and fine <= FINE:
                 break
             fine = float(np.clip(1e-3 * (here.value - low) / unit, FINE, COARSE)) if new else FINE
