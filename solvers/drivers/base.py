@@ -407,13 +407,17 @@ class Driver(RunState):
         who = f'Driver "{self.name}"'
         return verdict(objective, bound, gap=c.gap, resolution=self.resolution, violation=error, claim=claim, who=who)
 
+    def linear_clash(self, otherwise: str = "") -> str:
+        """Return a sentence with linear rows of the whole model that have no common solution, or ``otherwise``."""
+        linear = [row for row in self.cache.rows if is_linear(row.body)]
+        held = list({id(v): v for row in linear for v in variables(row.body)}.values())
+        return clashing_rows(linear, held, otherwise=otherwise)
+
     def _without_assumption(self, outcome: Verdict) -> Verdict:
         """Return what is proven without the assumption of convexity: no bound, and infeasibility by linear rows."""
         names = f"if convex, as assumed: {', '.join(self.assumed)}."
         if outcome.status is SolutionStatus.INFEASIBLE:
-            linear = [row for row in self.cache.rows if is_linear(row.body)]
-            held = list({id(v): v for row in linear for v in variables(row.body)}.values())
-            if reason := clashing_rows(linear, held, otherwise=""):
+            if reason := self.linear_clash():
                 return Verdict(outcome.status, None, reason)
             return Verdict(SolutionStatus.NO_SOLUTION, None, f"Infeasible {names} Nothing is proven without that.")
         if outcome.bound is None:

@@ -47,7 +47,7 @@ from solvers.interfaces.registry import entry, require_proofs
 from solvers.interfaces.runner import Answer, Runner
 from solvers.interrupt import finishing
 from solvers.model.classes import needs
-from solvers.model.conflict import clashing_rows
+from solvers.model.conflict import NO_CLASH, clashing_rows
 from solvers.model.linear import LinearRows
 from solvers.options import SolverObject
 from solvers.result import BELOW_TOLERANCES, SolutionStatus, StopReason, is_closed
@@ -370,5 +370,7 @@ class Benders(DecompositionDriver):
         return self.offer(objective, self.parts.master_variables, answer.load, self.score_of(answer))
 
     def why_infeasible(self) -> str:
-        """Return a sentence with rows of the master that have no common solution."""
-        return clashing_rows(self.parts.master_rows, self.parts.master_variables, self._master_runner)
+        """Return a sentence with rows that have no common solution: of the master, else of the whole model."""
+        parts = self.parts
+        reason = clashing_rows(parts.master_rows, parts.master_variables, self._master_runner, otherwise="")
+        return reason or self.linear_clash(NO_CLASH)

@@ -54,7 +54,7 @@ from solvers.drivers.branch_cut.worker import TreeTask
 from solvers.drivers.solver_options import lp_solver_options
 from solvers.errors import ModelError, OptionError
 from solvers.facts.structure import SubAnswer
-from solvers.model.conflict import clashing_rows
+from solvers.model.conflict import NO_CLASH, clashing_rows
 from solvers.options import SolverObject
 from solvers.result import SolutionStatus, StopReason
 from solvers.values import put_back
@@ -283,5 +283,6 @@ class BranchAndCut(DecompositionDriver):
             self.add_message(coordinator.message)
 
     def why_infeasible(self) -> str:
-        """Return a sentence with rows of the master that have no common solution."""
-        return clashing_rows(self.parts.master_rows, self.parts.master_variables)
+        """Return a sentence with rows that have no common solution: of the master, else of the whole model."""
+        parts = self.parts
+        return clashing_rows(parts.master_rows, parts.master_variables, otherwise="") or self.linear_clash(NO_CLASH)

@@ -115,3 +115,16 @@ def test_an_objective_near_the_infinity_of_scip_is_no_optimum(need):
     result = fs.solve(m, "scip", time_limit=20)
     assert result.status is not SolutionStatus.OPTIMAL
     assert result.bound is None
+
+
+@pytest.mark.parametrize("driver", ["branch-and-cut", "benders"])
+def test_rows_on_weights_that_contradict_each_other_are_named(driver):
+    """They are no rows of the master, which has the choice of features only."""
+    data = fs.Dataset.from_arrays(np.array(FAR), [1, -1, 1, -1, -1])
+    m = fs.fsp.fsp_m(data, max_features=2, C=1.0)
+    m.low = pyo.Constraint(expr=m.w["x1"] >= 1)
+    m.high = pyo.Constraint(expr=m.w["x1"] + m.w["x2"] <= 0)
+    m.second = pyo.Constraint(expr=m.w["x2"] >= 0)
+    result = fs.solve(m, driver, time_limit=60)
+    assert result.status is SolutionStatus.INFEASIBLE
+    assert all(name in result.message for name in ("No choice satisfies these together", '"low"', '"high"', '"second"'))
