@@ -53,13 +53,26 @@ def methods_of(records):
 
 def at_five(page, sets):
     """Return the table of the errors at the predefined k."""
-    rows, less = [], "{mean:+.1f} ± {se:.1f}"
+    rows, less, found = [], "{mean:+.1f} ± {se:.1f}", ranking(page.records["points"])
     for m in methods_of(page.records["points"]):
         apart = Cell("at_five", "error", less, {"method": m}, 100, {"method": OURS}, ("set",))
         errors = (Cell("points", "error", "{mean:.1f}", {"method": m, "k": SHOWN, "set": at}, times=100) for at in sets)
         empty = Cell("points", "empty", "{mean:.0f}", {"method": m, "k": SHOWN}, times=100)
-        rows.append([m, "" if m == OURS else apart, empty, *errors])
-    return page.table(["method", f"minus {OURS}", "no feature %", *sets], rows)
+        rank = f"{found.mean[m]:.1f}" if found else ""
+        rows.append([m, rank, "" if m == OURS else apart, empty, *errors])
+    return page.table(["method", "mean rank", f"minus {OURS}", "no feature %", *sets], rows)
+
+
+def ranking(records):
+    """Rank the methods by the error at the predefined k over sources of data; return None for a single set."""
+    at, methods = [r for r in records if r["k"] == SHOWN], methods_of(records)
+    sets = list(dict.fromkeys(r["set"] for r in at))
+    if len(sets) < 2:
+        return None
+    means = {m: {s: statistics.fmean(r["error"] for r in at if (r["set"], r["method"]) == (s, m)) for s in sets}
+             for m in methods}  # fmt: skip
+    sources = {m: by_source(of) for m, of in means.items()}
+    return ranks.ranked([[of[source] for of in sources.values()] for source in sources[OURS]], methods)
 
 
 def share(records, method, what):
@@ -70,14 +83,9 @@ def share(records, method, what):
 def answer(records):
     """Compare with FSP-M at the predefined k, and name the best method over all k."""
     at, methods = [r for r in records if r["k"] == SHOWN], methods_of(records)
-    sets = list(dict.fromkeys(r["set"] for r in at))
-    if len(sets) < 2:
+    found = ranking(records)
+    if found is None:
         return "Not enough data sets yet. The table grows with the log."
-    means = {m: {s: statistics.fmean(r["error"] for r in at if (r["set"], r["method"]) == (s, m)) for s in sets}
-             for m in methods}  # fmt: skip
-    sources = {m: by_source(of) for m, of in means.items()}
-    values = [[of[source] for of in sources.values()] for source in sources[OURS]]
-    found = ranks.ranked(values, methods)
     every = found.against("FSP-M")
     away = {m: (apart, p) for m, (apart, p) in every.items() if p < LEVEL}
     first = min(found.mean, key=found.mean.get)
@@ -87,7 +95,7 @@ def answer(records):
     text = (
         f"With at most {SHOWN} features FSP-M, the exact model, {in_words(signs)}. "
         f"At k = {SHOWN} {first} has the smallest mean rank of the error, {found.mean[first]:.1f} of "
-        f"{len(methods)} methods on {len(values)} sources of data{beside} (Friedman p = {found.p:.2g}); "
+        f"{len(methods)} methods on {len(found.ranks)} sources of data{beside} (Friedman p = {found.p:.2g}); "
         f"{share(at, OURS, 'proven'):.0%} of the fits of {OURS} are proven within {TRIAL:g} CPU s"
     )
     parts = []
