@@ -13,7 +13,8 @@ d = -A'r, and h_j the least value of d_j w_j over the bounds of w_j (-inf if it 
 is positive at x-bar and at most 0 at every feasible point. A coefficient of -inf can be replaced by one below the
 negative of the largest value of the other terms; over binaries any large coefficient can be reduced in this way. If no
 row of the user has variables of both parts, selecting more features keeps a feasible point feasible, and x-bar is cut
-off together with all of its subsets.
+off together with all of its subsets. After the first infeasible point all features are tried, and if these are
+infeasible, every choice is.
 """
 
 from __future__ import annotations
@@ -90,6 +91,7 @@ class SwitchedSubproblem:
         self._never_off = {id(v) for _, v in parts.structure.switches if not may_be_zero(v)}
         self._floor = floor_of(parts)
         self._at = np.zeros(0)  # the last point
+        self._tried_all = False  # whether the choice of all features was tried after an infeasible point
 
     def check_cut(self) -> None:
         """Raise ModelError for rows and terms without a known cut."""
@@ -200,7 +202,9 @@ class SwitchedSubproblem:
                 return SubAnswer(value, -np.inf, None, partial(put_back, values), multipliers)
             if self._has_trivial_point():
                 raise self._failure(replace(answer, message="reported as infeasible, although it has a point"))
-        return SubAnswer(None, np.inf, self._feasibility_cut(point), nothing)  # with the bounds of the model
+        return SubAnswer(
+            None, np.inf, self._feasibility_cut(point, time_limit), nothing
+        )  # with the bounds of the model
 
     def _failure(self, answer: Answer) -> SolverError:
         if answer.status is SolutionStatus.UNBOUNDED and not self.runner.spec.local:
@@ -248,9 +252,14 @@ class SwitchedSubproblem:
     def _values(self) -> list[tuple[Any, float | None]]:
         return [(v, v.value) for v in self._whole.component_data_objects(pyo.Var, descend_into=INSIDE)]
 
-    def _feasibility_cut(self, point: np.ndarray) -> Cut:
+    def _feasibility_cut(self, point: np.ndarray, time_limit: float | None) -> Cut:
         """Return a feasibility cut: valid where the subproblem is feasible, and violated here."""
         if not self.parts.linking_rows:  # subsets of the choice are infeasible, too: they fix more variables at 0
+            if not self._tried_all:
+                self._tried_all = True
+                everything = self.evaluate(np.ones(len(point)), time_limit)
+                if everything is not None and everything.cut is not None:  # every choice is infeasible
+                    return everything.cut
             return Cut(1.0, np.where(point < 0.5, -1.0, 0.0))
         cut = self._by_linear_rows(point)
         if cut is None and not all(v.is_binary() for v in self.parts.structure.complicating):
