@@ -25,12 +25,14 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.files import json_text, write_file
 from fsmodels.datasets.scaling import Scale
 from fsmodels.errors import DataError, ModelError
+from fsmodels.models.rows import Row, Term
 from fsmodels.text import SCALINGS, listed, short
 
 Array = np.ndarray[Any, np.dtype[Any]]
 DIGITS = 7  # of a multiplier: the check makes rounded multipliers feasible, which changes the bound very little
 LOSSES = ("hinge", "squared-hinge")
 MODELS = ("fsp-m", "fsp-lambda")  # the first without prices
+SHOWN = 6  # terms of a row in a report
 
 
 @dataclass(frozen=True)
@@ -247,7 +249,7 @@ def problem_of(content: Mapping[str, Any], claim: Claim, scaled: Dataset, data: 
             )
     least, most = float(claim.C.min()), float(claim.C.max())
     rows = [
-        f"{low:.12g} <= {listed((f'{a[j]:.12g} {scaled.features[j]}' for j in np.flatnonzero(a)), 6)} <= {high:.12g}"
+        _row_text({scaled.features[j]: float(a[j]) for j in np.flatnonzero(a)}, float(low), float(high))
         for a, low, high in zip(claim.matrix, claim.lower, claim.upper, strict=True)
     ]
     return {
@@ -259,6 +261,18 @@ def problem_of(content: Mapping[str, Any], claim: Claim, scaled: Dataset, data: 
         "loss": claim.loss, "intercept": claim.intercept, "penalty": sorted({*claim.price.tolist()}), "rows": rows,
         "gap": claim.gap,
     }  # fmt: skip
+
+
+def _row_text(terms: dict[str, float], low: float, high: float) -> str:
+    """Return a row as text, with at most ``SHOWN`` terms, such as "age + 2 sex <= 4" or "1 <= age + sex <= 2"."""
+    first = tuple(Term(c, "sigma", name) for name, c in [*terms.items()][:SHOWN])
+    more = f" + ... ({len(terms)} terms)" if len(terms) > SHOWN else ""
+    body = f"{Row((first,), '')}{more}" if terms else "0"
+    if low == high:
+        return f"{body} == {low:.12g}"
+    least = f"{low:.12g} <= " if np.isfinite(low) and np.isfinite(high) else ""
+    end = f" <= {high:.12g}" if np.isfinite(high) else f" >= {low:.12g}"
+    return f"{least}{body}{end}"
 
 
 def _as_described(stored: Mapping[str, Any], data: Dataset) -> tuple[Dataset, Array]:

@@ -98,8 +98,14 @@ def _verify(args: SimpleNamespace) -> None:
     words = f"objective {number(found.objective)}; {distance(found.objective, found.bound)}"
     show(f"The certificate holds: {words}, by {found.parts} parts.")
     if not args.quiet:
-        lines = [f"  {key}: {'; '.join(v) if key == 'rows' else v}" for key, v in found.problem.items()]
-        show("Problem verified:", *lines)
+        show("Problem verified:", *(f"  {key}: {_problem_text(value)}" for key, value in found.problem.items()))
+
+
+def _problem_text(value: Any) -> str:
+    """Return an entry of a verified problem as text; the only one that can be None is a free intercept."""
+    if isinstance(value, list):
+        return "; ".join(map(_problem_text, value))
+    return "free" if value is None else number(value) if isinstance(value, float) else str(value)
 
 
 def _report(args: SimpleNamespace) -> None:
