@@ -19,7 +19,7 @@ from fsmodels.insight.necessity import necessity
 from fsmodels.insight.price import price_of
 from fsmodels.page.report import Provenance, reported, without_folder
 from fsmodels.page.stages import Plan
-from fsmodels.selection.report import distance, number, one_line
+from fsmodels.selection.report import one_line
 from fsmodels.selection.request import Request
 from fsmodels.selection.rows import keywords_by_row
 from fsmodels.text import check_known_features
@@ -93,19 +93,8 @@ def _verify(args: SimpleNamespace) -> None:
         }  # fmt: skip
         file.write(content, has_solution=True)
     if not found.holds:
-        raise NoSelection(f"The certificate does not hold. {found.why}")
-    assert found.bound is not None
-    words = f"objective {number(found.objective)}; {distance(found.objective, found.bound)}"
-    show(f"The certificate holds: {words}, by {found.parts} parts.")
-    if not args.quiet:
-        show("Problem verified:", *(f"  {key}: {_problem_text(value)}" for key, value in found.problem.items()))
-
-
-def _problem_text(value: Any) -> str:
-    """Return an entry of a verified problem as text; the only one that can be None is a free intercept."""
-    if isinstance(value, list):
-        return "; ".join(map(_problem_text, value))
-    return "free" if value is None else number(value) if isinstance(value, float) else str(value)
+        raise NoSelection(str(found))
+    show(str(found).partition("\n")[0] if args.quiet else str(found))
 
 
 def _report(args: SimpleNamespace) -> None:
