@@ -101,10 +101,9 @@ def page(log):
     page.key("runs", *CELL, "variant")
     page.part("runs", len(runs), len(tasks(False)))
     rows = {part: [([name], {"part": part, "variant": name}) for name in variants] for part, variants in PARTS.items()}
-    cells = [(list(where.values()), where) for _, where in rows_of(runs, CELL)]
     without = {name: ratio(page, "two-layer", name) for name in TWO_LAYER if name.startswith("without")}
     parts = listed([f"{text} ({name})" for name, text in without.items() if text != NOTHING])
-    return page.values(rows=rows, cells=cells, parts=parts)
+    return page.values(rows=rows, cells=rows_of(runs, CELL), parts=parts)
 
 
 def ratio(page, part, variant, form="{gmean:.2f}"):
