@@ -1,11 +1,13 @@
 """The page ``kernel_rankings``: figures 5 to 14 of Tayal, Coleman and Li."""
 
-from benchmarks.harness.differences import difference, in_words, power_of, verdicts
+import itertools
+
+from benchmarks.harness.differences import difference, in_words, listed, power_of, verdicts
 from benchmarks.harness.page import Cell, Page
 from benchmarks.papers.tayal import records as kernel_records
 from benchmarks.papers.tayal.page import COARSE_COMMAND, COMMAND
 from benchmarks.papers.tayal.rankings_picture import draw
-from benchmarks.papers.tayal.tasks import DIGITS, EFS, FILTERS, FULL, GMKL, GROUPS, NDCC, RANKERS, SPLITS
+from benchmarks.papers.tayal.tasks import DIGITS, EFS, FILTERS, FULL, GMKL, GROUPS, NDCC, RANKERS, SPLITS, TRAIN
 
 NAME = "kernel_rankings"
 FIGURES = {DIGITS: 6, "Sonar": 7, "Ion": 8, "S.A. Heart": 9, "Musk": 10, "Wdbc": 11, "Aust. Credit": 12}
@@ -13,6 +15,7 @@ FIGURES |= {"German Credit": 13, "Madelon": 14}
 ERROR = "{mean:.1f} ± {se:.1f}, {n}"
 METHODS = (*RANKERS, *FILTERS)
 LONG, SHORT = (1, 2, 4, 8, 15, 20, 30, 60), (1, 2, 3, 4, 6, 8, 11, 15, 20, 30)
+AT_REAL = 4  # k of the tests on real sets
 AT = (15, 20, 8)  # k of figure 5 in the answer: 20 features are informative, and all rankings have 8 features
 
 
@@ -26,7 +29,7 @@ def page(log):
     page.picture(f"{NAME}.png", draw, records["curves"], FIGURES)
     costs = dict.fromkeys((r["data"], r["grid"]) for r in records["costs"])
     page.values(costs=[([data, grid], {"data": data, "grid": grid}) for data, grid in costs])
-    return page.values(**answer(page))
+    return page.values(**answer(page), **on_real_sets(page))
 
 
 def counted(page):
@@ -70,6 +73,20 @@ def answer(page):
     beside = {k: in_words({other: signs.get((k, other)) for at_k, other in gaps if at_k == k}, *words) for k in AT}
     sets = {m: page.say("curves", "error", "{n}", at(m, AT[0])) for m in (EFS, GMKL)}
     return {"beside": beside, "comparisons": texts, "sets": sets, "power": power_of(tests)}
+
+
+def on_real_sets(page):
+    """Return the variables of the tests of AO-EFS against the other rankings on digits and UCI."""
+    found = {}
+    for data, other in itertools.product(FIGURES, (m for m in METHODS if m != EFS)):
+        own, rival = ({"data": data, "grid": "coarse", "method": m, "k": AT_REAL} for m in (EFS, other))
+        gaps = Cell("curves", "error", "", own, 100, rival, ("split",)).values(page.records["curves"])
+        found[data, other] = difference(gaps, 1 / TRAIN[data] - 1)
+    words = {-1: "fewer errors than", 1: "more errors than"}
+    sure = [f"{words[sign]} {other} on {data}" for (data, other), sign in verdicts(found).items() if sign]
+    signs = f"the ranking by AO-EFS gives {listed(sure)}" if sure else "no difference of AO-EFS to another one is shown"
+    sets = len({data for (data, _), test in found.items() if test})
+    return {"real_sets": sets, "real_signs": signs, "real_power": power_of(found)}
 
 
 def mean(page, where):
