@@ -39,7 +39,7 @@ class Row:
         done, of, command = (parts[self.part][key] for key in ("done", "of", "command"))
         small = parts[f"{self.part}, {self.smaller}"] if self.smaller else {"done": 0, "of": 1}
         limited = done < of and small["done"] == small["of"]  # all runs of the smaller protocol
-        if done == of or limited:
+        if done >= of or limited:
             return self.finished(limited), f"`{command}`"
         progress = f"partial: {done} of {of} tasks" if done or small["done"] else f"not begun: {of} tasks"
         return progress + f"; {self.smaller}: {small['done']} of {small['of']}" * bool(small["done"]), f"`{command}`"

@@ -25,7 +25,6 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.files import json_text, write_file
 from fsmodels.datasets.scaling import Scale
 from fsmodels.errors import DataError, ModelError
-from fsmodels.models.rows import Row, Term
 from fsmodels.text import SCALINGS, listed, short
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -265,9 +264,11 @@ def problem_of(content: Mapping[str, Any], claim: Claim, scaled: Dataset, data: 
 
 def _row_text(terms: dict[str, float], low: float, high: float) -> str:
     """Return a row as text, with at most ``SHOWN`` terms, such as "age + 2 sex <= 4" or "1 <= age + sex <= 2"."""
-    first = tuple(Term(c, "sigma", name) for name, c in [*terms.items()][:SHOWN])
-    more = f" + ... ({len(terms)} terms)" if len(terms) > SHOWN else ""
-    body = f"{Row((first,), '')}{more}" if terms else "0"
+    body = ""
+    for name, c in [*terms.items()][:SHOWN]:
+        sign = (" - " if c < 0 else " + ") if body else ("-" if c < 0 else "")
+        body += f"{sign}{'' if abs(c) == 1 else f'{abs(c):.12g} '}{name}"
+    body = (body or "0") + (f" + ... ({len(terms)} terms)" if len(terms) > SHOWN else "")
     if low == high:
         return f"{body} == {low:.12g}"
     least = f"{low:.12g} <= " if np.isfinite(low) and np.isfinite(high) else ""

@@ -128,7 +128,8 @@ class Checked:
     def __str__(self) -> str:
         if not self.holds:
             return f"The certificate does not hold. {self.why}"
-        share = "0" if not self.gap or self.gap <= 5e-7 else f"{100 * self.gap:.2g}"
+        assert self.gap is not None
+        share = "0" if self.gap <= 5e-7 else f"{100 * self.gap:.2g}"
         proof = f"proven within {share}% of the best (bound {self.bound:.6g}), by {self.parts} parts"
         lines = [f"The certificate holds: objective {self.objective:.6g}, {proof}."]
         if self.problem:
@@ -140,7 +141,7 @@ def _text(value: Any) -> str:
     """Return an entry of a verified problem as text; None is a free intercept."""
     if isinstance(value, list):
         return "; ".join(map(_text, value))
-    return "free" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+    return "free" if value is None else f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def check(claim: Claim, X: Any, y: Array) -> Checked:

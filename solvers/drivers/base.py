@@ -411,7 +411,8 @@ class Driver(RunState):
         """Return a sentence with linear rows of the whole model that have no common solution, or ``otherwise``."""
         linear = [row for row in self.cache.rows if is_linear(row.body)]
         held = list({id(v): v for row in linear for v in variables(row.body)}.values())
-        return clashing_rows(linear, held, otherwise=otherwise)
+        left = self.clock.left
+        return clashing_rows(linear, held, time_limit=30.0 if left is None else min(30.0, left), otherwise=otherwise)
 
     def _without_assumption(self, outcome: Verdict) -> Verdict:
         """Return what is proven without the assumption of convexity: no bound, and infeasibility by linear rows."""

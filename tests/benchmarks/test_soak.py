@@ -61,7 +61,8 @@ def ends_at_two(seed):
     return os._exit(1) if seed == 2 else {"seed": seed, "family": "a", "solver": "b", "outcome": "optimal", "wrong": []}
 
 
-def test_a_case_that_ends_its_process_is_in_the_log_and_the_others_are_run(tmp_path):
+def test_a_case_that_ends_its_process_is_in_the_log_and_the_others_are_run(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(soak.__file__).parents[2]))  # of the processes, which import ``benchmarks``
     seeds.run_seeds(ends_at_two, range(2), tmp_path / "log.jsonl")
     seeds.run_seeds(ends_at_two, range(4), tmp_path / "log.jsonl")
     records = seeds.read(tmp_path / "log.jsonl")

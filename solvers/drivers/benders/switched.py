@@ -13,13 +13,14 @@ d = -A'r, and h_j the least value of d_j w_j over the bounds of w_j (-inf if it 
 is positive at x-bar and at most 0 at every feasible point. A coefficient of -inf can be replaced by one below the
 negative of the largest value of the other terms; over binaries any large coefficient can be reduced in this way. If no
 row of the user has variables of both parts, selecting more features keeps a feasible point feasible, and x-bar is cut
-off together with all of its subsets. After the first infeasible point all features are tried, and if these are
-infeasible, every choice is.
+off together with all of its subsets. After the first infeasible point the choice of all features is tried; if it is
+infeasible, every choice is infeasible.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -29,6 +30,7 @@ import pyomo.environ as pyo
 from pyomo.core.expr import replace_expressions
 from scipy import sparse
 
+from solvers.clock import Clock
 from solvers.drivers.benders.blocks import integers
 from solvers.drivers.benders.relaxation import UnboundedSubproblem
 from solvers.drivers.benders.split import SplitModel, floor_of
@@ -45,6 +47,7 @@ from solvers.model.linear import LinearRows
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.values import INSIDE, fixed, give_values, may_be_zero, put_back
 
+TRIAL = 0.1  # of the time that is left, for the choice of all features
 TIGHT = 1e-5  # relative tolerance of a cut at its own point
 APART = 1e-7  # total violation from which the linear rows are infeasible
 
@@ -175,7 +178,7 @@ class SwitchedSubproblem:
 
     def evaluate(self, point: np.ndarray, time_limit: float | None, duals: Sequence[Any] = ()) -> SubAnswer | None:
         """Return the value at a binary point without a cut; ``values`` are the multipliers of the rows ``duals``."""
-        structure, nothing = self.parts.structure, lambda: None
+        structure, nothing, clock = self.parts.structure, lambda: None, Clock(time_limit)
         index = {id(v): k for k, v in enumerate(structure.complicating)}
         off = [(v, index[id(binary)]) for binary, v in structure.switches if point[index[id(binary)]] < 0.5]
         for v, k in off:
@@ -202,9 +205,8 @@ class SwitchedSubproblem:
                 return SubAnswer(value, -np.inf, None, partial(put_back, values), multipliers)
             if self._has_trivial_point():
                 raise self._failure(replace(answer, message="reported as infeasible, although it has a point"))
-        return SubAnswer(
-            None, np.inf, self._feasibility_cut(point, time_limit), nothing
-        )  # with the bounds of the model
+        # The bounds of the model hold again.
+        return SubAnswer(None, np.inf, self._feasibility_cut(point, clock.left), nothing)
 
     def _failure(self, answer: Answer) -> SolverError:
         if answer.status is SolutionStatus.UNBOUNDED and not self.runner.spec.local:
@@ -252,14 +254,15 @@ class SwitchedSubproblem:
     def _values(self) -> list[tuple[Any, float | None]]:
         return [(v, v.value) for v in self._whole.component_data_objects(pyo.Var, descend_into=INSIDE)]
 
-    def _feasibility_cut(self, point: np.ndarray, time_limit: float | None) -> Cut:
-        """Return a feasibility cut: valid where the subproblem is feasible, and violated here."""
+    def _feasibility_cut(self, point: np.ndarray, left: float | None) -> Cut:
+        """Return a feasibility cut: valid where the subproblem is feasible, and violated here; ``left``: seconds."""
         if not self.parts.linking_rows:  # subsets of the choice are infeasible, too: they fix more variables at 0
-            if not self._tried_all:
+            if not self._tried_all and point.min() < 0.5:
                 self._tried_all = True
-                everything = self.evaluate(np.ones(len(point)), time_limit)
-                if everything is not None and everything.cut is not None:  # every choice is infeasible
-                    return everything.cut
+                with suppress(SolverError, UnboundedSubproblem):  # without a result the cut below is used
+                    everything = self.evaluate(np.ones(len(point)), None if left is None else TRIAL * left)
+                    if everything is not None and everything.cut is not None:  # every choice is infeasible
+                        return everything.cut
             return Cut(1.0, np.where(point < 0.5, -1.0, 0.0))
         cut = self._by_linear_rows(point)
         if cut is None and not all(v.is_binary() for v in self.parts.structure.complicating):

@@ -544,7 +544,7 @@ def test_no_master_has_a_subproblem_with_a_solution(driver):
     model = facility(capacity=4)
     result = fs.solve(model, driver, complicating=model.open)
     assert result.status is SolutionStatus.INFEASIBLE
-    assert "subproblem has no solution" in result.message
+    assert all(name in result.message for name in ("No choice satisfies these together", "served[0]", "capacity[0]"))
 
 
 @pytest.mark.parametrize("driver", DECOMPOSITIONS)

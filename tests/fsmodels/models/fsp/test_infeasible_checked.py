@@ -7,6 +7,7 @@ import pytest
 import fsmodels as fs
 from fsmodels.errors import SolverError
 from solvers import SolutionStatus
+from solvers.drivers.benders.switched import SwitchedSubproblem
 from solvers.interfaces import runner
 
 FAR = [
@@ -129,3 +130,24 @@ def test_rows_on_weights_that_contradict_each_other_are_named(driver):
     assert result.status is SolutionStatus.INFEASIBLE
     assert len(result.iterations) <= 2  # not one for each choice
     assert all(name in result.message for name in ("No choice satisfies these together", '"low"', '"high"', '"second"'))
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_choice_that_is_infeasible_does_not_end_the_run(fails, monkeypatch):
+    """Its cut is proven also if the solver fails for the choice of all features, which is tried in addition."""
+    evaluate, tried = SwitchedSubproblem.evaluate, []
+
+    def noted(self, point, *arguments, **options):
+        tried.append(point.min() > 0.5)
+        if fails and tried[-1]:
+            raise SolverError("no answer")
+        return evaluate(self, point, *arguments, **options)
+
+    monkeypatch.setattr(SwitchedSubproblem, "evaluate", noted)
+    data = fs.Dataset.from_arrays(np.array(FAR) * 1e6, [1, -1, 1, -1, -1])
+    m = fs.fsp.fsp_m(data, max_features=2, C=1.0)
+    m.all = pyo.Constraint(expr=m.w["x1"] + m.w["x2"] >= 1)
+    result = fs.solve(m, "benders", oracle="pyomo", time_limit=60)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(fs.solve(m, "branch-and-cut").objective, rel=1e-3)
+    assert any(tried)
