@@ -101,8 +101,10 @@ def page(log):
     page.key("runs", *CELL, "variant")
     page.part("runs", len(runs), len(tasks(False)))
     rows = {part: [([name], {"part": part, "variant": name}) for name in variants] for part, variants in PARTS.items()}
-    without = {name: ratio(page, "two-layer", name) for name in TWO_LAYER if name.startswith("without")}
-    parts = listed([f"{text} ({name})" for name, text in without.items() if text != NOTHING])
+    without = {
+        name: ratio(page, "two-layer", name, "{gmean:.2f} on {n}") for name in TWO_LAYER if name.startswith("without")
+    }
+    parts = listed([f"{text} ({name})" for name, text in without.items() if not text.startswith(NOTHING)])
     return page.values(rows=rows, cells=rows_of(runs, CELL), parts=parts)
 
 
@@ -113,4 +115,5 @@ def ratio(page, part, variant, form="{gmean:.2f}"):
 
 def less(page, part, variant):
     """Return "less" if the complete method takes less time than the variant, otherwise "more"."""
-    return "less" if float(ratio(page, part, variant, "{gmean}")) > 1.0 else "more"
+    text = ratio(page, part, variant, "{gmean}")
+    return "not known" if text == NOTHING else "less" if float(text) > 1.0 else "more"

@@ -4,7 +4,7 @@ A benchmark is a module with
 
 - ``NAME``, the name of its log; optionally ``PACKAGES``, whose versions the log records, and ``FACTS``, settings;
 - ``tasks(full)``: distinct dictionaries; their field "protocol" is increased when a task changes;
-- ``work(**task)``: the result of a task, a dictionary; None or ImportError if it cannot be computed;
+- ``work(**task)``: the result of a task, a dictionary; None or ModuleNotFoundError if it cannot be computed;
 - ``page(log)``: the ``Page``, a pure function of the log. A benchmark with several pages has ``PAGES`` instead: pairs
   of such a function and the names of its logs.
 """
@@ -43,8 +43,8 @@ def write_pages(module, folder=RESULTS):
 def finish(log, tasks, work, minutes=None, jobs=1, facts=None):
     """Run the tasks that are not in the log, and add each with the result of ``work(**task)`` when it ends.
 
-    ``facts`` are logged once, before the first task. A task with the result None remains unfinished, and a task for
-    which a package is missing. Warnings are not shown: the results are evaluated.
+    ``facts`` are logged once, before the first task. A task remains unfinished if its result is None or a package is
+    missing. Warnings are suppressed.
     """
     for task, found in ended(unfinished(log, tasks), partial(_both, work), minutes, jobs):
         if found is not None:
@@ -66,11 +66,16 @@ def unfinished(log, tasks):
 
 
 def _both(work, task):
-    warnings.simplefilter("ignore")
-    try:
-        return task, work(**task)
-    except ImportError as error:
-        return task, print(error)
+    """Return the task and its result; None if an optional package is missing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return task, work(**task)
+        except ModuleNotFoundError as error:
+            if error.name.split(".")[0] in ("benchmarks", "fsmodels", "solvers"):
+                raise
+            print(error)
+            return task, None
 
 
 def arguments(description):

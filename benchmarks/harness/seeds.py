@@ -63,9 +63,10 @@ def run_seeds(run, seeds, log):
 def limited(run, seed):
     """Return the record of a seed; the process ends if this takes too long."""
     faulthandler.dump_traceback_later(HANG, exit=True)
-    record = run(seed)
-    faulthandler.cancel_dump_traceback_later()
-    return record
+    try:
+        return run(seed)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def outcomes(records, labels, counted):

@@ -61,7 +61,7 @@ def stability_selection(X, y, most, *, growth=1.2, seed=0):
     Meinshausen and Buehlmann (2010) for a threshold of 0.9, and at least ``most`` features are used by any SVM.
     """
     halves = list(StratifiedShuffleSplit(100, train_size=0.5, random_state=seed).split(X, y))
-    C, shares = l1_min_c(X, y), [np.zeros(X.shape[1])]
+    C, shares, most = l1_min_c(X, y), [np.zeros(X.shape[1])], min(most, np.count_nonzero(np.ptp(X, axis=0)))
     while shares[-1].sum() <= np.sqrt(0.8 * X.shape[1]) or np.count_nonzero(np.max(shares, axis=0)) < most:
         C *= growth
         svms = [LinearSVC(penalty="l1", dual=False, C=C, random_state=seed).fit(X[half], y[half]) for half, _ in halves]

@@ -245,8 +245,8 @@ def by_number(spec):
     begin, curve, reason = time.process_time(), [], ""
     try:
         found = AT_K[spec["method"]](train)
-    except ImportError as missing:
-        return print(missing)
+    except ModuleNotFoundError:
+        raise
     except Exception as failed:
         found, reason = {}, reason_of(failed)
     cpu = time.process_time() - begin

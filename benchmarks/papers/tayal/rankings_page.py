@@ -2,10 +2,10 @@
 
 import itertools
 
-from benchmarks.harness.differences import difference, in_words, listed, power_of, verdicts
+from benchmarks.harness.differences import difference, in_words, power_of, verdicts
 from benchmarks.harness.page import Cell, Page
 from benchmarks.papers.tayal import records as kernel_records
-from benchmarks.papers.tayal.page import COARSE_COMMAND, COMMAND
+from benchmarks.papers.tayal.page import COARSE_COMMAND, COMMAND, in_signs
 from benchmarks.papers.tayal.rankings_picture import draw
 from benchmarks.papers.tayal.tasks import DIGITS, EFS, FILTERS, FULL, GMKL, GROUPS, NDCC, RANKERS, SPLITS, TRAIN
 
@@ -82,9 +82,7 @@ def on_real_sets(page):
         own, rival = ({"data": data, "grid": "coarse", "method": m, "k": AT_REAL} for m in (EFS, other))
         gaps = Cell("curves", "error", "", own, 100, rival, ("split",)).values(page.records["curves"])
         found[data, other] = difference(gaps, 1 / TRAIN[data] - 1)
-    words = {-1: "fewer errors than", 1: "more errors than"}
-    sure = [f"{words[sign]} {other} on {data}" for (data, other), sign in verdicts(found).items() if sign]
-    signs = f"the ranking by AO-EFS gives {listed(sure)}" if sure else "no difference of AO-EFS to another one is shown"
+    signs = in_signs(found, "the ranking by AO-EFS gives", "AO-EFS is not shown to differ from any other ranking")
     sets = len({data for (data, _), test in found.items() if test})
     return {"real_sets": sets, "real_signs": signs, "real_power": power_of(found)}
 

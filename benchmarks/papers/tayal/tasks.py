@@ -123,9 +123,8 @@ def parts_of(name, split, folds):
         return [(train, validation)], (train, test)
     data = real(name)
     train, _, test = data.split(TRAIN[name], 0.0, 1 - TRAIN[name], seed=split)
-    if (
-        name == "Madelon"
-    ):  # chosen by the third that is not for training, tested by the validation part of the challenge
+    if name == "Madelon":
+        # Chosen by the third that is not for training, tested by the validation part of the challenge.
         train, chooses = scaled(train, test)
         return [(train, chooses)], (train, train.apply_scale_to(fs.Dataset.from_csv(SHARED / MADELON_TEST)))
     return [scaled(fold.train, fold.held_out) for fold in train.folds(folds, seed=0)], scaled(train, test)

@@ -370,7 +370,7 @@ class Benders(DecompositionDriver):
         return self.offer(objective, self.parts.master_variables, answer.load, self.score_of(answer))
 
     def why_infeasible(self) -> str:
-        """Return a sentence with rows that have no common solution: of the master, else of the whole model."""
+        """Return a sentence with rows that have no common solution: of the master, or of the whole model."""
         parts = self.parts
         reason = clashing_rows(parts.master_rows, parts.master_variables, self._master_runner, otherwise="")
         return reason or self.linear_clash(NO_CLASH)

@@ -283,6 +283,6 @@ class BranchAndCut(DecompositionDriver):
             self.add_message(coordinator.message)
 
     def why_infeasible(self) -> str:
-        """Return a sentence with rows that have no common solution: of the master, else of the whole model."""
+        """Return a sentence with rows that have no common solution: of the master, or of the whole model."""
         parts = self.parts
         return clashing_rows(parts.master_rows, parts.master_variables, otherwise="") or self.linear_clash(NO_CLASH)

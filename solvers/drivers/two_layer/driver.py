@@ -21,8 +21,8 @@ first is the Lagrangian dual at alpha, minimised over all w; the second is the o
 two layers of Mao and Tsang 2013, algorithms 1 and 2. ``stabilised=False`` runs these as printed: step 1 solves (16)
 over groups of B columns (``shares``), rows are added until they close the gap of the groups, then one group.
 Solving over all columns in use is solving over all their groups at once. The line search is that of Franc and
-Sonnenburg 2009, "Optimized cutting plane algorithm for large-scale risk minimization"; their row past the best point
-saves no time here.
+Sonnenburg 2009, "Optimized cutting plane algorithm for large-scale risk minimization". Their extra row past the best
+point is left out, because it does not reduce the CPU time.
 
 Convergence: each round adds the worst row at w or the worst group at alpha, and both are finite in number. After many
 rounds without a smaller gap nothing is dropped any more.
