@@ -63,8 +63,15 @@ def anchor(heading):
     return kept.replace(" ", "-")
 
 
-STATES = ("done", "done on substitute data", "done with a smaller protocol")
-STATES += ("censored", "partial", "not begun", "impossible")
+STATES = (
+    "done",
+    "done on substitute data",
+    "done with a smaller protocol",
+    "censored",
+    "partial",
+    "not begun",
+    "impossible",
+)
 LISTED = json.loads(Path(__file__).with_name("index.json").read_text("utf-8"))
 ROWS = [Row(**row) for row in LISTED["tables"]]
 QUESTIONS = [(row["question"], row["page"]) for row in LISTED["questions"]]  # of the further comparisons

@@ -72,7 +72,7 @@ def _both(work, task):
         try:
             return task, work(**task)
         except ModuleNotFoundError as error:
-            if error.name.split(".")[0] in ("benchmarks", "fsmodels", "solvers"):
+            if (error.name or "").split(".")[0] in ("benchmarks", "fsmodels", "solvers"):
                 raise
             print(error)
             return task, None

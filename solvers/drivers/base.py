@@ -407,12 +407,12 @@ class Driver(RunState):
         who = f'Driver "{self.name}"'
         return verdict(objective, bound, gap=c.gap, resolution=self.resolution, violation=error, claim=claim, who=who)
 
-    def linear_clash(self, otherwise: str = "") -> str:
-        """Return a sentence with linear rows of the whole model that have no common solution, or ``otherwise``."""
+    def linear_clash(self) -> str:
+        """Return a sentence with linear rows of the whole model that have no common solution, "" if none is found."""
         linear = [row for row in self.cache.rows if is_linear(row.body)]
         held = list({id(v): v for row in linear for v in variables(row.body)}.values())
         left = self.clock.left
-        return clashing_rows(linear, held, time_limit=30.0 if left is None else min(30.0, left), otherwise=otherwise)
+        return clashing_rows(linear, held, time_limit=30.0 if left is None else min(30.0, left), otherwise="")
 
     def _without_assumption(self, outcome: Verdict) -> Verdict:
         """Return what is proven without the assumption of convexity: no bound, and infeasibility by linear rows."""

@@ -53,7 +53,7 @@ def methods_of(records):
 
 def at_five(page, sets):
     """Return the table of the errors at the predefined k."""
-    rows, less, found = [], "{mean:+.1f} ± {se:.1f}", ranking(page.records["points"])
+    rows, less, found = [], "{mean:+.1f} ± {se:.1f}", ranked_methods(page.records["points"])
     for m in methods_of(page.records["points"]):
         apart = Cell("at_five", "error", less, {"method": m}, 100, {"method": OURS}, ("set",))
         errors = (Cell("points", "error", "{mean:.1f}", {"method": m, "k": SHOWN, "set": at}, times=100) for at in sets)
@@ -63,7 +63,7 @@ def at_five(page, sets):
     return page.table(["method", "mean rank", f"minus {OURS}", "no feature %", *sets], rows)
 
 
-def ranking(records):
+def ranked_methods(records):
     """Rank the methods by the error at the predefined k over sources of data; return None for a single set."""
     at, methods = [r for r in records if r["k"] == SHOWN], methods_of(records)
     sets = list(dict.fromkeys(r["set"] for r in at))
@@ -83,7 +83,7 @@ def share(records, method, what):
 def answer(records):
     """Compare with FSP-M at the predefined k, and name the best method over all k."""
     at, methods = [r for r in records if r["k"] == SHOWN], methods_of(records)
-    found = ranking(records)
+    found = ranked_methods(records)
     if found is None:
         return "Not enough data sets yet. The table grows with the log."
     every = found.against("FSP-M")

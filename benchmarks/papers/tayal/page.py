@@ -56,7 +56,7 @@ def page(log):
     fits, limited = sum(r["fits"] for r in two_step), sum(r["limit"] for r in two_step)
     real = tests_three(page)
     page.values(tests=tests, power=power_of(tests), fits=fits, limited=limited)
-    page.values(real=real, real_power=power_of(real), real_signs=in_signs(real, "AO-EFS makes", NOT_SHOWN))
+    page.values(real=real, real_power=power_of(real), real_signs=significant_in_words(real, "AO-EFS makes", NOT_SHOWN))
     page.values(real_sets=len({data for (data, _), test in real.items() if test}))
     timed = [*NDCC_RUNS, *NDCC_MORE[:2]]
     page.values(
@@ -309,7 +309,7 @@ def gap(data, method, way):
     return Cell("chosen", "error", "{mean:+.1f}", own, 100, minus=other, pair=("split",))
 
 
-def in_signs(tests, subject, neither):
+def significant_in_words(tests, subject, neither):
     """Return a clause with the significant differences of ``tests``, (set, method) -> difference."""
     words = {-1: "fewer errors than", 1: "more errors than"}
     found = [f"{words[sign]} {m} on {data}" for (data, m), sign in verdicts(tests).items() if sign]

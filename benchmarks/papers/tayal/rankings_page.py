@@ -5,7 +5,7 @@ import itertools
 from benchmarks.harness.differences import difference, in_words, power_of, verdicts
 from benchmarks.harness.page import Cell, Page
 from benchmarks.papers.tayal import records as kernel_records
-from benchmarks.papers.tayal.page import COARSE_COMMAND, COMMAND, in_signs
+from benchmarks.papers.tayal.page import COARSE_COMMAND, COMMAND, significant_in_words
 from benchmarks.papers.tayal.rankings_picture import draw
 from benchmarks.papers.tayal.tasks import DIGITS, EFS, FILTERS, FULL, GMKL, GROUPS, NDCC, RANKERS, SPLITS, TRAIN
 
@@ -82,7 +82,9 @@ def on_real_sets(page):
         own, rival = ({"data": data, "grid": "coarse", "method": m, "k": AT_REAL} for m in (EFS, other))
         gaps = Cell("curves", "error", "", own, 100, rival, ("split",)).values(page.records["curves"])
         found[data, other] = difference(gaps, 1 / TRAIN[data] - 1)
-    signs = in_signs(found, "the ranking by AO-EFS gives", "AO-EFS is not shown to differ from any other ranking")
+    signs = significant_in_words(
+        found, "the ranking by AO-EFS gives", "AO-EFS is not shown to differ from any other ranking"
+    )
     sets = len({data for (data, _), test in found.items() if test})
     return {"real_sets": sets, "real_signs": signs, "real_power": power_of(found)}
 

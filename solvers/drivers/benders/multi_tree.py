@@ -373,4 +373,4 @@ class Benders(DecompositionDriver):
         """Return a sentence with rows that have no common solution: of the master, or of the whole model."""
         parts = self.parts
         reason = clashing_rows(parts.master_rows, parts.master_variables, self._master_runner, otherwise="")
-        return reason or self.linear_clash(NO_CLASH)
+        return reason or self.linear_clash() or NO_CLASH

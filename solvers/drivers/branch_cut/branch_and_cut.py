@@ -285,4 +285,5 @@ class BranchAndCut(DecompositionDriver):
     def why_infeasible(self) -> str:
         """Return a sentence with rows that have no common solution: of the master, or of the whole model."""
         parts = self.parts
-        return clashing_rows(parts.master_rows, parts.master_variables, otherwise="") or self.linear_clash(NO_CLASH)
+        reason = clashing_rows(parts.master_rows, parts.master_variables, otherwise="")
+        return reason or self.linear_clash() or NO_CLASH

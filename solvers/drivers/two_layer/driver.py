@@ -294,8 +294,8 @@ class TwoLayer(Driver):
         """Return the master's point, and the rows there and on the way from the best point to it."""
         there = self._point(answer.w, answer.d, answer.rest)
         between = self._line(self.here, there) if self.config.stabilised else []
-        self.here = best = min((self.here, there, *between), key=lambda p: p.value)
-        self._offer(best)
+        self.here = min((self.here, there, *between), key=lambda p: p.value)
+        self._offer(self.here)
         return there, [there.row, *(p.row for p in between)]
 
     def _line(self, start: Evaluated, end: Evaluated) -> list[Evaluated]:
